@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 
-from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.history import CandidateOutcome
 from agentbench.importers.release.release_import import ImportedPair
 
 PAIRS = """\

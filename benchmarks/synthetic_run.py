@@ -36,11 +36,11 @@ from agentbench.models.atif import (
     Observation,
     ObservationResult,
     Step,
-    StepSource,
     ToolCall,
     Trajectory,
     TrajectoryAgent,
 )
+from agentbench.models.conversation import Role
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding, TaskEntry
 from agentbench.runs.store.copies import RECORD_FILE
 from agentbench.runs.store.lines import ATTEMPTS
@@ -474,7 +474,7 @@ def _leave_files(folder: Path, record: AttemptRecord, results: Sequence[StageRes
 
 def _trajectory(record: AttemptRecord) -> Trajectory:
     detail = record.agent_run.detail if record.agent_run else ""
-    steps = [Step(step_id=1, source=StepSource.USER, message="Make the failing tests pass.")]
+    steps = [Step(step_id=1, source=Role.USER, message="Make the failing tests pass.")]
     for number, command in enumerate(("cat src/*.py", "python -m pytest -q", "git diff"), start=2):
         call = ToolCall(
             tool_call_id=f"call-{number}", function_name="shell", arguments={"command": command}
@@ -482,7 +482,7 @@ def _trajectory(record: AttemptRecord) -> Trajectory:
         result = ObservationResult(source_call_id=call.tool_call_id, content=f"{detail}\n$ done")
         step = Step(
             step_id=number,
-            source=StepSource.AGENT,
+            source=Role.AGENT,
             model_name=record.model,
             message=detail or "Let me look.",
             tool_calls=(call,),

@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from agentbench.agents.dry_run_answers import (
+from agentbench.agents.dry_run import (
     ScriptedAnswer,
     answer_body,
     answer_stream,
-    invalid_key_error,
 )
 from agentbench.models.interface import ApiFormat
 
@@ -29,8 +28,3 @@ def test_every_event_of_a_stream_is_json(wire):
     lines = answer_stream(wire, CALL).decode().splitlines()
     data = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
     assert [json.loads(each) for each in data if each != "[DONE]"]
-
-
-@pytest.mark.parametrize("wire", ApiFormat)
-def test_a_refusal_says_why(wire):
-    assert "refuses every key" in json.dumps(invalid_key_error(wire))

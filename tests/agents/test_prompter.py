@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from agentbench.agents.dry_run import ScriptedModel, serve_scripted_model
-from agentbench.agents.presets.preset import ScriptedReply
+from agentbench.agents.preset import ScriptedReply
 
 SCRIPT = (
     ScriptedReply(tool="edit", arguments={"path": "{workspace}/calc.py", "all": True}),

@@ -6,7 +6,7 @@ import pytest
 
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.predictions import PredictionsAgent
-from agentbench.agents.presets.preset_agent import PresetAgent
+from agentbench.agents.preset import PresetAgent
 from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.agents.registry import available_agents, create_agent
 from agentbench.core.extras import install_command

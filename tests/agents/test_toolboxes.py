@@ -174,7 +174,7 @@ def test_kept_ones_are_listed_with_their_size_and_can_be_discarded(
     assert kept.folder.name.startswith("greeter-")
     assert kept.size_bytes > 0
     assert not kept.in_use
-    assert remove_bundle(kept)
+    assert remove_bundle(kept.folder)
     assert cached_bundles(tmp_path) == []
 
 
@@ -183,16 +183,16 @@ def test_one_that_is_in_use_is_not_discarded(tmp_path, provider, image) -> None:
     boxes.ready(GREETER, image)
     (kept,) = cached_bundles(tmp_path)
     assert kept.in_use
-    assert not remove_bundle(kept)
+    assert not remove_bundle(kept.folder)
     assert cached_bundles(tmp_path) == [kept]
     del boxes
-    assert remove_bundle(kept)
+    assert remove_bundle(kept.folder)
 
 
 def test_one_that_was_discarded_is_made_again(tmp_path, provider, image) -> None:
     ClientBundles(tmp_path, provider).ready(GREETER, image)
     (kept,) = cached_bundles(tmp_path)
-    assert remove_bundle(kept)
+    assert remove_bundle(kept.folder)
     mount = ClientBundles(tmp_path, provider).ready(GREETER, image)
     assert run(provider, image, mount, "{tools}/greet").ok
 

@@ -1,6 +1,6 @@
-from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.history import CandidateOutcome
+from agentbench.importers.release.package_index import read_requested_releases
 from agentbench.importers.release.release_import import ImportedPair
-from agentbench.importers.release.requested import read_requested_releases
 from benchmarks.releases import PAIRS, table
 
 

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.agents.llm.tools.tool_runtime import tool_specs
+from agentbench.agents.llm.tools import tool_specs
 from agentbench.models.conversation import (
     Conversation,
     ConversationTurn,

@@ -2,9 +2,11 @@ import json
 
 import pytest
 
-from agentbench.models.atif import StepSource, Trajectory, TrajectoryAgent
-from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure, ModelUsage
-from agentbench.models.trajectory import TrajectoryExchange, build_trajectory
+from agentbench.models.atif import Trajectory, TrajectoryAgent
+from agentbench.models.conversation import Role
+from agentbench.models.gateway.exchange_log import LoggedExchange, LoggedTokens
+from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelUsage
+from agentbench.models.trajectory import build_trajectory
 
 NOON = "2026-11-22T12:00:00Z"
 SOMEONE = TrajectoryAgent(name="someone", version="1", model_name="m")
@@ -14,11 +16,16 @@ def exchange(messages, answer, **changes):
     given = {
         "wire": ApiFormat.OPENAI_CHAT,
         "model": "m",
-        "usage": ModelUsage(requests=1, input_tokens=5),
+        "tokens": LoggedTokens(input=5, output=0, cached=0, cache_written=0),
     }
     body = answer if isinstance(answer, str) else json.dumps(answer)
-    return TrajectoryExchange(
-        time=NOON, request={"messages": messages}, answer=body, **(given | changes)
+    return LoggedExchange(
+        line=1,
+        path="/",
+        time=NOON,
+        request={"messages": messages},
+        answer=body,
+        **(given | changes),
     )
 
 
@@ -54,10 +61,10 @@ def test_a_conversation_that_grows_is_told_once():
         exchange([SYSTEM, TASK, CALL, RESULT], completion(says("done"))),
     )
     assert [(step.source, step.message) for step in made.steps] == [
-        (StepSource.SYSTEM, "be brief"),
-        (StepSource.USER, "mend it"),
-        (StepSource.AGENT, "looking"),
-        (StepSource.AGENT, "done"),
+        (Role.SYSTEM, "be brief"),
+        (Role.USER, "mend it"),
+        (Role.AGENT, "looking"),
+        (Role.AGENT, "done"),
     ]
     assert [step.step_id for step in made.steps] == [1, 2, 3, 4]
 
@@ -90,15 +97,15 @@ def test_an_agent_that_drops_old_output_repeats_nothing():
 
 
 def test_a_request_that_is_made_again_after_a_failure_is_told_once_with_the_failure():
-    failure = ModelFailure(kind=ModelErrorKind.RATE_LIMIT, status=429, message="slow down")
+    failure = {"error": ModelErrorKind.RATE_LIMIT, "status": 429, "message": "slow down"}
     made = told(
-        exchange([TASK], "", failure=failure),
+        exchange([TASK], "", **failure),
         exchange([TASK], completion(says("done"))),
     )
     assert [step.source for step in made.steps] == [
-        StepSource.USER,
-        StepSource.SYSTEM,
-        StepSource.AGENT,
+        Role.USER,
+        Role.SYSTEM,
+        Role.AGENT,
     ]
     assert made.steps[1].extra == {"model_error": "rate_limit"}
     assert "HTTP 429: slow down" in made.steps[1].message
@@ -123,7 +130,9 @@ def test_calls_that_bear_the_same_id_are_answered_in_turn():
     ]
     made = told(
         *(
-            TrajectoryExchange(
+            LoggedExchange(
+                line=1,
+                path="/",
                 time=NOON,
                 wire=ApiFormat.GEMINI_GENERATE,
                 model="m",
@@ -133,7 +142,7 @@ def test_calls_that_bear_the_same_id_are_answered_in_turn():
             for shown in (1, 3)
         )
     )
-    observed = [step.observation for step in made.steps if step.source is StepSource.AGENT]
+    observed = [step.observation for step in made.steps if step.source is Role.AGENT]
     assert observed[0] is not None
     assert observed[1] is None
 

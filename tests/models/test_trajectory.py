@@ -4,8 +4,9 @@ import pytest
 from httpx2 import Client
 
 from agentbench.models.conversation import Role
+from agentbench.models.gateway.exchange_log import LoggedExchange
 from agentbench.models.interface import ApiFormat
-from agentbench.models.trajectory import TrajectoryExchange, answer_message, request_messages
+from agentbench.models.trajectory import answer_message, request_messages
 from tests.fakes.scripted_model import Call, Calls, Say, ScriptedModel
 
 PATHS = {
@@ -66,6 +67,8 @@ REQUESTS = {
     },
 }
 
+NOON = "2026-11-22T12:00:00Z"
+
 
 def sent(model, wire, *, streamed):
     whole, stream = PATHS[wire]
@@ -75,7 +78,9 @@ def sent(model, wire, *, streamed):
     with Client(base_url=model.base_url, headers=headers) as client:
         reply = client.post(stream if streamed else whole, json=body)
     reply.raise_for_status()
-    return TrajectoryExchange(time="", wire=wire, model="m", request=body, answer=reply.text)
+    return LoggedExchange(
+        line=1, path="/", time=NOON, wire=wire, model="m", request=body, answer=reply.text
+    )
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
@@ -104,7 +109,7 @@ def test_an_answer_says_the_same_on_every_wire(wire, streamed):
 @pytest.mark.parametrize("wire", list(ApiFormat))
 def test_a_request_says_the_same_on_every_wire(wire):
     system, user, agent, tool = request_messages(
-        TrajectoryExchange(time="", wire=wire, model="m", request=REQUESTS[wire])
+        LoggedExchange(line=1, path="/", time=NOON, wire=wire, model="m", request=REQUESTS[wire])
     )
     assert (system.speaker, system.text) == (Role.SYSTEM, "be brief")
     assert (user.speaker, user.text) == (Role.USER, "mend it")
@@ -115,7 +120,13 @@ def test_a_request_says_the_same_on_every_wire(wire):
 def test_arguments_that_are_no_json_are_kept_as_they_were():
     call = {"id": "c", "function": {"name": "look", "arguments": '{"path": '}}
     answer = json.dumps({"choices": [{"message": {"tool_calls": [call]}}]})
-    exchange = TrajectoryExchange(
-        time="", wire=ApiFormat.OPENAI_CHAT, model="m", request={}, answer=answer
+    exchange = LoggedExchange(
+        line=1,
+        path="/",
+        time=NOON,
+        wire=ApiFormat.OPENAI_CHAT,
+        model="m",
+        request={},
+        answer=answer,
     )
     assert answer_message(exchange).calls[0].arguments == {"_unparsed": '{"path": '}

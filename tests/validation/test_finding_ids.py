@@ -1,7 +1,7 @@
 import tomllib
 
 from agentbench.runs.options import RunOptions
-from agentbench.validation.validation_runs import find_deciding_tests
+from agentbench.validation.task_proof import find_deciding_tests
 from tests.e2e.small_task import LISTED, SmallTask
 from tests.fakes.staging import local_provider, small_task
 from tests.validation.test_task_validation import follow

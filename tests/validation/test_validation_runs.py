@@ -1,5 +1,5 @@
 from agentbench.runs.options import RunOptions
-from agentbench.validation.validation_runs import run_proofs, run_to_end
+from agentbench.validation.task_proof import run_proofs, run_to_end
 from tests.fakes.staging import local_provider, small_task
 from tests.validation.test_task_validation import follow
 
@@ -12,7 +12,7 @@ def test_each_task_is_tried_by_the_oracle_and_by_nobody(tmp_path):
     tasks = {tmp_path / name: small_task(tmp_path / name) for name in "ab"}
     options = options_of(tmp_path)
     shown = run_proofs(tasks, options, follow)
-    assert [(one.proof.task_id, one.proof.runs, one.proof.valid) for one in shown.values()] == [
+    assert [(one.task_id, one.runs, one.valid) for one in shown.values()] == [
         ("a", 2, True),
         ("b", 2, True),
     ]
@@ -35,7 +35,7 @@ def test_what_the_infrastructure_lost_decides_nothing(tmp_path):
     records = run_to_end([big], options.replace(agent="noop"), follow).records
     (one,) = shown.values()
     assert one.undecided == any(record.fault == "infrastructure" for record in records)
-    assert not one.proof.valid
+    assert not one.valid
 
 
 def test_records_are_those_of_the_task(tmp_path):

@@ -18,11 +18,11 @@ from agentbench.models.atif import (
     Observation,
     ObservationResult,
     Step,
-    StepSource,
     ToolCall,
     Trajectory,
     TrajectoryAgent,
 )
+from agentbench.models.conversation import Role
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import (
     AgentEnding,
@@ -140,10 +140,10 @@ def _trajectory(text: str) -> Trajectory:
         session_id=text,
         agent=TrajectoryAgent(name=text, version=text, model_name=text),
         steps=(
-            Step(step_id=1, source=StepSource.USER, message=text),
+            Step(step_id=1, source=Role.USER, message=text),
             Step(
                 step_id=2,
-                source=StepSource.AGENT,
+                source=Role.AGENT,
                 message=text,
                 reasoning_content=text,
                 tool_calls=(call,),

@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from agentbench.models.atif import Observation, ObservationResult, Step, StepSource, ToolCall
+from agentbench.models.atif import Observation, ObservationResult, Step, ToolCall
+from agentbench.models.conversation import Role
 from agentbench.view.attempt_files import STEPS_PER_PAGE, read_transcript_page
 from agentbench.view.rendering import render_page
 from agentbench.view.runs_folder import RunsFolder
@@ -41,7 +42,7 @@ def test_calls_come_with_what_came_of_them(tmp_path):
 def test_what_answers_no_call_is_told_by_itself(tmp_path):
     step = Step(
         step_id=1,
-        source=StepSource.AGENT,
+        source=Role.AGENT,
         message="",
         tool_calls=(ToolCall(tool_call_id="a", function_name="f", arguments={"n": 1}),),
         observation=Observation(results=(ObservationResult(content="alone"),)),
@@ -54,8 +55,7 @@ def test_what_answers_no_call_is_told_by_itself(tmp_path):
 
 def test_a_long_transcript_is_shown_a_page_at_a_time(tmp_path):
     steps = [
-        Step(step_id=n, source=StepSource.USER, message=f"say {n}")
-        for n in range(1, STEPS_PER_PAGE + 8)
+        Step(step_id=n, source=Role.USER, message=f"say {n}") for n in range(1, STEPS_PER_PAGE + 8)
     ]
     page = left(tmp_path, conversation(*steps), number=2)
     assert [step.step_id for step in page.page.items] == list(
@@ -66,7 +66,7 @@ def test_a_long_transcript_is_shown_a_page_at_a_time(tmp_path):
 
 
 def test_a_text_of_any_length_is_cut(tmp_path):
-    step = Step(step_id=1, source=StepSource.USER, message="x" * 1_000_000)
+    step = Step(step_id=1, source=Role.USER, message="x" * 1_000_000)
     lines = rendered(tmp_path, conversation(step))
     assert "… 980000 more characters" in lines
     assert max(map(len, lines)) == 20_000

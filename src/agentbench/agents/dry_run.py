@@ -1,16 +1,209 @@
 """A dry run of a client: a tiny task, and a model server that gives scripted answers."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
+from typing import assert_never
 
-from agentbench.agents import dry_run_answers
-from agentbench.agents.presets.preset import ScriptedReply
-from agentbench.models.interface import ApiFormat
+from agentbench.agents.preset import ScriptedReply
+from agentbench.models.formats.registry import route_of
+from agentbench.models.interface import ApiFormat, ModelErrorKind
+
+JsonMapping = Mapping[str, object]
+
+INPUT_TOKENS = 100
+OUTPUT_TOKENS = 10
+_TOTAL = INPUT_TOKENS + OUTPUT_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedAnswer:
+    """A tool call or a text."""
+
+    number: int  # for unique ids
+    model: str
+    tool: str | None = None
+    arguments: JsonMapping
+    say: str = ""
+
+    @property
+    def written(self) -> str:
+        """The arguments as JSON."""
+        return json.dumps(self.arguments)
+
+
+def answer_body(api_format: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
+    """The body of an answer that is not streamed."""
+    match api_format:
+        case ApiFormat.OPENAI_CHAT:
+            message, reason = _chat(answer), _chat_finish_reason(answer)
+            choice = {"index": 0, "message": message, "finish_reason": reason}
+            return {**_chat_head(answer, ""), "choices": [choice], "usage": _CHAT_USAGE}
+        case ApiFormat.OPENAI_RESPONSES:
+            return _response(answer)
+        case ApiFormat.ANTHROPIC_MESSAGES:
+            return _message(answer)
+        case ApiFormat.GEMINI_GENERATE:
+            return _candidates(answer)
+        case _:
+            assert_never(api_format)
+
+
+def answer_stream(api_format: ApiFormat, answer: ScriptedAnswer) -> bytes:
+    """An answer as a stream of server-sent events."""
+    match api_format:
+        case ApiFormat.OPENAI_CHAT:
+            return b"".join([*map(_data, _chat_chunks(answer)), b"data: [DONE]\n\n"])
+        case ApiFormat.OPENAI_RESPONSES:
+            return b"".join(map(_event, _response_events(answer)))
+        case ApiFormat.ANTHROPIC_MESSAGES:
+            return b"".join(map(_event, _message_events(answer)))
+        case ApiFormat.GEMINI_GENERATE:
+            return _data(_candidates(answer))
+        case _:
+            assert_never(api_format)
+
+
+def _data(body: JsonMapping) -> bytes:
+    return f"data: {json.dumps(body)}\n\n".encode()
+
+
+def _event(body: JsonMapping) -> bytes:
+    return f"event: {body['type']}\n".encode() + _data(body)
+
+
+_CHAT_USAGE = {
+    "prompt_tokens": INPUT_TOKENS,
+    "completion_tokens": OUTPUT_TOKENS,
+    "total_tokens": _TOTAL,
+}
+
+
+def _chat_head(answer: ScriptedAnswer, suffix: str) -> dict[str, object]:
+    head = {"id": f"chatcmpl-{answer.number}", "object": f"chat.completion{suffix}"}
+    return {**head, "created": 1, "model": answer.model}
+
+
+def _chat(answer: ScriptedAnswer) -> dict[str, object]:
+    if answer.tool is None:
+        return {"role": "assistant", "content": answer.say}
+    function = {"name": answer.tool, "arguments": answer.written}
+    call = {"id": f"call_{answer.number}", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _chat_finish_reason(answer: ScriptedAnswer) -> str:
+    return "stop" if answer.tool is None else "tool_calls"
+
+
+def _chat_chunks(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
+    head = _chat_head(answer, ".chunk")
+    delta = _chat(answer)
+    calls = delta.get("tool_calls")
+    if isinstance(calls, list):
+        delta["tool_calls"] = [{"index": 0, **call} for call in calls]
+    for part, reason in ((delta, None), ({}, _chat_finish_reason(answer))):
+        yield {**head, "choices": [{"index": 0, "delta": part, "finish_reason": reason}]}
+    yield {**head, "choices": [], "usage": _CHAT_USAGE}
+
+
+def _response_item(answer: ScriptedAnswer) -> dict[str, object]:
+    if answer.tool is None:
+        text = {"type": "output_text", "text": answer.say, "annotations": []}
+        kind = {"type": "message", "id": f"msg_{answer.number}", "role": "assistant"}
+        return {**kind, "status": "completed", "content": [text]}
+    return {
+        "type": "function_call",
+        "id": f"fc_{answer.number}",
+        "call_id": f"call_{answer.number}",
+        "name": answer.tool,
+        "arguments": answer.written,
+        "status": "completed",
+    }
+
+
+def _response(answer: ScriptedAnswer) -> dict[str, object]:
+    usage = {
+        "input_tokens": INPUT_TOKENS,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": OUTPUT_TOKENS,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": _TOTAL,
+    }
+    head = {"id": f"resp_{answer.number}", "object": "response", "created_at": 1}
+    body = {"model": answer.model, "output": [_response_item(answer)], "usage": usage}
+    return {**head, "status": "completed", **body}
+
+
+def _response_events(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
+    done, item = _response(answer), _response_item(answer)
+    started = {**done, "status": "in_progress", "output": [], "usage": None}
+    added = {**item, "status": "in_progress"}
+    yield {"type": "response.created", "response": started}
+    yield {"type": "response.output_item.added", "output_index": 0, "item": added}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+    yield {"type": "response.completed", "response": done}
+
+
+def _message_block(answer: ScriptedAnswer, *, begun: bool = False) -> JsonMapping:
+    if answer.tool is None:
+        return {"type": "text", "text": "" if begun else answer.say}
+    name = {"type": "tool_use", "id": f"toolu_{answer.number}", "name": answer.tool}
+    return {**name, "input": {} if begun else answer.arguments}
+
+
+def _message(answer: ScriptedAnswer) -> dict[str, object]:
+    usage = {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS}
+    return {
+        "id": f"msg_{answer.number}",
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model,
+        "content": [_message_block(answer)],
+        "stop_reason": "end_turn" if answer.tool is None else "tool_use",
+        "stop_sequence": None,
+        "usage": usage,
+    }
+
+
+def _message_events(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
+    done = _message(answer)
+    usage = {"input_tokens": INPUT_TOKENS, "output_tokens": 1}
+    begun = {**done, "content": [], "stop_reason": None, "usage": usage}
+    delta: JsonMapping = {"type": "text_delta", "text": answer.say}
+    if answer.tool is not None:
+        delta = {"type": "input_json_delta", "partial_json": answer.written}
+    end = {"stop_reason": done["stop_reason"], "stop_sequence": None}
+    block = _message_block(answer, begun=True)
+    yield {"type": "message_start", "message": begun}
+    yield {"type": "content_block_start", "index": 0, "content_block": block}
+    yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "message_delta", "delta": end, "usage": {"output_tokens": OUTPUT_TOKENS}}
+    yield {"type": "message_stop"}
+
+
+def _candidates(answer: ScriptedAnswer) -> JsonMapping:
+    part: JsonMapping = {"text": answer.say}
+    if answer.tool is not None:
+        part = {"functionCall": {"name": answer.tool, "args": answer.arguments}}
+    content = {"role": "model", "parts": [part]}
+    usage = {
+        "promptTokenCount": INPUT_TOKENS,
+        "candidatesTokenCount": OUTPUT_TOKENS,
+        "totalTokenCount": _TOTAL,
+    }
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": usage,
+        "modelVersion": answer.model,
+    }
+
 
 _TASK_FILES = {
     "task.toml": """\
@@ -57,11 +250,7 @@ diff --git a/calc.py b/calc.py
 
 
 def write_dry_run_task(folder: Path) -> Path:
-    """Write the task into a folder, and return that.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write the task into a folder, and return that."""
     for name, text in _TASK_FILES.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,11 +258,6 @@ def write_dry_run_task(folder: Path) -> Path:
     return folder
 
 
-_PATHS = {
-    "/chat/completions": ApiFormat.OPENAI_CHAT,
-    "/responses": ApiFormat.OPENAI_RESPONSES,
-    "/messages": ApiFormat.ANTHROPIC_MESSAGES,
-}
 _SHORT_ANSWER = ScriptedReply(say="ok")
 
 
@@ -93,40 +277,33 @@ class ScriptedModel:
     @property
     def input_tokens(self) -> int:
         """The input tokens that it reported."""
-        return self.answered * dry_run_answers.INPUT_TOKENS
+        return self.answered * INPUT_TOKENS
 
     @property
     def output_tokens(self) -> int:
         """The output tokens that it reported."""
-        return self.answered * dry_run_answers.OUTPUT_TOKENS
+        return self.answered * OUTPUT_TOKENS
 
-    def answer(self, model: str, *, with_tools: bool) -> dry_run_answers.ScriptedAnswer:
-        """The next line of the script; after the end, its last one.
-
-        A request without tools, for a title or a summary, gets two letters.
-        """
+    def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
+        """The next line of the script, or its last one; two letters if the request has no tools."""
         with self._lock:
             self.answered += 1
             line = _SHORT_ANSWER
             if with_tools or not self._uses_tools:
                 line = self._script[min(self._line, len(self._script) - 1)]
                 self._line += 1
-            return dry_run_answers.ScriptedAnswer(
+            return ScriptedAnswer(
                 number=self.answered,
                 model=model,
                 tool=line.tool,
-                arguments=_fill_workspace(line.arguments, self.workspace),
+                arguments={
+                    name: value.replace("{workspace}", self.workspace)
+                    if isinstance(value, str)
+                    else value
+                    for name, value in line.arguments.items()
+                },
                 say=line.say or "",
             )
-
-
-def _fill_workspace(
-    arguments: dry_run_answers.JsonMapping, workspace: str
-) -> dry_run_answers.JsonMapping:
-    return {
-        name: value.replace("{workspace}", workspace) if isinstance(value, str) else value
-        for name, value in arguments.items()
-    }
 
 
 @contextmanager
@@ -155,31 +332,28 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_POST(self) -> None:
-        """Send the next scripted answer."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
-        if path.endswith("/count_tokens"):
-            self._send(200, {"input_tokens": dry_run_answers.INPUT_TOKENS})
-            return
-        wire = _format_of(path)
-        if wire is None:
+        route = route_of(path)
+        if route is None:
             self._send(404, {"error": {"message": f"no such path: {path}"}})
+        elif route.counts_only:
+            self._send(200, {"input_tokens": INPUT_TOKENS})
         elif self._prompter.refuses:
-            self._send(401, dry_run_answers.invalid_key_error(wire))
+            message = "this rehearsal refuses every key"
+            self._send(401, route.format.error_body(ModelErrorKind.AUTH, 401, message))
         else:
-            self._say(wire, path, body)
+            self._say(route.api_format, path, body)
 
-    def _say(self, api_format: ApiFormat, path: str, body: dry_run_answers.JsonMapping) -> None:
+    def _say(self, api_format: ApiFormat, path: str, body: JsonMapping) -> None:
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
         answer = self._prompter.answer(model, with_tools=bool(body.get("tools")))
         if body.get("stream") or ":stream" in path:
-            self._send_bytes(
-                200, "text/event-stream", dry_run_answers.answer_stream(api_format, answer)
-            )
+            self._send_bytes(200, "text/event-stream", answer_stream(api_format, answer))
         else:
-            self._send(200, dry_run_answers.answer_body(api_format, answer))
+            self._send(200, answer_body(api_format, answer))
 
-    def _send(self, status: int, body: dry_run_answers.JsonMapping) -> None:
+    def _send(self, status: int, body: JsonMapping) -> None:
         self._send_bytes(status, "application/json", json.dumps(body).encode())
 
     def _send_bytes(self, status: int, kind: str, content: bytes) -> None:
@@ -188,9 +362,3 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-
-def _format_of(path: str) -> ApiFormat | None:
-    if path.endswith(("generateContent", "GenerateContent")):
-        return ApiFormat.GEMINI_GENERATE
-    return next((wire for end, wire in _PATHS.items() if path.endswith(end)), None)

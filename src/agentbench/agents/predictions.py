@@ -14,7 +14,7 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
-from agentbench.tasks.dataset_rows import DatasetRow, Rejection, read_rows
+from agentbench.tasks.dataset_rows import Rejection, read_rows
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.swebench import patch_bytes, task_id_of
 
@@ -32,9 +32,9 @@ class PredictionName:
     @classmethod
     def parse(cls, text: str) -> "PredictionName | None":
         """Parse an agent's name; None: another agent."""
-        if not text.startswith(PREDICTIONS_PREFIX):
-            return None
         rest = text.removeprefix(PREDICTIONS_PREFIX)
+        if rest == text:
+            return None
         file, mark, model = rest.partition("#")
         if not mark or Path(rest).exists():
             return cls(file=Path(rest))
@@ -78,12 +78,7 @@ class Predictions:
 
 
 def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
-    """Read the patches of one model: the requested one, or the only one in the file.
-
-    Raises:
-        InputError: the file cannot be read, or entries are invalid: each with line and field.
-        UsageError: the file has several models and none was named, or lacks the named one.
-    """
+    """Read the patches of one model: the requested one, or the only one in the file."""
     entries = list(_read_entries(path))
     by_model: dict[str, dict[TaskId, bytes | None]] = {}
     twice: list[str] = []
@@ -102,21 +97,15 @@ def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
 
 def _selected_model(path: Path, models: Iterable[str], asked: str | None) -> str:
     known = list(models)
+    listed = ", ".join(map(repr, known[:_MAX_MODELS])) + ", …" * (len(known) > _MAX_MODELS)
     if asked is not None and asked not in known:
-        raise UsageError(
-            f"{path}: has no predictions of {asked!r}; there are: {_list_models(known)}"
-        )
+        raise UsageError(f"{path}: has no predictions of {asked!r}; there are: {listed}")
     if asked is None and len(known) > 1:
         raise UsageError(
             f"{path}: has predictions of {len(known)} models; name one as predictions:{path}#MODEL:"
-            f" {_list_models(known)}"
+            f" {listed}"
         )
     return asked if asked is not None else next(iter(known), _NO_MODEL)
-
-
-def _list_models(models: list[str]) -> str:
-    more = ", …" if len(models) > _MAX_MODELS else ""
-    return ", ".join(map(repr, models[:_MAX_MODELS])) + more
 
 
 def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
@@ -128,20 +117,14 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
         try:
             yield row.where, Prediction.model_validate(row.value)
         except ValidationError as error:
-            faults.extend(_entry_faults(row, error))
+            name = row.value.get("instance_id")
+            where = f"{row.where}: {name}" if isinstance(name, str) and name else row.where
+            told = (describe_validation_error(each, Prediction) for each in error.errors())
+            faults += [f"{where}: {fault}" for fault in told]
     if faults:
         left = len(faults) - _MAX_FAULTS
         more = [f"{path}: {left} more faults"] if left > 0 else []
         raise InputError(*faults[:_MAX_FAULTS], *more)
-
-
-def _entry_faults(row: DatasetRow, error: ValidationError) -> list[str]:
-    name = row.value.get("instance_id")
-    message = f": {name}" if isinstance(name, str) and name else ""
-    return [
-        f"{row.where}{message}: {describe_validation_error(each, Prediction)}"
-        for each in error.errors()
-    ]
 
 
 NO_PREDICTION: Final = "the file has no prediction for this instance"
@@ -181,22 +164,14 @@ class PredictionsAgent:
 
     @classmethod
     def of(cls, name: PredictionName) -> "PredictionsAgent":
-        """The agent of a file.
-
-        Raises:
-            InputError: the file cannot be read or is invalid.
-            UsageError: its type is unknown, or it has several models and none was named.
-        """
+        """The agent of a file."""
         return cls(read_predictions(name.file, model=name.model), name=str(name))
 
     def solve(
-        self,
-        problem: Problem,
-        sandbox: Sandbox,
-        budget: Budget,
-        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Apply the task's patch in the sandbox, if it has one."""
+        del model
         if problem.id not in self._predictions.patches:
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=NO_PREDICTION)
         patch = self._predictions.patches[problem.id]
@@ -211,22 +186,18 @@ class PredictionsAgent:
         )
         if result.ok:
             return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
-        return AgentOutcome(ending=_ending(result), detail=_complaint(result), command=result)
-
-
-def _ending(result: CommandResult) -> AgentEnding:
-    timed_out = result.ending is Ending.TIMED_OUT
-    return AgentEnding.TIME_LIMIT if timed_out else AgentEnding.TOOL_ERROR
+        timed_out = result.ending is Ending.TIMED_OUT
+        ending = AgentEnding.TIME_LIMIT if timed_out else AgentEnding.TOOL_ERROR
+        return AgentOutcome(ending=ending, detail=_complaint(result), command=result)
 
 
 def _complaint(result: CommandResult) -> str:
-    if result.exit_code != _DOES_NOT_APPLY:
-        return f"the model's patch could not be applied: {_first_error_line(result, 'error')}"
-    return f"the model's patch does not apply: {_first_error_line(result, 'error: ')}"
-
-
-def _first_error_line(result: CommandResult, beginning: str) -> str:
-    """The first error message, from the strictest way."""
+    """Why a patch is not there, with the first error message, from the strictest way."""
+    refused = result.exit_code == _DOES_NOT_APPLY
+    what, beginning = (
+        ("does not apply", "error: ") if refused else ("could not be applied", "error")
+    )
     lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
     told = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
-    return next(told, lines[-1] if lines else f"ended in {result.ending.value}")
+    first = next(told, lines[-1] if lines else f"ended in {result.ending.value}")
+    return f"the model's patch {what}: {first}"

@@ -1,7 +1,8 @@
 """The agents that validate tasks: noop changes nothing, oracle applies the solution."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.models.interface import ModelEndpoint
@@ -18,56 +19,36 @@ class NoopAgent:
     name = "noop"
 
     def solve(
-        self,
-        problem: Problem,  # noqa: ARG002 - the protocol's
-        sandbox: Sandbox,  # noqa: ARG002 - the protocol's
-        budget: Budget,  # noqa: ARG002 - the protocol's
-        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Do nothing."""
+        del problem, sandbox, budget, model
         return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")
 
 
+@dataclass(frozen=True, slots=True)
 class OracleAgent:
     """Applies each task's reference patch or script, which its creator passes in."""
 
-    name = "oracle"
+    name: ClassVar[str] = "oracle"
 
-    def __init__(
-        self,
-        patches: Mapping[TaskId, bytes],
-        scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({}),
-    ) -> None:
-        self._patches = patches
-        self._scripts = scripts
+    patches: Mapping[TaskId, bytes]
+    scripts: Mapping[TaskId, ScriptedSolution] = field(default_factory=dict)
 
     def solve(
-        self,
-        problem: Problem,
-        sandbox: Sandbox,
-        budget: Budget,
-        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Apply the patch with git in the sandbox, or run the script.
-
-        Raises:
-            InputError: a file of the script cannot be read.
-        """
-        script = self._scripts.get(problem.id)
+        """Apply the patch with git in the sandbox, or run the script."""
+        del model
+        script = self.scripts.get(problem.id)
         if script is not None:
             return _run_script(script, sandbox, budget)
-        patch = self._patches.get(problem.id, b"")
+        patch = self.patches.get(problem.id, b"")
         if not patch.strip():
-            return AgentOutcome(
-                ending=AgentEnding.TOOL_ERROR, detail="the task has no solution.patch"
-            )
-        result = sandbox.run(
-            Command(
-                argv=("git", "apply", "--whitespace=nowarn", "-"),
-                stdin=patch,
-                timeout=budget.remaining(),
-            )
-        )
+            missing = "the task has no solution.patch"
+            return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=missing)
+        argv = ("git", "apply", "--whitespace=nowarn", "-")
+        result = sandbox.run(Command(argv=argv, stdin=patch, timeout=budget.remaining()))
         if not result.ok:
             said = result.stderr.strip() or f"git apply ended in {result.ending.value}"
             detail = f"solution.patch does not apply: {said}"

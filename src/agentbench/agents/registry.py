@@ -1,15 +1,13 @@
-"""Creates the agent for a value of `--agent`.
-
-A built-in one, a preset, an entry point, a module's attribute, or a file of predictions.
-"""
+"""Creates the agent for a value of `--agent`."""
 
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
 from agentbench.agents.predictions import PredictionName
@@ -20,9 +18,6 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import ScriptedSolution
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 _ENTRY_POINT_GROUP = "agentbench.agents"
 # Exceptions that a user's module may raise; others are shown with their traceback.
@@ -52,18 +47,12 @@ BUILT_IN = {
 SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
 
 
+@dataclass(frozen=True, slots=True)
 class FunctionAgent:
-    """An agent that calls a function `(problem, sandbox, budget, model) -> AgentOutcome`."""
+    """An agent that is a function `(problem, sandbox, budget, model) -> AgentOutcome`."""
 
-    def __init__(self, name: str, function: SolveFunction) -> None:
-        self.name = name
-        self._function = function
-
-    def solve(
-        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
-    ) -> AgentOutcome:
-        """Call the function."""
-        return self._function(problem, sandbox, budget, model)
+    name: str
+    solve: SolveFunction
 
 
 def create_agent(
@@ -78,19 +67,6 @@ def create_agent(
     """The agent with a name: built in, a preset, an entry point, or `package.module:attribute`.
 
     `predictions:FILE#MODEL` submits a model's predictions.
-
-    Args:
-        name: The value of `--agent`; for a user's own preset, the path of its `.toml` file.
-        patches: The reference solutions, for the oracle.
-        scripts: The reference solutions that are scripts.
-        command: The value of `--agent-command`.
-        toolboxes: The folder of client bundles.
-        say: Is called with a line when programs are installed.
-
-    Raises:
-        UsageError: there is no such agent, or it cannot be imported.
-        InputError: the file of the preset or of the predictions is invalid.
-        ValueError: it is a preset, and `toolboxes` is not given.
     """
     if command is not None and name != "command":
         raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
@@ -100,10 +76,10 @@ def create_agent(
         from agentbench.agents.predictions import PredictionsAgent
 
         return PredictionsAgent.of(predicted)
-    from agentbench.agents.presets.preset import find_preset  # not needed for built-in agents
+    from agentbench.agents.preset import find_preset  # not needed for built-in agents
 
     if (preset := find_preset(name)) is not None:
-        from agentbench.agents.presets.preset_agent import PresetAgent
+        from agentbench.agents.preset import PresetAgent
 
         if toolboxes is None:
             raise ValueError("toolboxes: a preset needs a folder to keep its programs in")
@@ -111,7 +87,9 @@ def create_agent(
     from importlib.metadata import entry_points
 
     for point in entry_points(group=_ENTRY_POINT_GROUP, name=name):
-        return _as_agent(point.name, _load_entry_point(point))
+        with _import_errors(point.name, f"cannot load {point.value}"):
+            value = point.load()
+        return _as_agent(point.name, value)
     if ":" in name:
         return _as_agent(name, _import_attribute(name))
     known = ", ".join(available_agents())
@@ -124,7 +102,7 @@ def available_agents() -> Mapping[str, str]:
     """All available agents, with a line about each."""
     from importlib.metadata import entry_points
 
-    from agentbench.agents.presets.preset import shipped_presets
+    from agentbench.agents.preset import shipped_presets
 
     own = {point.name: f"from {point.value}" for point in entry_points(group=_ENTRY_POINT_GROUP)}
     presets = {preset.name: preset.about for preset in shipped_presets()}
@@ -162,12 +140,8 @@ def _import_attribute(path: str) -> object:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # like `python -m`: a user's agent is often a local file
-    try:
-        module = importlib.import_module(module_name)
-    except _IMPORT_FAILURES as error:
-        message = f"--agent {path}: cannot import {module_name!r}: {_error_line(error)}"
-        raise UsageError(message) from error
-    value: object = module
+    with _import_errors(path, f"cannot import {module_name!r}"):
+        value: object = importlib.import_module(module_name)
     for part in attribute.split("."):
         value = getattr(value, part, None)
     if value is None:
@@ -175,23 +149,10 @@ def _import_attribute(path: str) -> object:
     return value
 
 
-def _load_entry_point(point: "EntryPoint") -> object:
-    try:
-        value: object = point.load()
-    except _IMPORT_FAILURES as error:
-        message = f"--agent {point.name}: cannot load {point.value}: {_error_line(error)}"
-        raise UsageError(message) from error
-    return value
-
-
 def _as_agent(name: str, value: object) -> Agent:
     if inspect.isclass(value):
-        made_by = value
-        try:
-            value = made_by()
-        except _IMPORT_FAILURES as error:
-            message = f"--agent {name}: {made_by.__name__}() cannot be made: {_error_line(error)}"
-            raise UsageError(message) from error
+        with _import_errors(name, f"{value.__name__}() cannot be made"):
+            value = value()
     solve = getattr(value, "solve", value)
     if not callable(solve):
         raise UsageError(
@@ -216,5 +177,11 @@ def _takes_four_arguments(function: Callable[..., object]) -> bool:
     return True
 
 
-def _error_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+@contextmanager
+def _import_errors(name: str, what: str) -> Iterator[None]:
+    """Report what a user's module raises as an error about `--agent`."""
+    try:
+        yield
+    except _IMPORT_FAILURES as error:
+        line = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(f"--agent {name}: {what}: {line}") from error

@@ -24,7 +24,7 @@ def list_agents() -> None:
 
     Example: agentbench agents list
     """
-    from agentbench.agents.presets.preset import shipped_presets
+    from agentbench.agents.preset import shipped_presets
     from agentbench.agents.registry import available_agents
     from agentbench.report.text_table import TableColumn, print_listing
 
@@ -50,7 +50,7 @@ def try_agent(
 
     Example: agentbench agents test claude-code
     """
-    from agentbench.agents.presets.preset import find_preset, shipped_presets
+    from agentbench.agents.preset import find_preset, shipped_presets
     from agentbench.cli.dry_run import dry_run
     from agentbench.sandbox.registry import select_back_end
 

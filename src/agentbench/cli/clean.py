@@ -105,7 +105,7 @@ def _clean_all(*, dry_run: bool) -> None:
         for folder in prepared:
             cache.forget_preparation(f"{folder.parent.name}/{folder.name}")
         for bundle in unused:
-            remove_bundle(bundle)
+            remove_bundle(bundle.folder)
     in_use = len(orphans) - len(dead) + len(bundles) - len(unused)
     message = f", {in_use} in use by living runs kept" if in_use else ""
     word = "would be freed" if dry_run else "freed"

@@ -7,8 +7,7 @@ from pathlib import Path
 from agentbench.agents.client_bundles import TOOLS_MOUNT, MessageSink, bundles_folder
 from agentbench.agents.dry_run import ScriptedModel, serve_scripted_model, write_dry_run_task
 from agentbench.agents.interface import AgentOutcome, Budget
-from agentbench.agents.presets.preset import Preset
-from agentbench.agents.presets.preset_agent import PresetAgent
+from agentbench.agents.preset import Preset, PresetAgent
 from agentbench.attempt.record import AttemptRecord
 from agentbench.cli.doctor import Check
 from agentbench.core.files import owned_folder

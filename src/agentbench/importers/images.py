@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agentbench.attempt.task_image import resolve_image, with_image
+from agentbench.core.display_text import one_line
 from agentbench.errors import GitCloneError, InputError, UnavailableError
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
@@ -24,17 +25,7 @@ _MAX_REASON = 400  # characters of a reason
 def refuse_without_images(
     folders: Sequence[Path], options: RunOptions, *, remedy: str = ""
 ) -> list[Rejection]:
-    """Get the image of each task; a task whose image is not available is removed and rejected.
-
-    Args:
-        folders: The folders of new tasks.
-        options: The sandbox, and the function that is told about builds.
-        remedy: What else the user can do about it.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        SandboxError: the engine is lost.
-    """
+    """Get the image of each task; a task whose image is not available is removed and rejected."""
     images = _ImageChecker(options)
     refused = []
     for folder in folders:
@@ -44,9 +35,8 @@ def refuse_without_images(
             instance = folder.name if origin is None else origin.instance_id
             shutil.rmtree(folder)
             said = f"{reason}; {remedy}" if remedy else reason
-            refused.append(
-                Rejection(where=str(folder), instance=instance, field="image", what=said)
-            )
+            found = Rejection(where=str(folder), instance=instance, field="image", what=said)
+            refused.append(found)
     return refused
 
 
@@ -62,34 +52,25 @@ class _ImageChecker:
     def fault(self, folder: Path) -> str | None:
         """Why the image of a task is not available; None also if the task itself is invalid."""
         try:
-            task = with_image(
-                load_task(folder, mirrors=self._mirrors), self._provider, self._mirrors
-            )
+            loaded = load_task(folder, mirrors=self._mirrors)
+            task = with_image(loaded, self._provider, self._mirrors)
         except (InputError, GitCloneError):
             return None  # validation names its faults
         except UnavailableError as error:
-            return _one_line(error)
+            return one_line(str(error), limit=_MAX_REASON)
         key = _image_key(task)
         if key not in self._known:
-            self._known[key] = self._looked_for(task)
+            self._known[key] = None
+            try:
+                for name in _base_images(task):
+                    _build_missing(name, self._provider, self._say)
+                resolve_image(task, self._provider)
+            except UnavailableError as error:
+                self._known[key] = one_line(str(error), limit=_MAX_REASON)
         return self._known[key]
-
-    def _looked_for(self, task: Task) -> str | None:
-        try:
-            for name in _base_images(task):
-                _build_missing(name, self._provider, self._say)
-            resolve_image(task, self._provider)
-        except UnavailableError as error:
-            return _one_line(error)
-        return None
 
 
 def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], None]) -> None:
-    """Build a base image, unless it exists or the back end builds none.
-
-    Raises:
-        UnavailableError: it cannot be built.
-    """
     python = python_in(name)
     if python is None or not isinstance(provider, BuildsBaseImages):
         return
@@ -100,7 +81,6 @@ def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], No
 
 
 def _base_images(task: Task) -> list[str]:
-    """The base images of the task's image."""
     environment = task.environment
     if environment.dockerfile is not None:
         return _FROM.findall(environment.dockerfile.read_text("utf-8", "replace"))
@@ -115,8 +95,3 @@ def _image_key(task: Task) -> str:
     alone = others == [environment.dockerfile.name]
     text = environment.dockerfile.read_text("utf-8", "replace") if alone else str(task.folder)
     return f"{text} {task.workdir}"
-
-
-def _one_line(error: Exception) -> str:
-    line = " ".join(str(error).split())
-    return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]} …"

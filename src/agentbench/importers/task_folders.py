@@ -3,11 +3,15 @@
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from pydantic import ValidationError
+
+from agentbench.core.files import FileContent
+from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError, UsageError
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.writing import NewTask, write_task
@@ -24,13 +28,12 @@ class ConvertedTask:
     """A task converted from a folder in another format."""
 
     new: NewTask
-    notes: tuple[str, ...]
-    """How it differs from running under the harness that the folder is for."""
+    notes: tuple[str, ...]  # how it differs from running under the harness that the folder is for
 
 
 @dataclass(slots=True, kw_only=True)
 class ImportResult:
-    """The results of importing some folders."""
+    """The results of importing or exporting some tasks."""
 
     written: list[Path] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
@@ -42,8 +45,7 @@ class ImportResult:
 class FolderFormat:
     """A format of task folders."""
 
-    file: str
-    """The file by which a folder of this format is known."""
+    file: str  # the file by which a folder of this format is known
     read: Callable[[Path], ConvertedTask | list[Rejection]]
     """Reads a folder; if it cannot be imported, all the reasons."""
 
@@ -51,11 +53,7 @@ class FolderFormat:
 def import_folders(
     form: FolderFormat, sources: Sequence[Path], out: Path, *, replace: bool = False
 ) -> ImportResult:
-    """Write a task for each folder of a format in some sources.
-
-    Raises:
-        UsageError: a source is not a folder, or contains no task.
-    """
+    """Write a task for each folder of a format in some sources."""
     imported = ImportResult()
     for folder in _folders_with(form.file, sources):
         converted = form.read(folder)
@@ -83,7 +81,6 @@ def _folders_with(name: str, sources: Sequence[Path]) -> Iterator[Path]:
 def _write(
     converted: ConvertedTask, folder: Path, out: Path, imported: ImportResult, *, replace: bool
 ) -> None:
-    """Write one task, and record the result."""
     new = converted.new
     if any(path.name == new.id for path in imported.written):
         message = f"gives the id {new.id}, which an earlier folder has given"
@@ -92,11 +89,8 @@ def _write(
     try:
         imported.written.append(write_task(new, out, replace=replace))
     except InputError as error:
-        place = str(out / new.id)
-        imported.rejections += [
-            Rejection(where=str(folder), what=fault.replace(place, str(folder)))
-            for fault in error.faults
-        ]
+        faults = [fault.replace(str(out / new.id), str(folder)) for fault in error.faults]
+        imported.rejections += [Rejection(where=str(folder), what=fault) for fault in faults]
         return
     except UsageError as error:
         imported.rejections.append(Rejection(where=str(folder), what=str(error)))
@@ -146,14 +140,11 @@ def tree_faults(folder: Path) -> Iterator[Rejection]:
             yield Rejection(where=str(folder), what=message)
             return
         if stat.S_ISLNK(status.st_mode):
-            if path.readlink().is_absolute() or not _real(path).is_relative_to(root):
+            target = Path(os.path.realpath(path))
+            if path.readlink().is_absolute() or not target.is_relative_to(root):
                 yield Rejection(where=shown, what="is a symlink that leaves the task's folder")
         elif not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
             yield Rejection(where=shown, what="is neither a file nor a folder")
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -164,6 +155,29 @@ def _walk(folder: Path) -> Iterator[Path]:
         yield path
         if path.is_dir() and not path.is_symlink():
             yield from _walk(path)
+
+
+def validation_rejections(
+    error: ValidationError, model: type[Schema], *, where: str, instance: str = ""
+) -> list[Rejection]:
+    """The faults of a value, each with its field."""
+    faults = (describe_validation_error(each, model).partition(": ") for each in error.errors())
+    return [
+        Rejection(where=where, instance=instance, field=field if what else "", what=what or field)
+        for field, _, what in faults
+    ]
+
+
+def write_files(folder: Path, files: Mapping[PurePosixPath, FileContent | None]) -> None:
+    """Write files into a folder, and remove those without content."""
+    for name, file in files.items():
+        path = folder / name
+        if file is None:
+            path.unlink(missing_ok=True)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+        path.chmod(0o755 if file.executable else 0o644)
 
 
 _LINE_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
@@ -191,11 +205,7 @@ def dockerfile_workdir(dockerfile: str) -> PurePosixPath | None:
             name = name.split()[-1].lower() if name else ""
             found = stages.get(base.lower())
         else:
-            found = (found or PurePosixPath("/")) / _literal_path(instruction[2], line)
+            if "$" in instruction[2]:
+                raise ValueError(f"{line.strip()[:80]!r} depends on a variable")
+            found = (found or PurePosixPath("/")) / instruction[2].strip("\"'")
     return found
-
-
-def _literal_path(text: str, line: str) -> str:
-    if "$" in text:
-        raise ValueError(f"{line.strip()[:80]!r} depends on a variable")
-    return text.strip("\"'")

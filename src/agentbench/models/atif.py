@@ -1,26 +1,16 @@
 """ATIF, the Agent Trajectory Interchange Format, version 1.8: the part that agentbench writes.
 
-Defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`); a step's id counts
-from 1, an observation names the call that it answers, and only an agent's step has calls, reasoning
-and metrics.
+Defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`).
 """
 
-from enum import StrEnum
 from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
 from agentbench.core.schema import Schema
+from agentbench.models.conversation import Role
 
 ATIF_VERSION: Final = "ATIF-v1.8"
-
-
-class StepSource(StrEnum):
-    """The author of a step."""
-
-    SYSTEM = "system"
-    USER = "user"
-    AGENT = "agent"
 
 
 class ToolCall(Schema):
@@ -58,7 +48,7 @@ class Step(Schema):
 
     step_id: int = Field(ge=1)
     timestamp: str | None = None
-    source: StepSource
+    source: Role
     model_name: str | None = None
     message: str
     reasoning_content: str | None = None

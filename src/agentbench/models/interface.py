@@ -1,8 +1,7 @@
 """The model endpoint of an attempt, its traffic, and how models fail.
 
-The endpoint is a unix socket on this machine, mounted into the agent's sandbox. Behind it the
-gateway (`models.gateway`) listens in plain HTTP, on one path for each API format; the token is
-valid nowhere else, and the real key is never in the sandbox.
+The endpoint is a unix socket, mounted into the agent's sandbox, with plain HTTP on one path for
+each API format. Its token is valid nowhere else, and the real key is never in the sandbox.
 """
 
 from collections.abc import Mapping
@@ -69,8 +68,8 @@ class ModelFailure:
     """One request that a model did not answer."""
 
     kind: ModelErrorKind
-    status: int | None  # of HTTP; None: no answer came
     message: str  # the provider's, without keys
+    status: int | None = None  # of HTTP; None: no answer came
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,11 +70,8 @@ class Prices:
         name = model.lower()
         for named in (name, name.rpartition("/")[2]):
             undated = _SUFFIX.sub("", named)
-            for each in (
-                named,
-                undated,
-                undated.replace(".", "-"),
-            ):  # some routers write 4.5 for 4-5
+            # Some routers write 4.5 for 4-5.
+            for each in (named, undated, undated.replace(".", "-")):
                 if each in self.by_model:
                     return self.by_model[each]
         return None
@@ -87,11 +84,7 @@ def known_prices() -> Prices:
 
 
 def load_prices(path: Path) -> Prices:
-    """The shipped prices, overridden by a file in the same format.
-
-    Raises:
-        InputError: the file does not exist or is invalid.
-    """
+    """The shipped prices, overridden by a file in the same format."""
     try:
         own = _prices(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as fault:

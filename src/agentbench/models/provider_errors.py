@@ -13,43 +13,28 @@ from agentbench.models.interface import ModelErrorKind, ModelFailure
 _MESSAGE_LIMIT = 1000  # characters
 
 # The first entry that matches the type, code or status, or the message, wins.
-_KIND_BY_WORDS: tuple[tuple[ModelErrorKind, re.Pattern[str]], ...] = (
-    (
-        ModelErrorKind.CONTEXT_LENGTH,
-        re.compile(
-            r"context_length_exceeded|exceed_context_size|request_too_large|prompt is too long"
-            r"|maximum context length|exceeds? the (available )?context|context window"
-            r"|token count .{0,40}exceeds|input is too long"
-        ),
+_KIND_BY_WORDS = {
+    ModelErrorKind.CONTEXT_LENGTH: (
+        r"context_length_exceeded|exceed_context_size|request_too_large|prompt is too long"
+        r"|maximum context length|exceeds? the (available )?context|context window"
+        r"|token count .{0,40}exceeds|input is too long"
     ),
-    (
-        ModelErrorKind.REFUSAL,
-        re.compile(r"content_filter|content_policy|invalid_prompt|usage polic"),
+    ModelErrorKind.REFUSAL: r"content_filter|content_policy|invalid_prompt|usage polic",
+    ModelErrorKind.QUOTA: (
+        r"insufficient_quota|billing_error|credit balance|exceeded your (current )?quota"
+        r"|insufficient (credits|balance|funds)"
     ),
-    (
-        ModelErrorKind.QUOTA,
-        re.compile(
-            r"insufficient_quota|billing_error|credit balance|exceeded your (current )?quota"
-            r"|insufficient (credits|balance|funds)"
-        ),
+    ModelErrorKind.AUTH: (
+        r"invalid_api_key|authentication_error|permission_error|api key not valid"
+        r"|api_key_invalid|unauthenticated|permission_denied"
     ),
-    (
-        ModelErrorKind.AUTH,
-        re.compile(
-            r"invalid_api_key|authentication_error|permission_error|api key not valid"
-            r"|api_key_invalid|unauthenticated|permission_denied"
-        ),
+    ModelErrorKind.UNKNOWN_MODEL: (
+        r"model_not_found|not_found_error"
+        r"|model.{0,80}(not found|does not exist|is not a valid|not supported)"
     ),
-    (
-        ModelErrorKind.UNKNOWN_MODEL,
-        re.compile(
-            r"model_not_found|not_found_error"
-            r"|model.{0,80}(not found|does not exist|is not a valid|not supported)"
-        ),
-    ),
-    (ModelErrorKind.OVERLOADED, re.compile(r"overloaded|server_is_overloaded")),
-    (ModelErrorKind.RATE_LIMIT, re.compile(r"rate_limit|resource_exhausted")),
-)
+    ModelErrorKind.OVERLOADED: r"overloaded|server_is_overloaded",
+    ModelErrorKind.RATE_LIMIT: r"rate_limit|resource_exhausted",
+}
 _KIND_BY_STATUS = {
     401: ModelErrorKind.AUTH,
     402: ModelErrorKind.QUOTA,
@@ -80,7 +65,10 @@ def failure_of_body(body: JsonObject, *, status: int) -> ModelFailure:
     words = " ".join(str(inner.get(name, "")) for name in ("type", "code", "status"))
     words += " ".join(f" {detail.get('reason')}" for detail in objects(inner.get("details")))
     kind = _kind(status, f"{words} {message}".lower())
-    if kind is ModelErrorKind.QUOTA and _is_temporary_limit(inner):
+    # With a quota error that is a rate limit, Google says when to retry.
+    if kind is ModelErrorKind.QUOTA and any(
+        "RetryInfo" in str(detail.get("@type")) for detail in objects(inner.get("details"))
+    ):
         kind = ModelErrorKind.RATE_LIMIT
     return ModelFailure(kind=kind, status=status, message=message)
 
@@ -89,8 +77,8 @@ def _kind(status: int, said: str) -> ModelErrorKind:
     if status in _DECIDED_BY_STATUS:
         return _KIND_BY_STATUS[status]
     if status < _SERVER_ERRORS_FROM:
-        for kind, pattern in _KIND_BY_WORDS:
-            if pattern.search(said):
+        for kind, words in _KIND_BY_WORDS.items():
+            if re.search(words, said):
                 return kind
         if status >= 400:
             return _KIND_BY_STATUS.get(status, ModelErrorKind.MALFORMED)
@@ -108,27 +96,13 @@ def _message(error: object, body: JsonObject) -> str:
     return ""
 
 
-def _is_temporary_limit(error: JsonObject) -> bool:
-    """Whether a quota error is a rate limit: Google then adds when to retry."""
-    return any("RetryInfo" in str(detail.get("@type")) for detail in objects(error.get("details")))
-
-
 def unanswered_error(
     status: int, body: object, message: str, headers: Mapping[str, str]
 ) -> UnansweredError:
-    """The failure for a provider's error, from a response or from a stream.
-
-    Args:
-        status: The HTTP status; 200 for an error in a stream.
-        body: The error's JSON, if it has any.
-        message: The message for an error without JSON.
-        headers: The response's headers, with names in lower case.
-    """
+    """The failure for a provider's error, from a response or from a stream (with status 200)."""
     failure = failure_of_body(body if isinstance(body, dict) else {"error": message}, status=status)
-    final = headers.get("x-should-retry") == "false"
-    return UnansweredError(
-        failure, retry_after=_retry_after(headers), may_retry=False if final else None
-    )
+    may_retry = False if headers.get("x-should-retry") == "false" else None
+    return UnansweredError(failure, retry_after=_retry_after(headers), may_retry=may_retry)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

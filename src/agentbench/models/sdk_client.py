@@ -1,17 +1,19 @@
-"""The transport and the errors of the clients over OpenAI's and Anthropic's SDKs.
+"""The client over the SDKs of OpenAI and Anthropic, on an endpoint's socket and with limits."""
 
-HTTP uses the endpoint's socket, with a time and a size limit for whole answers.
-"""
-
+import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 import httpx2
 
-from agentbench.models.conversation import UnansweredError
+from agentbench.core.schema import JsonObject
+from agentbench.models.conversation import Conversation, ModelAnswer, ToolSpec, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.models.provider_errors import unanswered_error
 
@@ -29,10 +31,10 @@ class EndpointTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; the answer's stream is bounded."""
         allowed = request.extensions.get("timeout", {}).get("read")
-        deadline = None if allowed is None else self._clock() + allowed
+        deadline = math.inf if allowed is None else self._clock() + allowed
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        bounded = _BoundedStream(response.stream, request, lambda: self._is_over(deadline))
+        bounded = _BoundedStream(response.stream, request, lambda: self._clock() > deadline)
         return httpx2.Response(
             response.status_code,
             headers=response.headers,
@@ -44,33 +46,26 @@ class EndpointTransport(httpx2.BaseTransport):
         """Close the connections."""
         self._inner.close()
 
-    def _is_over(self, deadline: float | None) -> bool:
-        return deadline is not None and self._clock() > deadline
 
-
+@dataclass(frozen=True, slots=True)
 class _BoundedStream(httpx2.SyncByteStream):
-    def __init__(
-        self, inner: httpx2.SyncByteStream, request: httpx2.Request, is_over: Callable[[], bool]
-    ) -> None:
-        self._inner = inner
-        self._request = request
-        self._is_over = is_over
+    inner: httpx2.SyncByteStream
+    request: httpx2.Request
+    is_over: Callable[[], bool]
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for chunk in self._inner:
+        for chunk in self.inner:
             size += len(chunk)
-            if self._is_over():
-                raise httpx2.ReadTimeout("the answer did not end in time", request=self._request)
+            if self.is_over():
+                raise httpx2.ReadTimeout("the answer did not end in time", request=self.request)
             if size > MAX_ANSWER_BYTES:
-                raise httpx2.RemoteProtocolError(
-                    f"the answer has more than {MAX_ANSWER_BYTES} bytes", request=self._request
-                )
+                message = f"the answer has more than {MAX_ANSWER_BYTES} bytes"
+                raise httpx2.RemoteProtocolError(message, request=self.request)
             yield chunk
 
     def close(self) -> None:
-        """Close the connection."""
-        self._inner.close()
+        self.inner.close()
 
 
 BASE_URL = "http://gateway"
@@ -82,20 +77,55 @@ def endpoint_http_client(endpoint: ModelEndpoint) -> httpx2.Client:
     return httpx2.Client(transport=EndpointTransport(endpoint.socket), trust_env=False)
 
 
-_UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)  # not JSON, or another structure
+class AnswerCollector(Protocol):
+    """Puts the events of a stream together."""
+
+    def add_event(self, event: JsonObject) -> None:
+        """Add the next event."""
+
+    def answer(self) -> ModelAnswer | None:
+        """The answer; None if it is incomplete."""
+
+
+class SdkEvent(Protocol):
+    """An event as both SDKs have it."""
+
+    def to_dict(self, *, warnings: bool) -> JsonObject:
+        """The fields that were sent."""
+
+
+SdkStream = AbstractContextManager[Iterable[SdkEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class SdkClient:
+    """Sends requests with an SDK, and reads its streams."""
+
+    library: ModuleType  # `openai` or `anthropic`
+    send: Callable[[Conversation, Sequence[ToolSpec], float], SdkStream]
+    collector: Callable[[], AnswerCollector]
+    close: Callable[[], None]
+
+    def complete(
+        self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
+    ) -> ModelAnswer:
+        """The model's answer, read from a stream."""
+        with _library_errors(self.library, ModelErrorKind.CONNECTION):
+            stream = self.send(conversation, tools, timeout.total_seconds())
+        collector = self.collector()
+        with stream as events, _library_errors(self.library, ModelErrorKind.CUT_STREAM):
+            for event in events:
+                collector.add_event(event.to_dict(warnings=False))
+        answer = collector.answer()
+        if answer is None:
+            message = "the stream ended before the answer did"
+            raise _unanswered(ModelErrorKind.CUT_STREAM, message)
+        return answer
 
 
 @contextmanager
-def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[None]:
-    """Turn all exceptions of an SDK into UnansweredError.
-
-    Args:
-        library: `openai` or `anthropic`.
-        otherwise: The kind of a broken connection: none yet, or a cut stream.
-
-    Raises:
-        UnansweredError: the model did not answer.
-    """
+def _library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[None]:
+    """Turn all exceptions of an SDK into UnansweredError; broken connections are `otherwise`."""
     try:
         yield
     except library.APIStatusError as error:
@@ -108,18 +138,17 @@ def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[N
         raise _connection_error(otherwise, error) from error
     except library.APIError as error:  # from an event of a stream
         raise unanswered_error(200, error.body, error.message, {}) from error
-    except (
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:  # no JSON, or of another shape
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # No JSON, or of another shape.
         shape = f"an answer that cannot be read: {type(error).__name__}: {error}"
-        failure = ModelFailure(kind=ModelErrorKind.CUT_STREAM, status=None, message=shape)
-        raise UnansweredError(failure) from error
+        raise _unanswered(ModelErrorKind.CUT_STREAM, shape) from error
 
 
 def _connection_error(kind: ModelErrorKind, error: Exception) -> UnansweredError:
     cause = error.__cause__ or error
     message = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-    return UnansweredError(ModelFailure(kind=kind, status=None, message=message))
+    return _unanswered(kind, message)
+
+
+def _unanswered(kind: ModelErrorKind, message: str) -> UnansweredError:
+    return UnansweredError(ModelFailure(kind=kind, message=message))

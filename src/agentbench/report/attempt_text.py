@@ -5,7 +5,8 @@ from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord, PatchRecord, StageRecord, UsageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line, printable
-from agentbench.models.atif import Step, StepSource, Trajectory
+from agentbench.models.atif import Step, Trajectory
+from agentbench.models.conversation import Role
 from agentbench.report.attempt_rows import verdict_word
 from agentbench.scoring.evidence import CaseOutcome
 
@@ -254,7 +255,7 @@ def _shown_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _spent(step: Step) -> str:
     metrics = step.metrics
-    if step.source is not StepSource.AGENT or metrics is None:
+    if step.source is not Role.AGENT or metrics is None:
         return ""
     return f" [{metrics.prompt_tokens} in, {metrics.completion_tokens} out]"
 

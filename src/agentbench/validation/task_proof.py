@@ -1,19 +1,27 @@
-"""Decides from records whether a task is valid.
-
-Its reference solution must resolve it, doing nothing must not, and no test may be flaky.
-"""
+"""Decides whether a task is valid, by running its reference solution and no agent."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from statistics import median
 
 from agentbench.attempt.record import AttemptRecord
+from agentbench.audit.patch import parse_patch
+from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import WeakControl
+from agentbench.runs.options import VALIDATION, RunOptions
+from agentbench.runs.run import Run
+from agentbench.runs.start import start_run
+from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import CaseOutcome, NodeId
-from agentbench.scoring.taxonomy import StageName
+from agentbench.scoring.taxonomy import Fault, StageName
+from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
+from agentbench.tasks.writing import write_test_lists
+from agentbench.validation.environment.found_tests import is_collected_by_default
 
 Outcomes = Mapping[NodeId, CaseOutcome]
 """The outcome of each test of one run."""
@@ -55,11 +63,13 @@ class TaskProof:
     """The peak memory of each stage's commands, if the sandbox measures it."""
     controlled: tuple[NodeId, ...] = ()
     """The fail_to_pass tests that failed in a control run after a value in them was changed."""
-    to_control: int = 0
-    """The number of fail_to_pass tests."""
+    to_control: int = 0  # the number of fail_to_pass tests
     weakly_controlled: tuple[WeakControl, ...] = ()
     regression_tests: int = 0
     """The number of tests that must pass before and after the reference solution."""
+    undecided: bool = False
+    """Whether an attempt failed because of the infrastructure, so that the result is unknown."""
+    sandbox: str = ""
 
     @property
     def valid(self) -> bool:
@@ -101,6 +111,7 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         to_control=len(fixed),
         weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
         regression_tests=max((_regression_tests(task, record) for record in oracle), default=0),
+        undecided=any(record.fault is Fault.INFRASTRUCTURE for record in records),
     )
 
 
@@ -157,20 +168,21 @@ def _tests_to_fix(task: Task, record: AttemptRecord) -> Iterable[NodeId]:
     """The tests to fix: the listed ones, or those that the reference solution fixed."""
     if task.answer_key.fail_to_pass:
         return task.answer_key.fail_to_pass
-    before = _outcomes(record, StageName.BASELINE_RUN)
-    after = _outcomes(record, StageName.FINAL_TEST)
-    passed = CaseOutcome.PASSED
-    return [n for n, now in after.items() if now is passed and before.get(n) is not passed]
+    return [node_id for node_id, passed_before in _passing(record).items() if not passed_before]
 
 
 def _regression_tests(task: Task, record: AttemptRecord) -> int:
     key = task.answer_key
     if key.fail_to_pass and key.pass_to_pass != "baseline":
         return len(key.pass_to_pass)
+    return sum(_passing(record).values())
+
+
+def _passing(record: AttemptRecord) -> dict[NodeId, bool]:
+    """The tests that pass in the end, and whether they passed before."""
     before = _outcomes(record, StageName.BASELINE_RUN)
-    after = _outcomes(record, StageName.FINAL_TEST)
-    passed = CaseOutcome.PASSED
-    return sum(now is passed and before.get(n) is passed for n, now in after.items())
+    after, passed = _outcomes(record, StageName.FINAL_TEST), CaseOutcome.PASSED
+    return {n: before.get(n) is passed for n, now in after.items() if now is passed}
 
 
 def _controlled_tests(record: AttemptRecord) -> Iterable[NodeId]:
@@ -216,3 +228,110 @@ def _peak_memory_mib(records: Sequence[AttemptRecord]) -> float | None:
         if stage.peak_memory_bytes
     ]
     return max(peaks) / 2**20 if peaks else None
+
+
+FollowRun = Callable[[Run], None]
+"""Runs the attempts and shows them; raises if it is interrupted."""
+
+
+def run_proofs(
+    tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
+) -> dict[Path, TaskProof]:
+    """Run every task with both agents; the results are by folder."""
+    if not tasks:
+        return {}
+    run_id = f"validate-{new_run_id(datetime.now(UTC))}"
+    every = tuple(tasks.values())
+    oracle, noop = (
+        run_to_end(every, options.replace(agent=agent, run_id=f"{run_id}-{agent}"), follow)
+        for agent in ("oracle", "noop")
+    )
+    return {
+        folder: replace(prove(task, oracle.of(task), noop.of(task)), sandbox=oracle.sandbox)
+        for folder, task in tasks.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRun:
+    """A whole run: its last records, and its sandbox."""
+
+    records: tuple[AttemptRecord, ...]
+    sandbox: str
+
+    def of(self, task: Task) -> list[AttemptRecord]:
+        """The records of one task."""
+        return [record for record in self.records if record.task_id == task.id]
+
+
+def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) -> FinishedRun:
+    """Run to the end, in the folder of validation runs."""
+    run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
+    follow(run)
+    return FinishedRun(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
+
+
+def find_deciding_tests(
+    tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
+) -> dict[Path, str]:
+    """Write fail_to_pass and pass_to_pass into each task.toml; returns failures with reasons."""
+    faults = _find_and_write(tasks, options, follow)
+    # The whole suite can exceed the sandbox's limits, or end pytest before a test runs.
+    narrow = {folder: _narrowed(tasks[folder]) for folder in faults}
+    again = {folder: task for folder, task in narrow.items() if task is not None}
+    if again:
+        names = ", ".join(task.id for task in again.values())
+        options.say(f"{names}: looking only at the test files that the hidden tests change")
+    left = {folder: fault for folder, fault in faults.items() if folder not in again}
+    return left | _find_and_write(again, options, follow)
+
+
+def _find_and_write(
+    tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
+) -> dict[Path, str]:
+    if not tasks:
+        return {}
+    run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
+    told = options.replace(agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
+    made = run_to_end([_without_listed_tests(task) for task in tasks.values()], told, follow)
+    faults: dict[Path, str] = {}
+    for folder, task in tasks.items():
+        records = made.of(task)
+        ids = deciding_tests(records)
+        if not ids.fail_to_pass:
+            why = details_of(records)
+            faults[folder] = f"the reference solution makes no failing test pass{why}"
+            continue
+        kept = None if task.answer_key.pass_to_pass == "baseline" else ids.pass_to_pass
+        fixed, rates = ids.fail_to_pass, ids.flake_rates
+        path = folder / TASK_FILE
+        write_test_lists(path, fail_to_pass=fixed, pass_to_pass=kept, quarantined=rates)
+        written = f"{len(fixed)} fail_to_pass"
+        written += f" and {len(kept)} pass_to_pass ids" if kept is not None else " ids"
+        options.say(f"{path}: {written} written")
+    return faults
+
+
+def details_of(records: Sequence[AttemptRecord]) -> str:
+    """How attempts failed, in brackets after a blank; empty if they say nothing."""
+    details = sorted({record.detail for record in records if record.detail})
+    return f" ({'; '.join(details)})" if details else ""
+
+
+def _without_listed_tests(task: Task) -> Task:
+    """The task before its tests are known; pytest goes on after files that it cannot collect."""
+    task = without_ids(task)
+    command = f"{task.problem.test_command} --continue-on-collection-errors"
+    return _with_problem(task, test_command=command)
+
+
+def _narrowed(task: Task) -> Task | None:
+    """The task with only the test files that its hidden tests change; None: it has no others."""
+    changed = [file for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
+    files = tuple(file.path for file in changed if is_collected_by_default(file.path))
+    changes_others = files and files != task.problem.test_paths
+    return _with_problem(task, test_paths=files) if changes_others else None
+
+
+def _with_problem(task: Task, **changes: object) -> Task:
+    return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})

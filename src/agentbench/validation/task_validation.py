@@ -1,17 +1,13 @@
-"""Validates a task: its hidden tests must fail without the reference solution and pass with it.
+"""Validates tasks: the reference solution always resolves them, and doing nothing never does.
 
-The task's digest leaves the file out, so that a proof does not change the task.
-
-A task is valid if its reference solution always resolves it and doing nothing never does, if it
-fails without a fix for the right reason, and if none of the deciding tests is flaky. Flaky tests
-can be quarantined; the task is then validated again without them.
+A task must also fail without a fix for the right reason, and no deciding test may be flaky. Flaky
+tests can be quarantined; the task is then validated again without them.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -34,10 +30,9 @@ from agentbench.tasks.swebench import ORIGIN_FILE as ORIGIN
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.mutation_score.results import MutationScore
-from agentbench.validation.task_proof import TaskProof
-from agentbench.validation.validation_runs import (
+from agentbench.validation.task_proof import (
     FollowRun,
-    TaskProofRun,
+    TaskProof,
     find_deciding_tests,
     run_proofs,
 )
@@ -73,32 +68,6 @@ class StoredProof(Schema):
     )
 
 
-def stored_proof_of(
-    task: Task,
-    shown: TaskProofRun,
-    reasons: Sequence[str],
-    leaks: Sequence[Finding],
-    repeat: int,
-) -> StoredProof:
-    """The proof for a validation result."""
-    proof = shown.proof
-    return StoredProof(
-        agentbench_version=__version__,
-        task_digest=task.digest,
-        proven_at=datetime.now(UTC).replace(microsecond=0),
-        sandbox=shown.sandbox,
-        repeat=repeat,
-        good=not reasons,
-        reasons=tuple(reasons),
-        fail_to_pass=proof.to_control,
-        controlled=proof.controlled,
-        weakly_controlled=proof.weakly_controlled,
-        leaks=tuple(leaks),
-        seconds={name: round(taken, 3) for name, taken in proof.seconds.items()},
-        peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
-    )
-
-
 def read_proof(folder: Path) -> StoredProof | None:
     """The proof in a task's folder; None if there is none or it cannot be read."""
     path = folder / PROOF_FILE
@@ -111,11 +80,7 @@ def read_proof(folder: Path) -> StoredProof | None:
 
 
 def write_proof(folder: Path, proof: StoredProof) -> None:
-    """Write a proof into the task's folder.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Write a proof into the task's folder."""
     write_atomically(folder / PROOF_FILE, f"{proof.model_dump_json(indent=1)}\n".encode())
 
 
@@ -132,8 +97,7 @@ class ValidationSettings:
     """Find fail_to_pass and pass_to_pass by running, and write them into task.toml."""
     record: bool = False
     """Quarantine flaky tests in task.toml, and write the results into proof.json."""
-    resume: bool = False
-    """Skip unchanged tasks whose proof.json has at least as many attempts."""
+    resume: bool = False  # skip unchanged tasks whose proof.json has at least as many attempts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,17 +106,14 @@ class ValidationResult:
 
     folder: Path
     task_id: TaskId
-    reasons: tuple[str, ...]
-    """Why it is invalid; empty: it is valid."""
+    reasons: tuple[str, ...]  # why it is invalid; empty: it is valid
     proof: TaskProof | None = None
     """The results of running it; None: its files are wrong, or its stored proof holds."""
     leaks: tuple[Finding, ...] = ()
     stored_proof: StoredProof | None = None
     """The content of its proof.json, if it was written or used."""
-    is_from_stored_proof: bool = False
-    """Whether a stored proof was used."""
-    undecided: bool = False
-    """Whether the result is unknown because the infrastructure failed."""
+    is_from_stored_proof: bool = False  # whether a stored proof was used
+    undecided: bool = False  # whether the result is unknown because the infrastructure failed
 
     @property
     def is_valid(self) -> bool:
@@ -167,16 +128,12 @@ def validate_folders(
 
     A task is invalid if it cannot be loaded, if its reference solution does not resolve it, if
     doing nothing resolves it, or if it is flaky. It does not affect the others.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        UsageError: an option is wrong.
-        OSError: settings.record, and a task's folder cannot be written.
     """
     gate = _Validator(settings, follow)
     found: dict[Path, ValidationResult] = {}
-    for batch in _batches(folders, _BATCH if settings.record else len(folders)):
-        found |= gate.prove(batch)
+    size = _BATCH if settings.record else max(len(folders), 1)
+    for start in range(0, len(folders), size):
+        found |= gate.prove(folders[start : start + size])
     return [found[folder] for folder in folders]
 
 
@@ -188,7 +145,6 @@ class _Validator:
         self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
 
     def prove(self, folders: Sequence[Path]) -> dict[Path, ValidationResult]:
-        """Validate one batch."""
         found: dict[Path, ValidationResult] = {}
         tasks = self._load(folders, found)
         if self._settings.resume:
@@ -196,8 +152,12 @@ class _Validator:
         if self._settings.write_ids:
             self._write_ids(tasks, found)
             tasks = self._load(folders, found)
-        left = {folder: task for folder, task in tasks.items() if folder not in found}
-        return found | self._proven(left)
+        tasks = {folder: task for folder, task in tasks.items() if folder not in found}
+        shown = run_proofs(tasks, self._options, self._follow)
+        if self._settings.record:
+            shown, tasks = self._quarantined(shown, tasks)
+        results = (self._result(folder, task, shown[folder]) for folder, task in tasks.items())
+        return found | {result.folder: result for result in results}
 
     def _load(
         self, folders: Sequence[Path], found: dict[Path, ValidationResult]
@@ -241,52 +201,59 @@ class _Validator:
         for folder, fault in find_deciding_tests(left, self._options, self._follow).items():
             found[folder] = _invalid(folder, left[folder].id, (fault,))
 
-    def _proven(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
-        shown = run_proofs(tasks, self._options, self._follow)
-        if self._settings.record:
-            shown, tasks = self._quarantined(shown, tasks)
-        return {folder: self._result(folder, task, shown[folder]) for folder, task in tasks.items()}
-
     def _quarantined(
-        self, shown: dict[Path, TaskProofRun], tasks: dict[Path, Task]
-    ) -> tuple[dict[Path, TaskProofRun], dict[Path, Task]]:
-        """Quarantine flaky tests and validate their tasks again."""
+        self, shown: dict[Path, TaskProof], tasks: dict[Path, Task]
+    ) -> tuple[dict[Path, TaskProof], dict[Path, Task]]:
         shown, tasks = dict(shown), dict(tasks)
         for _ in range(_QUARANTINE_ROUNDS):
-            flaky = [folder for folder in tasks if shown[folder].proof.flaky]
-            changed = [
-                folder
-                for folder in flaky
-                if quarantine_flaky_tests(folder, tasks[folder], shown[folder].proof.flake_rates)
-                is None
-            ]
-            if not changed:
+            flaky = [folder for folder in tasks if shown[folder].flaky]
+            again = {}
+            for folder in flaky:
+                rates = shown[folder].flake_rates
+                if quarantine_flaky_tests(folder, tasks[folder], rates) is None:
+                    again[folder] = load_task(folder, mirrors=self._mirrors)
+            if not again:
                 break
-            again = {folder: load_task(folder, mirrors=self._mirrors) for folder in changed}
             tasks |= again
             shown |= run_proofs(again, self._options, self._follow)
         return shown, tasks
 
-    def _result(self, folder: Path, task: Task, shown: TaskProofRun) -> ValidationResult:
+    def _result(self, folder: Path, task: Task, shown: TaskProof) -> ValidationResult:
         leaks = find_leaks(task, self._mirrors)
-        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.proof.flake_rates.items())
-        reasons = (
-            *shown.proof.faults,
-            *flaky,
-            *_lack_of_regression_tests(folder, task, shown.proof),
-        )
+        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.flake_rates.items())
+        lacking = _lack_of_regression_tests(folder, task, shown)
+        reasons = (*shown.faults, *flaky, *lacking)
         kept = None
         if self._settings.record and not shown.undecided:
-            kept = stored_proof_of(task, shown, reasons, leaks, self._options.attempts)
+            kept = self._stored_proof(task, shown, reasons, leaks)
             write_proof(folder, kept)
         return ValidationResult(
             folder=folder,
             task_id=task.id,
             reasons=reasons,
-            proof=shown.proof,
+            proof=shown,
             leaks=leaks,
             stored_proof=kept,
             undecided=shown.undecided,
+        )
+
+    def _stored_proof(
+        self, task: Task, proof: TaskProof, reasons: Sequence[str], leaks: tuple[Finding, ...]
+    ) -> StoredProof:
+        return StoredProof(
+            agentbench_version=__version__,
+            task_digest=task.digest,
+            proven_at=datetime.now(UTC).replace(microsecond=0),
+            sandbox=proof.sandbox,
+            repeat=self._options.attempts,
+            good=not reasons,
+            reasons=tuple(reasons),
+            fail_to_pass=proof.to_control,
+            controlled=proof.controlled,
+            weakly_controlled=proof.weakly_controlled,
+            leaks=leaks,
+            seconds={name: round(taken, 3) for name, taken in proof.seconds.items()},
+            peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
         )
 
 
@@ -307,12 +274,6 @@ def _invalid(folder: Path, task_id: TaskId, faults: Sequence[str]) -> Validation
     return ValidationResult(folder=folder, task_id=task_id, reasons=tuple(faults))
 
 
-def _batches(folders: Sequence[Path], size: int) -> Iterator[list[Path]]:
-    rest = iter(folders)
-    while batch := list(islice(rest, max(size, 1))):
-        yield batch
-
-
 _PROVEN_BY_RUNNING = "weak-control"  # only running tests shows how well they are controlled
 
 
@@ -327,11 +288,7 @@ def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
 
 
 def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, float]) -> str | None:
-    """Quarantine a task's flaky tests in its task.toml; returns why that is not possible.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Quarantine a task's flaky tests in its task.toml; returns why that is not possible."""
     key = task.answer_key
     if not key.fail_to_pass:
         return "no test is listed, so none can be quarantined: --write-ids lists them"

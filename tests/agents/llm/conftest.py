@@ -6,8 +6,8 @@ import pytest
 
 from agentbench.agents.interface import Budget
 from agentbench.agents.llm.agent import LlmAgent
-from agentbench.agents.llm.tools.tool import ToolContext
-from agentbench.agents.llm.tools.tool_runtime import use_tool
+from agentbench.agents.llm.tool import ToolContext
+from agentbench.agents.llm.tools import use_tool
 from agentbench.models.conversation import ModelToolCall
 from agentbench.models.interface import ApiFormat
 from agentbench.pytest_results.command import reporter_mounts

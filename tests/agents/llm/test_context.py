@@ -10,7 +10,7 @@ from agentbench.agents.llm.agent import (
     tokens_of,
     tokens_of_tools,
 )
-from agentbench.agents.llm.tools.tool_runtime import tool_specs
+from agentbench.agents.llm.tools import tool_specs
 from agentbench.models.conversation import (
     Conversation,
     ConversationTurn,

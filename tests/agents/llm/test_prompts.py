@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.agents.llm.agent import prompt
-from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL
+from agentbench.agents.llm.tools import EFFECT_OF_TOOL
 
 
 def test_the_tools_that_the_rules_name_are_there():

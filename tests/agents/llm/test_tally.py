@@ -1,5 +1,5 @@
 from agentbench.agents.llm.endings import AttemptCounts
-from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL
+from agentbench.agents.llm.tools import EFFECT_OF_TOOL
 from agentbench.models.conversation import ModelToolCall, ToolReply
 from agentbench.scoring.evidence import AgentEnding
 

@@ -1,6 +1,6 @@
 """A preset of the fewest words, for tests to add to."""
 
-from agentbench.agents.presets.preset import Preset, parse_preset
+from agentbench.agents.preset import Preset, parse_preset
 
 TEXT = """
 name = "mine"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from agentbench.agents.presets.preset import find_preset, shipped_presets
+from agentbench.agents.preset import find_preset, shipped_presets
 from agentbench.errors import InputError
 from tests.agents.presets.minimal import TEXT
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from agentbench.agents.presets.preset import StopRule
+from agentbench.agents.preset import StopRule
 from agentbench.models.interface import ApiFormat
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from tests.agents.presets.minimal import preset

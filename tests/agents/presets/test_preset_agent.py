@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from agentbench.agents.interface import Budget, NeedsMounts, UsesModel
-from agentbench.agents.presets.preset_agent import PresetAgent, fill_placeholders
+from agentbench.agents.preset import PresetAgent, fill_placeholders
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.gateway.relay import endpoint_mounts
 from agentbench.models.interface import ApiFormat

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentbench import AttemptRecord, run_attempt
-from agentbench.agents.presets.preset import find_preset
-from agentbench.agents.presets.preset_agent import PresetAgent
+from agentbench.agents.preset import PresetAgent, find_preset
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.cheats.test_secrets import seen_in

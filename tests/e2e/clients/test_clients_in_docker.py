@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.agents.client_bundles import TOOLS_MOUNT
-from agentbench.agents.presets.preset import find_preset
-from agentbench.agents.presets.preset_agent import PresetAgent
+from agentbench.agents.preset import PresetAgent, find_preset
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.cheats.test_secrets import seen_in

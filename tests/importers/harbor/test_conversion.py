@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.importers.harbor.conversion import unsupported_features, unused_keys
+from agentbench.importers.harbor.importing import unsupported_features, unused_keys
 from agentbench.importers.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
 from tests.importers.harbor.harbor_folders import harbor_folder
 

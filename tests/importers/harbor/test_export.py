@@ -110,7 +110,7 @@ def test_a_script_of_another_origin_is_refused_and_the_rest_is_written(tmp_path,
     other = load_task(ours, mirrors=mirrors)
     exported = export_tasks([other, small], tmp_path / "out", mirrors, image="a")
     assert exported.written == [tmp_path / "out" / small.id]
-    assert "no import of Harbor's" in exported.refused[0].what
+    assert "no import of Harbor's" in exported.rejections[0].what
 
 
 def test_a_baseline_that_is_not_known_there_is_said(tmp_path, mirrors, small):

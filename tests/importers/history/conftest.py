@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.importers.history.fix_task import FixSource
+from agentbench.importers.history import FixSource
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.git_history import mirror_of_head
 from agentbench.validation.environment.proposals import Proposal

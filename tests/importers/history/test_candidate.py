@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.importers.history.fix_task import task_id_of
+from agentbench.importers.history import task_id_of
 from agentbench.tasks.fix_commit import split_fix
 from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.task_file import is_task_id

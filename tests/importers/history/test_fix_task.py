@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.importers.history.fix_task import TaskDestination, write_fix_task
+from agentbench.importers.history import TaskDestination, write_fix_task
 from agentbench.tasks.fix_commit import split_fix
 from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.loading import load_task

@@ -3,8 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentbench.importers.history.fix_task import FixSource
-from agentbench.importers.history.mining import CandidateOutcome, MiningSettings, mine
+from agentbench.importers.history import CandidateOutcome, FixSource, MiningSettings, mine
 from agentbench.runs.options import RunOptions
 from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import EnvironmentFinder

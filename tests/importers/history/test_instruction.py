@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentbench.importers.history.fix_task import instruction_of, title_of
+from agentbench.importers.history import instruction_of, title_of
 from agentbench.tasks.fix_commit import FixCommit
 from agentbench.tasks.git_history import Commit
 from tests.e2e.small_task import BUGGY, FIXED, patch_of

@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.importers.history.mining import CandidateOutcome, MinedCommit, MiningLog
+from agentbench.importers.history import CandidateOutcome, MinedCommit, MiningLog
 
 
 def entry(commit="a", fate=CandidateOutcome.REJECTED, **more):

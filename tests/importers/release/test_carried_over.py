@@ -103,8 +103,8 @@ def test_lock_files_are_nobodys_work(tmp_path):
 def test_one_file_is_taken_back(tmp_path):
     old = write_tree(tmp_path / "old", {"NEWS": "old"})
     new = write_tree(tmp_path / "new", {"NEWS": "new", "docs/more.md": "new"})
-    restore_file(old, new, "NEWS")
-    restore_file(old, new, "docs/more.md")
+    restore_file(old / "NEWS", new / "NEWS")
+    restore_file(old / "docs/more.md", new / "docs/more.md")
     assert (new / "NEWS").read_text() == "old"
     assert not (new / "docs/more.md").exists()
 

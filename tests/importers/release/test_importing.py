@@ -2,15 +2,19 @@ import pytest
 
 from agentbench.cli.tasks.validation import follow_runs
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.importers.history.mining import CandidateOutcome
-from agentbench.importers.release.package_index import PackageIndex, PipSettings, read_pip_settings
+from agentbench.importers.history import CandidateOutcome
+from agentbench.importers.release.package_index import (
+    PackageIndex,
+    PipSettings,
+    parse_requested_releases,
+    read_pip_settings,
+)
 from agentbench.importers.release.release_import import (
     RELEASE_LOG,
     ImportedPair,
     ReleaseImportSettings,
     import_releases,
 )
-from agentbench.importers.release.requested import parse_requested_releases
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors

@@ -4,8 +4,11 @@ import pytest
 
 from agentbench.errors import InputError, UnavailableError
 from agentbench.importers.release import package_index as index_module
-from agentbench.importers.release.package_index import PackageIndex, PipSettings
-from agentbench.importers.release.requested import parse_requested_releases
+from agentbench.importers.release.package_index import (
+    PackageIndex,
+    PipSettings,
+    parse_requested_releases,
+)
 from tests.importers.release.local_index import NEW, LocalIndex
 
 

@@ -1,4 +1,4 @@
-from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.history import CandidateOutcome
 from agentbench.importers.release.release_import import RELEASE_LOG, ImportedPair, append_pair
 
 

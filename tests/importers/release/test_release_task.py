@@ -1,8 +1,8 @@
 import pytest
 
 from agentbench.errors import InputError
+from agentbench.importers.release.package_index import parse_requested_releases
 from agentbench.importers.release.release_task import task_id_of, write_release_task
-from agentbench.importers.release.requested import parse_requested_releases
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task_file import is_task_id

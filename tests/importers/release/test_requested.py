@@ -2,7 +2,7 @@ import pytest
 from packaging.version import Version
 
 from agentbench.errors import InputError
-from agentbench.importers.release.requested import (
+from agentbench.importers.release.package_index import (
     RequestedReleases,
     parse_requested_releases,
     read_requested_releases,

@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.importers.swebench.detected_environments import InstanceEnvironmentFinder
 from agentbench.importers.swebench.environments import UnknownEnvironmentError
+from agentbench.importers.swebench.importing import InstanceEnvironmentFinder
 from agentbench.importers.swebench.instance import parse_instance
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.dataset_rows import DatasetRow

@@ -1,10 +1,11 @@
 import pytest
 
-from agentbench.importers.swebench.conversion import convert_instance
+from agentbench.importers.swebench.conversion import TaskContent, convert_instance
 from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.tasks.swebench import patch_bytes
 from agentbench.tasks.task import TaskSetup
-from agentbench.tasks.task_file import EnvironmentTable
+from agentbench.tasks.task_file import EnvironmentTable, RepoTable
 
 URL = "https://github.com/a/b.git"
 NOTHING = InstanceEnvironment(
@@ -24,7 +25,14 @@ def made(**changes):
         "PASS_TO_PASS": [],
         **changes,
     }
-    return convert_instance(SwebenchInstance.model_validate(given), URL, NOTHING, [])
+    instance = SwebenchInstance.model_validate(given)
+    content = TaskContent(
+        repo=RepoTable(url=URL, commit=instance.base_commit),
+        test_files=(),
+        tests_patch=patch_bytes(instance.test_patch),
+        solution_patch=patch_bytes(instance.patch),
+    )
+    return convert_instance(instance, NOTHING, content)
 
 
 def test_a_task_has_the_instance_s_patches_and_is_tagged_by_its_project():

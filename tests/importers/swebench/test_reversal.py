@@ -37,8 +37,8 @@ def bug(origin):
 def test_the_state_has_the_bug_and_lacks_the_tests_that_show_it(origin, mirror):
     with reverse_bug_patch(bug(origin), mirror, ["tests/test_a.py"]) as turned:
         files = {
-            str(path.relative_to(turned.files)): path.read_text()
-            for path in turned.files.rglob("*")
+            str(path.relative_to(turned.folders["repo"])): path.read_text()
+            for path in turned.folders["repo"].rglob("*")
             if path.is_file()
         }
     assert files == {"code.py": "wrong\n", "tests/test_b.py": "b\n"}
@@ -46,7 +46,7 @@ def test_the_state_has_the_bug_and_lacks_the_tests_that_show_it(origin, mirror):
 
 def test_both_patches_apply_to_that_state_and_give_the_right_one(origin, mirror, mirrors):
     with reverse_bug_patch(bug(origin), mirror, ["tests/test_a.py"]) as turned:
-        base = mirrors.of(RepoSource(files=turned.files))
+        base = mirrors.of(RepoSource(files=turned.folders["repo"]))
         solution = apply_patch_to_commit(turned.solution_patch, base)
         tests = apply_patch_to_commit(turned.tests_patch, base)
     assert {str(path): file.content for path, file in solution.items()} == {"code.py": b"right\n"}

@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from agentbench.importers.terminal_bench.task_yaml import (
+from agentbench.importers.terminal_bench import (
     ComposeService,
     UnsupportedComposeError,
     single_service,

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.importers.terminal_bench.task_yaml import (
+from agentbench.importers.terminal_bench import (
     TerminalBenchTaskFile,
     parse_terminal_bench_task_file,
     parse_yaml,

@@ -1,5 +1,5 @@
 from agentbench.importers.task_folders import import_folders
-from agentbench.importers.terminal_bench.importing import TERMINAL_BENCH
+from agentbench.importers.terminal_bench import TERMINAL_BENCH
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.importers.terminal_bench.terminal_folders import terminal_folder

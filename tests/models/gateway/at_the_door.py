@@ -52,7 +52,8 @@ def endpoints_of(base_url: str, key: str | None) -> ProviderAccess:
 def gateway_to(server: ScriptedModel, *, model: str = MODEL, **options) -> Iterator[Gateway]:
     """A gateway to a scripted model."""
     options = {"prices": known_prices(), **options}
-    with run_gateway(endpoints_of(server.base_url, server.key), model=model, **options) as gateway:
+    access = options.pop("access", None) or endpoints_of(server.base_url, server.key)
+    with run_gateway(access, model=model, **options) as gateway:
         yield gateway
 
 

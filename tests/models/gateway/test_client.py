@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from agentbench.models.gateway.client_request import ClientRequest
+from agentbench.models.gateway.http_server import ClientRequest
 
 TOKEN = "the-token"
 

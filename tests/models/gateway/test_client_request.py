@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from agentbench.models.gateway.client_request import (
+from agentbench.models.gateway.http_server import (
     ClientDisconnectedError,
     RequestTooLargeError,
     UnknownEncodingError,

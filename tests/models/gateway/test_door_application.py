@@ -11,6 +11,7 @@ import anthropic
 import openai
 import pytest
 
+from agentbench.models.gateway.providers import ProviderAccess
 from agentbench.models.interface import ApiFormat, ModelErrorKind
 from agentbench.scoring.evidence import Severity
 from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
@@ -21,7 +22,6 @@ from tests.models.gateway.at_the_door import (
     ask,
     door_to,
     endpoints_of,
-    gateway_to,
     lines_of,
     open_ai,
     plain_client,
@@ -145,13 +145,11 @@ def test_harmless_questions_are_answered_and_no_finding(log) -> None:
 
 
 def test_a_wire_that_the_provider_does_not_speak_says_which_it_does(log) -> None:
-    with ScriptedModel([]) as model, gateway_to(model) as gateway:
+    with ScriptedModel([]) as model:
         whole = endpoints_of(model.base_url, model.key).by_format
         only = {ApiFormat.OPENAI_CHAT: whole[ApiFormat.OPENAI_CHAT]}
-        gateway._upstream._endpoints = type(gateway._options.endpoints)(
-            by_format=only, main=ApiFormat.OPENAI_CHAT
-        )
-        with gateway.open_endpoint(budget_usd=1, log=log) as door, anthropic_ai(door) as client:
+        access = ProviderAccess(by_format=only, main=ApiFormat.OPENAI_CHAT)
+        with door_to(model, log, access=access) as door, anthropic_ai(door) as client:
             assert door.api_formats == (ApiFormat.OPENAI_CHAT,)
             with pytest.raises(anthropic.PermissionDeniedError, match="speaks openai-chat"):
                 client.messages.create(model="gpt-5", messages=[USER], max_tokens=9)

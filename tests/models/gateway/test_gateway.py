@@ -83,7 +83,7 @@ def test_the_key_is_nowhere_even_if_the_provider_shows_it(tmp_path: Path, stream
         "facts": repr(facts),
         "log": (tmp_path / "log").read_text(),
         "recording": (tmp_path / "recording").read_text(),
-        "options": repr(gateway._options),
+        "access": repr(gateway._access),
     }
     assert {name for name, text in texts.items() if undressed(text, SAFE)} == set()
     assert model.asked[0].headers["x-api-key"] == SAFE

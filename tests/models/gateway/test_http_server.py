@@ -41,7 +41,7 @@ def served(listener: socket.socket):
         yield
         loop.run(stack.aclose())
     finally:
-        loop.stop()
+        loop.close()
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def test_small_pieces_on_a_port_are_sent_at_once() -> None:
         client.sendall(HELLO % b"")
         answer(client)
     loop.run(stack.aclose())
-    loop.stop()
+    loop.close()
     assert seen == [1]
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentbench.models.gateway.client_request import parse_and_rewrite
+from agentbench.models.gateway.http_server import parse_and_rewrite
 from agentbench.models.gateway.network_access import network_access_in
 from agentbench.models.interface import ApiFormat, ModelErrorKind
 from agentbench.scoring.evidence import Severity

@@ -4,8 +4,8 @@ import pytest
 
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.gateway.gateway import run_gateway
-from agentbench.models.gateway.probe import PROBE_SECONDS
 from agentbench.models.gateway.providers import resolve_model
+from agentbench.models.gateway.upstream import PROBE_SECONDS
 from agentbench.models.interface import ModelErrorKind
 from agentbench.models.model_catalogue import known_prices
 from tests.fakes.scripted_model import Endless, Fail, Hang, Raw, Reset, Say, ScriptedModel, for_ever

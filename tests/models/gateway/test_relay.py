@@ -20,7 +20,7 @@ def test_a_loop_does_work_for_any_thread_and_ends() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    loop.stop()
+    loop.close()
     assert sorted(found) == list(range(20))
 
 
@@ -38,5 +38,5 @@ def test_what_still_runs_when_it_is_stopped_is_cancelled() -> None:
         await asyncio.sleep(0)
 
     loop.run(begin())
-    loop.stop()
+    loop.close()
     assert ended.is_set()

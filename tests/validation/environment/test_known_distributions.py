@@ -3,7 +3,7 @@ import sys
 import pytest
 from packaging.requirements import Requirement
 
-from agentbench.validation.environment.known_distributions import (
+from agentbench.validation.environment.install_strategies import (
     DISTRIBUTION_OF_MODULE,
     PLUGINS_BY_FIXTURE,
     PLUGINS_BY_MARK,

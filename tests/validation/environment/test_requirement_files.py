@@ -1,5 +1,5 @@
 from agentbench.tasks.project.declaration import RequirementPurpose
-from agentbench.validation.environment.requirement_files import (
+from agentbench.validation.environment.install_strategies import (
     bundle_of_file,
     requirement_bundles,
     requirements_in,

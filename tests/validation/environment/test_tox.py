@@ -1,5 +1,5 @@
 from agentbench.tasks.project.setup_files import parse_ini
-from agentbench.validation.environment.requirement_files import (
+from agentbench.validation.environment.install_strategies import (
     nox_bundles,
     tox_bundles,
     tox_environment,

@@ -4,7 +4,7 @@ import pytest
 
 from agentbench.errors import InputError
 from agentbench.tasks.task import AnswerKey
-from agentbench.validation.mutation_score.mutant_runner import (
+from agentbench.validation.mutation_score.measurement import (
     fixed_files,
     reference_change,
     why_no_mutants,

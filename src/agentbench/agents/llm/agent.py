@@ -4,28 +4,20 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from importlib.resources import files
 from pathlib import PurePosixPath
+from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm import endings
-from agentbench.agents.llm.endings import AttemptCounts, NoAnswerError, complete_with_retries
-from agentbench.agents.llm.tools.tool import ToolContext, ToolEffect
-from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL, tool_specs, use_tool
+from agentbench.agents.llm.endings import NoAnswerError, complete_with_retries
+from agentbench.agents.llm.tool import ToolContext, ToolEffect
+from agentbench.agents.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
 from agentbench.core.extras import DISTRIBUTION
 from agentbench.errors import LLMError
-from agentbench.models.conversation import (
-    Conversation,
-    ConversationTurn,
-    ModelAnswer,
-    ModelClient,
-    ModelToolCall,
-    StopReason,
-    ToolReply,
-    ToolSpec,
-)
+from agentbench.models import conversation as talk
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind
 from agentbench.models.model_catalogue import context_window
@@ -46,11 +38,11 @@ _OUTPUT_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters o
 class ConversationMemory:
     """A conversation that is kept within a number of tokens."""
 
-    def __init__(self, conversation: Conversation, room: int) -> None:
+    def __init__(self, conversation: talk.Conversation, room: int) -> None:
         self._room = room
         self.conversation = fit_to_window(conversation, room)
 
-    def add(self, turn: ConversationTurn) -> None:
+    def add(self, turn: talk.ConversationTurn) -> None:
         """Add a turn; older ones may be dropped."""
         turns = (*self.conversation.turns, turn)
         self.conversation = fit_to_window(replace(self.conversation, turns=turns), self._room)
@@ -61,24 +53,19 @@ class ConversationMemory:
         self.conversation = fit_to_window(self.conversation, self._room)
 
 
-def tokens_of(conversation: Conversation) -> int:
+def tokens_of(conversation: talk.Conversation) -> int:
     """A high estimate of a conversation's tokens."""
     fixed = _tokens(conversation.system) + _tokens(conversation.opening)
     return fixed + sum(map(_tokens_of_turn, conversation.turns))
 
 
-def tokens_of_tools(tools: Sequence[ToolSpec]) -> int:
+def tokens_of_tools(tools: Sequence[talk.ToolSpec]) -> int:
     """An estimate of the tokens of tool descriptions."""
     return sum(_tokens(tool.name + tool.description + json.dumps(tool.schema)) for tool in tools)
 
 
-def fit_to_window(conversation: Conversation, room: int) -> Conversation:
-    """The conversation, shortened if it does not fit; the system prompt and the task stay.
-
-    Args:
-        conversation: The whole conversation.
-        room: The limit in tokens.
-    """
+def fit_to_window(conversation: talk.Conversation, room: int) -> talk.Conversation:
+    """The conversation, shortened if it does not fit; the system prompt and the task stay."""
     if tokens_of(conversation) <= room:
         return conversation
     goal = int(room * _SHARE_AFTER_CUT)
@@ -94,15 +81,15 @@ def fit_to_window(conversation: Conversation, room: int) -> Conversation:
     return shorter
 
 
-def _without_thoughts(conversation: Conversation) -> Conversation:
+def _without_thoughts(conversation: talk.Conversation) -> talk.Conversation:
     """Without reasoning, which providers reject after a change before it."""
     turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
     return replace(conversation, turns=tuple(turns))
 
 
-def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
+def _without_old_output(conversation: talk.Conversation, goal: int) -> talk.Conversation:
     excess = tokens_of(conversation) - goal
-    turns: list[ConversationTurn] = []
+    turns: list[talk.ConversationTurn] = []
     for turn in conversation.turns[:-1]:
         short = turn
         if excess > 0:
@@ -112,26 +99,26 @@ def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
     return replace(conversation, turns=(*turns, *conversation.turns[-1:]))
 
 
-def _without_old_turns(conversation: Conversation, goal: int) -> Conversation:
+def _without_old_turns(conversation: talk.Conversation, goal: int) -> talk.Conversation:
     while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
         rest, forgotten = conversation.turns[1:], conversation.left_out_turns + 1
         conversation = replace(conversation, turns=rest, left_out_turns=forgotten)
     return conversation
 
 
-def _without_text(reply: ToolReply) -> ToolReply:
+def _without_text(reply: talk.ToolReply) -> talk.ToolReply:
     if len(reply.text) <= _MIN_DROPPED_LENGTH:
         return reply
     text = f"[{len(reply.text)} characters were left out here to save room; call again if needed]"
     return replace(reply, text=text)
 
 
-def _tokens_of_turn(turn: ConversationTurn) -> int:
+def _tokens_of_turn(turn: talk.ConversationTurn) -> int:
     replies = sum(_tokens(reply.text) for reply in turn.replies)
     return _tokens_of_answer(turn.answer) + replies + _tokens(turn.note)
 
 
-def _tokens_of_answer(answer: ModelAnswer) -> int:
+def _tokens_of_answer(answer: talk.ModelAnswer) -> int:
     thoughts = _tokens(json.dumps([answer.extra, answer.verbatim]))
     calls = sum(_tokens(call.name + call.arguments) for call in answer.tool_calls)
     return _tokens(answer.text) + calls + thoughts
@@ -145,20 +132,14 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def prompt(name: str, **values: str) -> str:
-    """The text of a prompt file, with each `{name}` replaced by its value.
-
-    Raises:
-        KeyError: a placeholder has no value.
-    """
-    text = (
-        files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8").strip()
-    )
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+    """The text of a prompt file, with each `{name}` replaced by its value."""
+    text = files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8")
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], text.strip())
 
 
 def opening_conversation(
     problem: Problem, workspace: PurePosixPath, budget: Budget
-) -> Conversation:
+) -> talk.Conversation:
     """The conversation before its first answer."""
     task = prompt(
         "task",
@@ -168,12 +149,12 @@ def opening_conversation(
         max_steps=str(budget.max_steps),
         minutes=f"{max(1, round(budget.timeout.total_seconds() / 60))}",
     )
-    return Conversation(system=prompt("system"), task=task)
+    return talk.Conversation(system=prompt("system"), task=task)
 
 
-def note_about(answer: ModelAnswer) -> str:
+def note_about(answer: talk.ModelAnswer) -> str:
     """A note about an answer itself; usually empty."""
-    if answer.stop is StopReason.CUT_OFF:
+    if answer.stop is talk.StopReason.CUT_OFF:
         return prompt("cut_off")
     return "" if answer.tool_calls else prompt("reminder")
 
@@ -194,30 +175,18 @@ class LlmAgent:
     silent_steps: int = 2
     sleep: Callable[[float], None] = time.sleep
 
-    @property
-    def name(self) -> str:
-        """Its name in records and reports."""
-        return "llm"
+    name: ClassVar[str] = "llm"
+    needs_model: ClassVar[bool] = True
 
     @property
     def version(self) -> str:
         """The version of agentbench."""
         return metadata.version(DISTRIBUTION)
 
-    @property
-    def needs_model(self) -> bool:
-        """It needs a model."""
-        return True
-
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Work on the problem until the model submits or a limit ends it.
-
-        Raises:
-            LLMError: there is no model, or no supported API format.
-            SandboxError: the sandbox is lost.
-        """
+        """Work on the problem until the model submits or a limit ends it."""
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
         command = parse_pytest_command(problem.test_command)
@@ -225,87 +194,84 @@ class LlmAgent:
         context = ToolContext(sandbox=sandbox, budget=budget, project=project)
         room = context_window(model.model).room - tokens_of_tools(tool_specs())
         with open_client(model) as client:
-            memory = ConversationMemory(
-                opening_conversation(problem, sandbox.workspace, budget), room
+            opening = opening_conversation(problem, sandbox.workspace, budget)
+            memory = ConversationMemory(opening, room)
+            loop = _AgentLoop(
+                settings=self, context=context, model=model, client=client, memory=memory
             )
-            outcome = _AgentLoop(self, context, model, client, memory).work()
+            outcome = loop.work()
         return replace(outcome, usage=model.traffic().usage)
 
 
+@dataclass(slots=True, kw_only=True)
 class _AgentLoop:
-    def __init__(
-        self,
-        settings: LlmAgent,
-        context: ToolContext,
-        model: ModelEndpoint,
-        client: ModelClient,
-        memory: ConversationMemory,
-    ) -> None:
-        self._settings, self._desk, self._model = settings, context, model
-        self._client, self._memory = client, memory
-        self._budget, self._tally = context.budget, AttemptCounts()
+    settings: LlmAgent
+    context: ToolContext
+    model: ModelEndpoint
+    client: talk.ModelClient
+    memory: ConversationMemory
+    tally: endings.AttemptCounts = field(default_factory=endings.AttemptCounts)
 
     def work(self) -> AgentOutcome:
-        """The loop: get an answer of the model, run its calls, repeat."""
         outcome = None
         while outcome is None:
-            if self._tally.steps == self._budget.max_steps:
-                return endings.out_of_steps(self._tally, self._budget)
-            if not self._budget.remaining():
-                return endings.out_of_time(self._tally, self._budget)
-            self._tally.steps += 1
+            if self.tally.steps == self.context.budget.max_steps:
+                return endings.out_of_steps(self.tally, self.context.budget)
+            if not self.context.budget.remaining():
+                return endings.out_of_time(self.tally, self.context.budget)
+            self.tally.steps += 1
             try:
                 outcome = self._run_calls(self._complete())
             except NoAnswerError as error:
-                return endings.unanswered(self._tally, self._budget, self._model, error)
+                return endings.unanswered(self.tally, self.context.budget, self.model, error)
         return outcome
 
-    def _complete(self) -> ModelAnswer:
+    def _complete(self) -> talk.ModelAnswer:
         """The next answer; a conversation that is too long for the model is shortened once."""
         try:
             return self._complete_with_retries()
         except NoAnswerError as error:
             if error.failure.kind is not ModelErrorKind.CONTEXT_LENGTH:
                 raise
-        self._memory.shrink()
+        self.memory.shrink()
         return self._complete_with_retries()
 
-    def _complete_with_retries(self) -> ModelAnswer:
-        said, settings = self._memory.conversation, self._settings
+    def _complete_with_retries(self) -> talk.ModelAnswer:
+        said, settings = self.memory.conversation, self.settings
         return complete_with_retries(
-            lambda timeout: self._client.complete(said, tool_specs(), timeout=timeout),
-            self._budget,
+            lambda timeout: self.client.complete(said, tool_specs(), timeout=timeout),
+            self.context.budget,
             tries=settings.attempts_per_request,
             sleep=settings.sleep,
         )
 
-    def _run_calls(self, answer: ModelAnswer) -> AgentOutcome | None:
+    def _run_calls(self, answer: talk.ModelAnswer) -> AgentOutcome | None:
         """Run the calls of an answer in order; an outcome if one of them ends the attempt."""
-        if answer.stop is StopReason.REFUSED:
-            return endings.refused(self._tally, answer)
-        replies: list[ToolReply] = []
+        if answer.stop is talk.StopReason.REFUSED:
+            return endings.refused(self.tally, answer)
+        replies: list[talk.ToolReply] = []
         for call in answer.tool_calls:
             replies.append(self._use(call, replies))
-            if not self._budget.remaining():
-                return endings.out_of_time(self._tally, self._budget)
+            if not self.context.budget.remaining():
+                return endings.out_of_time(self.tally, self.context.budget)
             if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and not replies[-1].failed:
-                return self._tally.outcome(AgentEnding.SUBMITTED)
-        self._tally.count_step(replies)
-        self._memory.add(
-            ConversationTurn(answer=answer, replies=tuple(replies), note=note_about(answer))
+                return self.tally.outcome(AgentEnding.SUBMITTED)
+        self.tally.count_step(replies)
+        self.memory.add(
+            talk.ConversationTurn(answer=answer, replies=tuple(replies), note=note_about(answer))
         )
-        if self._tally.silent_steps >= self._settings.silent_steps:
-            return endings.fell_silent(self._tally)
-        if self._tally.failed_steps >= self._settings.failed_steps:
-            return endings.failed(self._tally, answer.tool_calls[-1], replies[-1])
+        if self.tally.silent_steps >= self.settings.silent_steps:
+            return endings.fell_silent(self.tally)
+        if self.tally.failed_steps >= self.settings.failed_steps:
+            return endings.failed(self.tally, answer.tool_calls[-1], replies[-1])
         return None
 
-    def _use(self, call: ModelToolCall, before: list[ToolReply]) -> ToolReply:
-        reply = use_tool(self._desk, call)
+    def _use(self, call: talk.ModelToolCall, before: list[talk.ToolReply]) -> talk.ToolReply:
+        reply = use_tool(self.context, call)
         if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
             earlier.failed for earlier in before
         ):
             text = "not submitted, since a call before this one failed: look at that first"
-            reply = ToolReply(text=text, failed=True)
-        self._tally.count(call, reply)
+            reply = talk.ToolReply(text=text, failed=True)
+        self.tally.count(call, reply)
         return reply

@@ -6,8 +6,8 @@ from datetime import timedelta
 from itertools import count
 
 from agentbench.agents.interface import AgentOutcome, Budget
-from agentbench.agents.llm.tools.tool import ToolEffect, escape_control
-from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL
+from agentbench.agents.llm.tool import ToolEffect, escape_control
+from agentbench.agents.llm.tools import EFFECT_OF_TOOL
 from agentbench.models.conversation import ModelAnswer, ModelToolCall, ToolReply, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.pytest_results.tool_calls.arguments import escaped_name
@@ -38,12 +38,6 @@ def complete_with_retries(
 ) -> ModelAnswer:
     """Send a request until it is answered.
 
-    Args:
-        ask: Sends the request once, with a time limit.
-        budget: The budget, which limits requests and pauses.
-        tries: The most requests to send.
-        sleep: Waits for a number of seconds.
-
     Raises:
         NoAnswerError: the last request failed, or a retry cannot help.
     """
@@ -51,11 +45,9 @@ def complete_with_retries(
         try:
             return ask(min(MAX_REQUEST_TIME, budget.remaining()))
         except UnansweredError as error:
-            pause = (
-                _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1)
-                if error.retry_after is None
-                else error.retry_after
-            )
+            pause = error.retry_after
+            if pause is None:
+                pause = _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1)
             time_is_left = pause < budget.remaining().total_seconds()
             if number >= tries or not error.may_retry or not time_is_left:
                 raise NoAnswerError(error.failure, number) from error
@@ -131,9 +123,8 @@ def unanswered(
     if facts.over_budget:
         cost = facts.usage.cost_usd
         spent = "" if cost is None else f": ${cost:.4f} spent"
-        message = (
-            f"the budget of ${budget.max_cost_usd:.2f} was used up at step {tally.steps}{spent}"
-        )
+        limit = f"the budget of ${budget.max_cost_usd:.2f}"
+        message = f"{limit} was used up at step {tally.steps}{spent}"
         return tally.outcome(AgentEnding.COST_LIMIT, message)
     if not budget.remaining():
         return out_of_time(tally, budget)

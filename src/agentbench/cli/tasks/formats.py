@@ -16,7 +16,6 @@ from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 
 if TYPE_CHECKING:
-    from agentbench.importers.harbor.export import ExportResult
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
     from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.task_folders import ImportResult
@@ -65,7 +64,7 @@ def import_terminal_bench(
     """
     extras.require("tasks import terminal-bench", extras.YAML)
     from agentbench.importers.task_folders import import_folders
-    from agentbench.importers.terminal_bench.importing import TERMINAL_BENCH
+    from agentbench.importers.terminal_bench import TERMINAL_BENCH
 
     imported = import_folders(TERMINAL_BENCH, sources, out, replace=replace)
     validate_and_report(imported, validation, prove=not no_prove)
@@ -176,7 +175,7 @@ def _folder(repos: Path | None) -> Path | None:
 def _detect_by_trying(
     settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None
 ) -> "EnvironmentDetector":
-    from agentbench.importers.swebench.detected_environments import InstanceEnvironmentFinder
+    from agentbench.importers.swebench.importing import InstanceEnvironmentFinder
     from agentbench.validation.environment.trials import EnvironmentFinder
 
     return InstanceEnvironmentFinder(
@@ -243,9 +242,9 @@ def export_harbor(
     _print_export(exported, as_json=as_json, quiet=quiet)
 
 
-def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> None:
+def _print_export(exported: "ImportResult", *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        refused = [{"where": each.where, "what": each.what} for each in exported.refused]
+        refused = [{"where": each.where, "what": each.what} for each in exported.rejections]
         document = {"written": [str(path) for path in exported.written], "refused": refused}
         typer.echo(json.dumps(document, indent=1))
     else:
@@ -253,8 +252,8 @@ def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> No
             typer.echo(printable(str(path), limit=500))
     for note in () if quiet else exported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
-    validating.print_refusals(exported.refused)
-    message = f", {len(exported.refused)} refused" if exported.refused else ""
+    validating.print_refusals(exported.rejections)
+    message = f", {len(exported.rejections)} refused" if exported.rejections else ""
     typer.echo(f"{counted(len(exported.written), 'task')} written{message}", err=True)
-    if exported.refused:
+    if exported.rejections:
         raise typer.Exit(ExitCode.INPUT)

@@ -17,8 +17,7 @@ from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.importers.history.fix_task import FixSource
-    from agentbench.importers.history.mining import MinedCommit
+    from agentbench.importers.history import FixSource, MinedCommit
     from agentbench.validation.environment.proposals import Proposal
     from agentbench.validation.task_validation import ValidationSettings
 
@@ -82,7 +81,7 @@ class FixOptions:
 
     def source(self, repo: str, settings: "ValidationSettings") -> "FixSource":
         """The repository that `--repo` names, and how the environments of its tasks are found."""
-        from agentbench.importers.history.fix_task import FixSource
+        from agentbench.importers.history import FixSource
         from agentbench.tasks.mirror import Mirrors
         from agentbench.validation.environment.trials import EnvironmentFinder
 
@@ -153,7 +152,7 @@ def new_task(
 
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
-    from agentbench.importers.history.fix_task import TaskDestination, write_fix_task
+    from agentbench.importers.history import TaskDestination, write_fix_task
     from agentbench.tasks.fix_commit import FixCommit, split_fix
     from agentbench.tasks.git_history import find_commit, mirror_of_head
 
@@ -196,7 +195,7 @@ def mine(
 
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """
-    from agentbench.importers.history import mining
+    from agentbench.importers import history as mining
     from agentbench.tasks.git_history import mirror_of_head
 
     settings = validating.validation_settings(validation, write_ids=True)
@@ -218,7 +217,7 @@ def mine(
 
 
 def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool) -> None:
-    from agentbench.importers.history.mining import MINING_LOG, CandidateOutcome
+    from agentbench.importers.history import MINING_LOG, CandidateOutcome
 
     if as_json:
         typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=1))

@@ -17,13 +17,14 @@ from agentbench.cli.tasks import validation as validating
 from agentbench.core import extras
 from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.importers.release.requested import (
+from agentbench.importers.release.package_index import (
     RequestedReleases,
     parse_requested_releases,
     read_requested_releases,
 )
 
 if TYPE_CHECKING:
+    from agentbench.importers.release.package_index import RequestedReleases
     from agentbench.importers.release.release_import import ImportedPair
     from agentbench.tasks.dataset_rows import Rejection
 
@@ -87,7 +88,7 @@ def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
     """Print the result for each pair and their numbers, and exit with a code that fits them."""
-    from agentbench.importers.history.mining import CandidateOutcome
+    from agentbench.importers.history import CandidateOutcome
 
     if as_json:
         document = {

@@ -17,8 +17,8 @@ from agentbench.tasks.dataset_rows import Rejection
 
 if TYPE_CHECKING:
     from agentbench.runs.run import Run
+    from agentbench.validation.task_proof import FollowRun
     from agentbench.validation.task_validation import ValidationResult, ValidationSettings
-    from agentbench.validation.validation_runs import FollowRun
 
 
 def validation_settings(

@@ -5,7 +5,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
@@ -15,7 +14,7 @@ import tomlkit
 from agentbench.attempt.stages.judged_tests import judged_targets
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, UsageError
-from agentbench.importers.harbor import export
+from agentbench.importers import task_folders
 from agentbench.importers.harbor.importing import ORIGINALS_FOLDER, SHARED_FOLDERS
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
@@ -54,13 +53,7 @@ cd {place} && git apply --whitespace=nowarn /solution/solution.patch
 
 
 def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[str]) -> str:
-    """The script that runs the hidden tests and writes the reward.
-
-    Args:
-        command: How the project runs pytest.
-        targets: The tests to run.
-        removed: Files that the hidden tests delete.
-    """
+    """The script that runs the hidden tests and writes the reward."""
     start = [command.interpreter, "-m", "pytest"] if command.as_module else ["pytest"]
     words = [*start, "-p", "agentbench_judge", *command.options, *targets]
     gone = " ".join(shlex.quote(path) for path in removed)
@@ -71,19 +64,8 @@ def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[st
     )
 
 
-def solve_sh() -> str:
-    """The script that applies the reference solution."""
-    return _SOLVE_SCRIPT.format(place=WORKDIR)
-
-
 def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
-    """The Dockerfile; it copies the repository or a git bundle, or clones it.
-
-    Args:
-        task: The task.
-        base: The task's own Dockerfile, or a FROM line.
-        bundle: The name of a git bundle next to it.
-    """
+    """The Dockerfile; it copies the repository or a git bundle, or clones it."""
     lines = [base.rstrip("\n"), "USER root", f"RUN {_TOOLS}", f"WORKDIR {WORKDIR}"]
     url, commit = task.source.url, task.source.commit
     if task.source.files is not None:
@@ -131,11 +113,6 @@ def expected_json(task: Task) -> str:
     return json.dumps({"fail_to_pass": key.fail_to_pass, "pass_to_pass": kept}, indent=1) + "\n"
 
 
-def under(folder: str, path: PurePosixPath) -> str:
-    """A path in one of Harbor's folders."""
-    return f"{folder}/{path.as_posix()}"
-
-
 def _run(command: str) -> str:
     return f"RUN {json.dumps(['/bin/sh', '-c', command])}"
 
@@ -152,35 +129,15 @@ _BASELINE_NOTE = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class ExportResult:
-    """The results of exporting some tasks."""
-
-    written: list[Path] = field(default_factory=list)
-    refused: list[Rejection] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 class _UnsupportedTaskError(ValueError):
     """A task that Harbor's format cannot express; the text says why."""
 
 
 def export_tasks(
     tasks: Sequence[Task], out: Path, mirrors: Mirrors, *, image: str, replace: bool = False
-) -> ExportResult:
-    """Write a Harbor folder for each task, atomically.
-
-    Args:
-        tasks: The tasks.
-        out: The parent of the new folders.
-        mirrors: The mirrors of their repositories, for the files that the hidden tests change.
-        image: The image of tasks that name none.
-        replace: Whether to replace existing folders.
-
-    Raises:
-        UsageError: a folder already exists, or cannot be written.
-    """
-    exported = ExportResult()
+) -> task_folders.ImportResult:
+    """Write a Harbor folder for each task, atomically."""
+    exported = task_folders.ImportResult()
     for task in tasks:
         path = out / task.id
         if os.path.lexists(path) and not replace:
@@ -188,7 +145,7 @@ def export_tasks(
         try:
             _write_folder(task, path, mirrors, image)
         except (_UnsupportedTaskError, GitCloneError, PatchDoesNotApplyError) as error:
-            exported.refused.append(Rejection(where=str(task.folder), what=str(error)))
+            exported.rejections.append(Rejection(where=str(task.folder), what=str(error)))
             continue
         exported.written.append(path)
         if task.answer_key.pass_to_pass == "baseline":
@@ -226,35 +183,25 @@ def _write_new(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
         )
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
-    hidden = {export.under("tests/hidden", path): file for path, file in overlay.items() if file}
+    hidden = {"tests/hidden" / path: file for path, file in overlay.items() if file}
     command = parse_pytest_command(task.problem.test_command)
-    judge = files("agentbench.importers.harbor.mounted") / _PLUGIN_FILE
+    judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
     _write_environment(task, made / "environment", image)
     (made / "tests/hidden").mkdir(parents=True)
     texts = {
-        "task.toml": export.task_toml(task),
-        "tests/test.sh": export.test_sh(command, judged_targets(task), removed),
-        "tests/expected.json": export.expected_json(task),
-        f"tests/judge/{_PLUGIN_FILE}": judge.read_text("utf-8"),
-        "solution/solve.sh": export.solve_sh(),
+        "instruction.md": task.problem.instruction.encode(),
+        "task.toml": task_toml(task).encode(),
+        "tests/test.sh": test_sh(command, judged_targets(task), removed).encode(),
+        "tests/expected.json": expected_json(task).encode(),
+        f"tests/judge/{_PLUGIN_FILE}": judge.read_bytes(),
+        "solution/solve.sh": _SOLVE_SCRIPT.format(place=WORKDIR).encode(),
+        "solution/solution.patch": task.answer_key.solution_patch,
     }
-    made.joinpath("instruction.md").write_text(task.problem.instruction, "utf-8")
-    _write_files(made, hidden)
-    _write_files(made, {name: _text(name, text) for name, text in texts.items()})
-    solution = FileContent(content=task.answer_key.solution_patch, executable=False)
-    _write_files(made, {"solution/solution.patch": solution})
-
-
-def _text(name: str, text: str) -> FileContent:
-    return FileContent(content=text.encode(), executable=name.endswith(".sh"))
-
-
-def _write_files(made: Path, written: Mapping[str, FileContent]) -> None:
-    for name, file in written.items():
-        path = made / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
-        path.chmod(0o755 if file.executable else 0o644)
+    own = {
+        PurePosixPath(name): FileContent(content=content, executable=name.endswith(".sh"))
+        for name, content in texts.items()
+    }
+    task_folders.write_files(made, hidden | own)
 
 
 def _write_environment(task: Task, folder: Path, image: str) -> None:
@@ -269,7 +216,7 @@ def _write_environment(task: Task, folder: Path, image: str) -> None:
     source = task.source
     bundle = Path(source.url).name if source.url and source.url.endswith(".bundle") else None
     if source.files is not None:
-        shutil.copytree(source.files, folder / export.REPOSITORY_FOLDER, symlinks=True)
+        shutil.copytree(source.files, folder / REPOSITORY_FOLDER, symlinks=True)
     elif bundle is not None:
         shutil.copyfile(str(source.url), folder / bundle)
-    (folder / "Dockerfile").write_text(export.dockerfile(task, base, bundle=bundle), "utf-8")
+    (folder / "Dockerfile").write_text(dockerfile(task, base, bundle=bundle), "utf-8")

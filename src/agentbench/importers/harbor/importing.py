@@ -4,18 +4,22 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from pydantic import ValidationError
+
+from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
-from agentbench.importers.harbor import conversion
 from agentbench.importers.harbor.task_toml import (
+    HarborEnvironmentTable,
     HarborTaskFile,
     parse_harbor_task_file,
     substitute_env,
+    unknown_keys,
 )
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.task_file import is_task_id
+from agentbench.tasks.task_file import TaskFile, is_task_id
 from agentbench.tasks.writing import NewTask
 
 ORIGINALS_FOLDER = "harbor"
@@ -37,19 +41,19 @@ def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
     faults = list(task_folders.tree_faults(folder))
     text = task_folders.read_text(folder / "task.toml")
     instruction = task_folders.read_text(folder / "instruction.md")
-    form = (
-        parse_harbor_task_file(text, where=str(folder / "task.toml"))
-        if isinstance(text, str)
-        else [text]
-    )
+    where = str(folder / "task.toml")
+    form = parse_harbor_task_file(text, where=where) if isinstance(text, str) else [text]
     faults += form if isinstance(form, list) else _rejections(form, folder)
     if isinstance(instruction, Rejection):
         faults.append(instruction)
+    if isinstance(form, HarborTaskFile) and form.steps:
+        # Then the instruction is elsewhere.
+        return [fault for fault in faults if fault.field == "steps"]
     if faults or isinstance(form, list) or isinstance(instruction, Rejection):
-        return _relevant_rejections(faults, form)
+        return faults
     try:
         return _convert(folder, form, instruction)
-    except conversion.UnsupportedTaskError as error:
+    except UnsupportedTaskError as error:
         return [Rejection(where=str(folder / error.file), field=error.field, what=error.what)]
     except InputError as error:
         return [Rejection(where=str(folder), what=fault) for fault in error.faults]
@@ -63,19 +67,11 @@ def without_canary(instruction: str) -> str:
     return "\n".join(lines).lstrip("\n")
 
 
-def _relevant_rejections(
-    faults: list[Rejection], form: HarborTaskFile | list[Rejection]
-) -> list[Rejection]:
-    """The reasons without a missing instruction, if the task has several steps."""
-    if isinstance(form, HarborTaskFile) and form.steps:
-        return [fault for fault in faults if fault.field == "steps"]
-    return faults
-
-
 def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
+    file = str(folder / "task.toml")
     faults = [
-        Rejection(where=str(folder / "task.toml"), field=field, what=what)
-        for field, what in conversion.unsupported_features(form, folder)
+        Rejection(where=file, field=field, what=what)
+        for field, what in unsupported_features(form, folder)
     ]
     scripts = [folder / "tests/test.sh"]
     if (folder / "solution").is_dir():
@@ -84,9 +80,7 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     for where, env in _environments(form):
         asked = substitute_env(env, where).from_host
         what = "would be taken from the host; sandboxes hold nothing of it"
-        faults += [
-            Rejection(where=str(folder / "task.toml"), field=key, what=what) for key in asked
-        ]
+        faults += [Rejection(where=file, field=key, what=what) for key in asked]
     return faults
 
 
@@ -101,7 +95,7 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
 def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedTask:
     task_id = _id_of(folder, form)
     workdir, assumed = _workdir(folder, form)
-    table = conversion.convert_task_file(folder, form, task_id, workdir)
+    table = convert_task_file(folder, form, task_id, workdir)
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
     others = [
         path
@@ -127,7 +121,7 @@ def _notes(
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
     if not (folder / "solution").is_dir():
         yield "has no solution/, so nothing can prove it"
-    if unused := list(conversion.unused_keys(form)):
+    if unused := list(unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
     for where, env in _environments(form):
         for key in substitute_env(env, where).defaulted:
@@ -144,7 +138,7 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
     name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
     found = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
     if not is_task_id(found):
-        raise conversion.UnsupportedTaskError(
+        raise UnsupportedTaskError(
             what=f"{name[:80]!r} gives no id of [a-z0-9._-]+", field="task.name"
         )
     return TaskId(found)
@@ -161,9 +155,183 @@ def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
         found = task_folders.dockerfile_workdir(text)
     except ValueError as error:
         message = f"WORKDIR: {error}; give [environment] workdir in task.toml"
-        raise conversion.UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
+        raise UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
     return (_DEFAULT_WORKDIR, True) if found is None else (found, False)
 
 
 HARBOR = FolderFormat(file="task.toml", read=read_harbor_task)
 """Harbor's format."""
+
+
+_COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
+
+
+def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[str, str]]:
+    """Why a task cannot run here: the key or the file, and the reason."""
+    if form.steps:
+        yield "steps", f"has {len(form.steps)} steps; agentbench judges a task once, at its end"
+    yield from _unsupported_in_environment(form.environment, "environment")
+    if form.verifier.environment is not None:
+        yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
+    if form.verifier.collect:
+        yield "verifier.collect", "runs commands in the agent's container after it; none run there"
+    for place in ("environment", "tests"):
+        for name in _COMPOSE_FILES:
+            if (folder / place / name).exists():
+                yield f"{place}/{name}", "starts several containers; a sandbox here is a single one"
+    if form.environment.docker_image is None and not (folder / "environment/Dockerfile").is_file():
+        yield "environment/Dockerfile", "is missing, and [environment] names no docker_image"
+
+
+def _unsupported_in_environment(
+    environment: HarborEnvironmentTable, where: str
+) -> Iterator[tuple[str, str]]:
+    if environment.os.lower() != "linux":
+        yield f"{where}.os", f"is {environment.os!r}; sandboxes here are Linux"
+    if environment.gpus:
+        yield f"{where}.gpus", f"asks for {environment.gpus}; sandboxes here have none"
+    if environment.tpu is not None:
+        yield f"{where}.tpu", "asks for a TPU; sandboxes here have none"
+    if environment.mcp_servers:
+        yield f"{where}.mcp_servers", "asks for servers beside the agent; none run here"
+    if environment.healthcheck is not None:
+        yield f"{where}.healthcheck", "asks for a service beside the agent; none runs here"
+
+
+def unused_keys(form: HarborTaskFile) -> Iterator[str]:
+    """Keys without a meaning here; the task's folder holds the original file."""
+    told: Mapping[str, object] = {
+        "environment.build_timeout_sec": form.environment.build_timeout_sec,
+        "environment.gpu_types": form.environment.gpu_types,
+        "environment.skills_dir": form.environment.skills_dir,
+        "agent.user": form.agent.user,
+        "verifier.user": form.verifier.user,
+        "source": form.source,
+        "multi_step_reward_strategy": form.multi_step_reward_strategy,
+        "artifacts": form.artifacts and not form.verifier.is_separate,
+        **_unused_verifier_keys(form.verifier.environment),
+    }
+    yield from (key for key, value in told.items() if value)
+    yield from unknown_keys(form)
+
+
+def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
+    if environment is None:
+        return {}
+    used = {"docker_image", "env", "os", "network_mode", "allow_internet"}
+    return {
+        f"verifier.environment.{key}": True
+        for key in sorted(environment.model_fields_set - used)
+        if key in HarborEnvironmentTable.model_fields
+    }
+
+
+_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
+_MAX_TITLE_LENGTH = 200  # characters
+_METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
+
+
+class UnsupportedTaskError(Exception):  # a reason for a rejection, not a program error
+    """A part of the folder that cannot be converted."""
+
+    def __init__(self, *, what: str, field: str = "", file: str = "task.toml") -> None:
+        super().__init__(what)
+        self.what, self.field, self.file = what, field, file
+
+
+def convert_task_file(
+    folder: Path, form: HarborTaskFile, task_id: TaskId, workdir: PurePosixPath
+) -> TaskFile:
+    """The task.toml table of a Harbor task.
+
+    Raises:
+        UnsupportedTaskError: a value is beyond the limits here.
+    """
+    description = form.task.description.strip() if form.task is not None else ""
+    values: dict[str, object] = {
+        "schema_version": 1,
+        "id": task_id,
+        "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
+        "tags": tuple(dict.fromkeys(_tags(form))),
+        "repo": {"workdir": str(workdir)},
+        "environment": _environment(form.environment),
+        "verifier": _verifier(folder, form, workdir),
+        "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
+    }
+    if (folder / "solution").is_dir():
+        values["solution"] = {"env": substitute_env(form.solution.env, "").env}
+    try:
+        return TaskFile.model_validate(values)
+    except ValidationError as error:
+        field, _, what = describe_validation_error(error.errors()[0], TaskFile).partition(": ")
+        raise UnsupportedTaskError(what=what, field=field) from None
+
+
+def _tags(form: HarborTaskFile) -> Iterator[str]:
+    keywords = form.task.keywords if form.task is not None else ()
+    tags = form.metadata.get("tags")
+    listed = tags if isinstance(tags, list) else []
+    for tag in ("harbor", *keywords, *listed, *map(form.metadata.get, _METADATA_TAGS)):
+        if isinstance(tag, str) and tag:
+            yield tag
+
+
+def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
+    given = {
+        "image": form.docker_image,
+        "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
+        "env": substitute_env(form.env, "").env,
+        "cpus": None if form.cpus is None else float(form.cpus),
+        "memory_mib": form.memory_mb,
+        "disk_mib": form.storage_mb,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
+    verifier = form.verifier
+    env = dict(substitute_env(verifier.env, "").env)
+    phases = [verifier, verifier.environment if verifier.is_separate else form.environment]
+    given: dict[str, object] = {
+        "timeout_s": verifier.timeout_sec,
+        "network": any(phase is not None and _is_public(phase) for phase in phases),
+    }
+    if verifier.is_separate:
+        given |= _own_image(folder, verifier.environment)
+        given["takes"] = tuple(_collected_paths(form, workdir))
+        if verifier.environment is not None:
+            env = {**substitute_env(verifier.environment.env, "").env, **env}
+    return {**given, "env": env}
+
+
+def _is_public(phase: object) -> bool:
+    """Whether a table asks for a network explicitly; Harbor's default of one does not count."""
+    return (
+        getattr(phase, "network_mode", None) == "public"
+        or getattr(phase, "allow_internet", None) is True
+    )
+
+
+def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:
+    if environment is not None and environment.docker_image is not None:
+        return {"image": environment.docker_image}
+    own = (folder / "tests/Dockerfile").is_file()
+    return {"dockerfile": "tests/Dockerfile"} if own else {}
+
+
+def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
+    """The paths of the work that a verifier with its own environment gets."""
+    if not form.artifacts:
+        what = f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
+        raise UnsupportedTaskError(what=what, field="artifacts")
+    for number, artifact in enumerate(form.artifacts):
+        table = {"source": artifact} if isinstance(artifact, str) else artifact
+        path = workdir / str(table.get("source", ""))
+        field = f"artifacts.{number}"
+        if not path.is_relative_to(workdir) or ".." in path.parts:
+            what = f"{str(path)[:80]!r} is not below {workdir}, and nothing else is taken over"
+            raise UnsupportedTaskError(what=what, field=field)
+        if table.get("exclude") or table.get("service", "main") != "main":
+            what = "takes a part of it, or of another container"
+            raise UnsupportedTaskError(what=what, field=field)
+        yield str(path.relative_to(workdir))

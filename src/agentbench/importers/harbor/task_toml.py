@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
 
-from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.core.schema import Schema
+from agentbench.importers.task_folders import validation_rejections
 from agentbench.tasks.dataset_rows import Rejection
 
 _TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}", re.DOTALL)
@@ -30,14 +31,10 @@ class EnvSubstitution:
 
 
 def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
-    """The values without variables of the host, which may be secrets.
-
-    Args:
-        env: The table in the file.
-        where: The name of its parent table, for the keys.
-    """
+    """The values without variables of the host, which may be secrets."""
     done = EnvSubstitution()
-    for key, value, template in _match_templates(env):
+    for key, value in env.items():
+        template = _TEMPLATE.fullmatch(value)
         if template is None:
             done.env[key] = value
         elif template[2] is None:
@@ -46,11 +43,6 @@ def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
             done.env[key] = template[2]
             done.defaulted.append(f"{where}.{key}")
     return done
-
-
-def _match_templates(env: Mapping[str, str]) -> Iterator[tuple[str, str, re.Match[str] | None]]:
-    for key, value in env.items():
-        yield key, value, _TEMPLATE.fullmatch(value)
 
 
 _NEWEST_SCHEMA = (1, 4)
@@ -178,10 +170,7 @@ def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Re
     try:
         form = HarborTaskFile.model_validate(table)
     except ValidationError as error:
-        return [
-            _rejection(describe_validation_error(each, HarborTaskFile), where)
-            for each in error.errors()
-        ]
+        return validation_rejections(error, HarborTaskFile, where=where)
     fault = _version_fault(form.schema_version)
     return [Rejection(where=where, field="schema_version", what=fault)] if fault else form
 
@@ -200,15 +189,6 @@ def unknown_keys(form: HarborTaskFile) -> Iterator[str]:
     for prefix, part in parts.items():
         for key in (part.model_extra or {}) if part is not None else ():
             yield f"{prefix}{key}"
-
-
-def _rejection(said: str, where: str) -> Rejection:
-    field, _, what = said.partition(": ")
-    return (
-        Rejection(where=where, field=field, what=what)
-        if what
-        else Rejection(where=where, what=said)
-    )
 
 
 def _version_fault(version: str) -> str:

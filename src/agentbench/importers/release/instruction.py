@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -58,15 +59,12 @@ def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
     lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
     heads = [(at, version) for at in range(len(lines)) if (version := _heading_version(lines, at))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
-    for (at, version), end in zip(
-        heads, ends, strict=False
-    ):  # `ends` has one element more without a heading
+    for (at, version), end in zip(heads, ends, strict=False):  # without a heading, one end is left
         body = [line for line in lines[at + 1 : end] if not _UNDERLINE.fullmatch(line)]
         yield ChangelogSection(file=name, version=version, text="\n".join(body).strip("\n"))
 
 
 def _heading_version(lines: list[str], at: int) -> Version | None:
-    """The version in a heading line."""
     line = lines[at].strip()
     found = _HEADING.fullmatch(line) if 0 < len(line) <= _MAX_HEADING_LENGTH else None
     if found is None or lines[at][:1].isspace():
@@ -84,9 +82,8 @@ def _heading_version(lines: list[str], at: int) -> Version | None:
 
 def _is_plain_heading(line: str) -> bool:
     """Whether a line has only a version and a date: a heading without markup."""
-    return re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line) is not None and (
-        len(line.split()) <= 5
-    )
+    plain = re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line)
+    return plain is not None and len(line.split()) <= 5
 
 
 MAX_CHANGELOG: Final = 12_000
@@ -102,14 +99,7 @@ def instruction_of(
     sections: Sequence[ChangelogSection],
     tests: Sequence[str],
 ) -> str:
-    """The instruction, which names its source.
-
-    Args:
-        package: The package's name.
-        versions: The older and the newer release.
-        sections: The changelog sections of the newer one, without the fix's code.
-        tests: The names of the tests that the newer release adds or changes.
-    """
+    """The instruction, which names its source."""
     old, new = versions
     text = _changelog_text(sections) if sections else _test_names_text(tests)
     return (
@@ -132,7 +122,6 @@ def without_code(
 
 
 def _added_to_programs(patch: bytes) -> Iterator[str]:
-    """The lines that a patch adds to Python files."""
     is_program = False
     for raw in patch.splitlines():
         line = raw.decode("utf-8", "replace")
@@ -154,7 +143,8 @@ def _changelog_text(sections: Sequence[ChangelogSection]) -> str:
 
 
 def _test_names_text(tests: Sequence[str]) -> str:
-    listed = "\n".join(f"- {_name_as_words(name)}" for name in tests[:_MOST_NAMES])
+    words = (name.removeprefix("test").strip("_").replace("_", " ") or name for name in tests)
+    listed = "\n".join(f"- {each}" for each in islice(words, _MOST_NAMES))
     more = f"\n- and {len(tests) - _MOST_NAMES} more" if len(tests) > _MOST_NAMES else ""
     if not listed:
         return "The newer release changes\nwhat its tests expect; its changelog says nothing of it."
@@ -162,10 +152,6 @@ def _test_names_text(tests: Sequence[str]) -> str:
         "Its changelog does not tell\nwhat the newer release changes. These are the names of the "
         f"tests that it adds or changes, and\nnothing else:\n\n{listed}{more}"
     )
-
-
-def _name_as_words(name: str) -> str:
-    return name.removeprefix("test").strip("_").replace("_", " ") or name
 
 
 def _without_lines(text: str, added: set[str]) -> str:

@@ -1,21 +1,20 @@
-"""The package index: the releases of a package, and their source distributions.
+"""The package index: requested releases of a package, and their source distributions.
 
 It is read through the simple API and not by `pip download`, which builds a source distribution's
 metadata and so runs a stranger's code on this machine. The addresses are those that pip uses.
 """
 
-import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import requests
+from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 from pypi_simple import (
     PYPI_SIMPLE_ENDPOINT,
@@ -29,7 +28,83 @@ from pypi_simple import (
 
 from agentbench.core.python_syntax import literal
 from agentbench.errors import InputError, UnavailableError
-from agentbench.importers.release.requested import RequestedReleases
+from agentbench.tasks.dataset_rows import Rejection
+
+_MAX_BYTES = 1 << 20
+_EXPECTED = "expected PACKAGE [[OLD] NEW]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedReleases:
+    """A package and two of its releases."""
+
+    package: str  # its normalised name
+    old: Version | None = None  # None: the one before `new`
+    new: Version | None = None  # None: the newest
+
+    def __str__(self) -> str:
+        return " ".join(str(part) for part in (self.package, self.old, self.new) if part)
+
+
+def parse_requested_releases(words: Sequence[str]) -> RequestedReleases:
+    """Parse `PACKAGE`, `PACKAGE NEW` or `PACKAGE OLD NEW`.
+
+    Raises:
+        InputError: the name or a version is invalid, or the versions are in the wrong order.
+    """
+    if not 1 <= len(words) <= 3:
+        raise InputError(f"{_EXPECTED}, found {len(words)} words")
+    try:
+        package = canonicalize_name(words[0], validate=True)
+    except InvalidName:
+        raise InputError(
+            f"package: expected a name on the index, as in `requests`, found {words[0]!r}"
+        ) from None
+    versions = [_version(word) for word in words[1:]]
+    old, new = versions[0] if len(versions) == 2 else None, versions[-1] if versions else None
+    if old is not None and new is not None and old >= new:
+        raise InputError(f"version: expected the older one first, found {old} and {new}")
+    return RequestedReleases(package=package, old=old, new=new)
+
+
+def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[Rejection]]:
+    """Parse the lines of a file, without comments after a `#`, and collect the faults."""
+    wanted: dict[RequestedReleases, None] = {}
+    refused = []
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            pair = parse_requested_releases(words)
+        except InputError as error:
+            refused.append(Rejection(where=f"{path}:{number}", what=str(error)))
+            continue
+        if pair in wanted:
+            refused.append(Rejection(where=f"{path}:{number}", what=f"{pair} is asked for twice"))
+        wanted[pair] = None
+    if not wanted and not refused:
+        raise InputError(f"{path}: {_EXPECTED} on each line, found none")
+    return list(wanted), refused
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(
+                f"{path}: expected a list of packages, found {_MAX_BYTES} bytes or more"
+            )
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+
+
+def _version(word: str) -> Version:
+    try:
+        return Version(word)
+    except InvalidVersion:
+        raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
+
 
 _SECTIONS = ("global", "install", "download", ":env:")
 """The sections of pip's configuration that apply to downloads, the last one most."""
@@ -40,28 +115,18 @@ _PIP_TIMEOUT_S = 60
 class PipSettings:
     """The part of pip's configuration that a download needs."""
 
-    index: str | None = None
-    """The index's address; None: the public one."""
+    index: str | None = None  # the index's address; None: the public one
     more: tuple[str, ...] = ()
     certificates: str | None = None
     proxy: str | None = None
 
 
 def read_pip_settings() -> PipSettings:
-    """The configuration of pip for this user on this machine.
-
-    Raises:
-        UnavailableError: pip does not print it.
-    """
+    """The configuration of pip for this user on this machine."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     try:
         done = subprocess.run(
-            command,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=_PIP_TIMEOUT_S,
-            env=os.environ,
+            command, check=True, capture_output=True, text=True, timeout=_PIP_TIMEOUT_S
         )
     except (subprocess.SubprocessError, OSError) as fault:
         said = (getattr(fault, "stderr", "") or str(fault)).strip()
@@ -139,12 +204,7 @@ class PackageIndex:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._session.close()
 
     def pair(self, wanted: RequestedReleases) -> PackageReleases:
@@ -168,12 +228,7 @@ class PackageIndex:
         )
 
     def download(self, release: Release, folder: Path) -> Path:
-        """Download a release's archive into a folder without running any of it.
-
-        Raises:
-            InputError: it is too large, or its digest is wrong.
-            UnavailableError: the index does not answer.
-        """
+        """Download a release's archive into a folder without running any of it."""
         target = folder / f"{release.package}-{release.version}{release.suffix}"
         name = release.file.filename
         with _index_errors(release.package):
@@ -212,20 +267,10 @@ class _DownloadLimit:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def update(self, increment: int) -> None:
-        """Count more bytes.
-
-        Raises:
-            _TooLargeError: they exceed the limit.
-        """
         self._bytes += increment
         if self._bytes > _MAX_DOWNLOAD:
             raise _TooLargeError(f"is larger than {_MAX_DOWNLOAD >> 20} MiB")

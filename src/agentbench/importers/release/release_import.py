@@ -1,7 +1,4 @@
-"""Creates and validates tasks for many pairs of releases; only valid ones stay.
-
-The result for each pair is recorded.
-"""
+"""Creates and validates tasks for many pairs of releases, and records each result."""
 
 import os
 import shutil
@@ -13,17 +10,20 @@ from typing import Final
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UnavailableError, UsageError
-from agentbench.importers.history.mining import CandidateOutcome
-from agentbench.importers.release.package_index import PackageIndex, PackageReleases
+from agentbench.importers.history import CandidateOutcome, candidate_outcome
+from agentbench.importers.release.package_index import (
+    PackageIndex,
+    PackageReleases,
+    RequestedReleases,
+)
 from agentbench.importers.release.release_task import task_id_of, write_release_task
-from agentbench.importers.release.requested import RequestedReleases
 from agentbench.runs.components import select_sandbox
+from agentbench.validation.task_proof import FollowRun
 from agentbench.validation.task_validation import (
     ValidationResult,
     ValidationSettings,
     validate_folders,
 )
-from agentbench.validation.validation_runs import FollowRun
 
 RELEASE_LOG: Final = "releases.jsonl"
 
@@ -32,13 +32,11 @@ class ImportedPair(Schema):
     """One pair of releases, and why it is a task or not."""
 
     package: str
-    old: str | None = None
-    """None: the index did not name it."""
+    old: str | None = None  # None: the index did not name it
     new: str | None = None
     fate: CandidateOutcome
     reasons: tuple[str, ...] = ()
-    run: bool = False
-    """Whether the result is from the validation of its task."""
+    run: bool = False  # whether the result is from the validation of its task
     task: str | None = None
     fail_to_pass: int = 0
 
@@ -49,11 +47,7 @@ class ImportedPair(Schema):
 
 
 def append_pair(folder: Path, entry: ImportedPair) -> None:
-    """Record the result for a pair.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Record the result for a pair."""
     with (folder / RELEASE_LOG).open("a", encoding="utf-8") as file:
         file.write(f"{entry.model_dump_json()}\n")
 
@@ -68,8 +62,7 @@ class ReleaseImportSettings:
 
     index: PackageIndex
     out: Path
-    gate: ValidationSettings | None
-    """None: they are written without being validated."""
+    gate: ValidationSettings | None  # None: they are written without being validated
     replace: bool = False
     say: Callable[[str], None] = field(default=lambda _line: None)
 
@@ -77,14 +70,7 @@ class ReleaseImportSettings:
 def import_releases(
     wanted: Sequence[RequestedReleases], told: ReleaseImportSettings, follow: FollowRun
 ) -> list[ImportedPair]:
-    """Create a task for each pair of releases; yields the results in order.
-
-    Each result is recorded in the folder at once.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        UsageError: the folder cannot be written.
-    """
+    """Create a task for each pair of releases; each result is recorded in the folder at once."""
     if told.gate is not None:
         select_sandbox(told.gate.options)
     try:
@@ -97,50 +83,45 @@ def import_releases(
     return [importer.entries[pair] for pair in wanted]
 
 
+@dataclass(slots=True)
 class _ReleaseImporter:
-    def __init__(self, told: ReleaseImportSettings, follow: FollowRun) -> None:
-        self._told = told
-        self._follow = follow
-        self.entries: dict[RequestedReleases, ImportedPair] = {}
+    told: ReleaseImportSettings
+    follow: FollowRun
+    entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
-        """Create and validate the tasks of some pairs."""
-        with owned_folder(_CANDIDATES, self._told.out) as place:
+        with owned_folder(_CANDIDATES, self.told.out) as place:
             made: dict[Path, tuple[RequestedReleases, PackageReleases]] = {}
             for wanted in batch:
-                self._told.say(f"{wanted}: downloading, unpacking, comparing")
+                self.told.say(f"{wanted}: downloading, unpacking, comparing")
                 self._make(wanted, place, made)
-            if self._told.gate is None:
+            if self.told.gate is None:
                 for folder, (wanted, pair) in made.items():
                     self._keep(wanted, pair, folder, fail_to_pass=0)
             elif made:
-                for proven in validate_folders(tuple(made), self._told.gate, self._follow):
+                for proven in validate_folders(tuple(made), self.told.gate, self.follow):
                     self._settle(*made[proven.folder], proven)
 
     def _make(
         self,
         wanted: RequestedReleases,
-        path: Path,
+        place: Path,
         made: dict[Path, tuple[RequestedReleases, PackageReleases]],
     ) -> None:
-        told, pair = self._told, None
+        told, pair = self.told, None
         try:
             pair = told.index.pair(wanted)
             self._refuse_present(pair)
             options = told.gate.options if told.gate is not None else None
-            made[write_release_task(pair, told.index, path, options)] = (wanted, pair)
+            made[write_release_task(pair, told.index, place, options)] = (wanted, pair)
         except InputError as error:
-            self._note(
-                wanted, _imported_pair(wanted, pair, CandidateOutcome.REJECTED, error.faults)
-            )
+            self._note(wanted, pair, CandidateOutcome.REJECTED, error.faults)
         except UnavailableError as error:
-            self._note(
-                wanted, _imported_pair(wanted, pair, CandidateOutcome.UNDECIDED, (str(error),))
-            )
+            self._note(wanted, pair, CandidateOutcome.UNDECIDED, (str(error),))
 
     def _refuse_present(self, pair: PackageReleases) -> None:
-        path = self._told.out / task_id_of(pair)
-        if os.path.lexists(path) and not self._told.replace:
+        path = self.told.out / task_id_of(pair)
+        if os.path.lexists(path) and not self.told.replace:
             raise InputError(f"{path}: already exists; give another --out, or --replace")
 
     def _settle(
@@ -149,41 +130,37 @@ class _ReleaseImporter:
         if proven.is_valid:
             fixed = proven.proof.to_control if proven.proof is not None else 0
             self._keep(wanted, pair, proven.folder, fail_to_pass=fixed)
-            return
-        fate = CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
-        entry = _imported_pair(wanted, pair, fate, proven.reasons)
-        self._note(wanted, entry.model_copy(update={"run": True}))
+        else:
+            self._note(wanted, pair, candidate_outcome(proven), proven.reasons, run=True)
 
     def _keep(
         self, wanted: RequestedReleases, pair: PackageReleases, folder: Path, *, fail_to_pass: int
     ) -> None:
-        path = self._told.out / folder.name
+        path = self.told.out / folder.name
         if os.path.lexists(path):
             shutil.rmtree(path)
         folder.rename(path)
-        entry = _imported_pair(wanted, pair, CandidateOutcome.KEPT, ())
-        found = {"task": str(path), "fail_to_pass": fail_to_pass, "run": True}
-        self._note(wanted, entry.model_copy(update=found))
+        facts = {"task": str(path), "fail_to_pass": fail_to_pass, "run": True}
+        self._note(wanted, pair, CandidateOutcome.KEPT, (), **facts)
 
-    def _note(self, wanted: RequestedReleases, entry: ImportedPair) -> None:
+    def _note(
+        self,
+        wanted: RequestedReleases,
+        pair: PackageReleases | None,
+        fate: CandidateOutcome,
+        reasons: Sequence[str],
+        **facts: object,
+    ) -> None:
+        old = pair.old.version if pair is not None else wanted.old
+        new = pair.new.version if pair is not None else wanted.new
+        entry = ImportedPair(
+            package=wanted.package,
+            old=str(old) if old is not None else None,
+            new=str(new) if new is not None else None,
+            fate=fate,
+            reasons=tuple(reasons),
+        ).model_copy(update=facts)
         self.entries[wanted] = entry
-        append_pair(self._told.out, entry)
+        append_pair(self.told.out, entry)
         message = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
-        self._told.say(f"{entry.pair}: {entry.fate.value}{message}")
-
-
-def _imported_pair(
-    wanted: RequestedReleases,
-    pair: PackageReleases | None,
-    fate: CandidateOutcome,
-    reasons: Sequence[str],
-) -> ImportedPair:
-    old = pair.old.version if pair is not None else wanted.old
-    new = pair.new.version if pair is not None else wanted.new
-    return ImportedPair(
-        package=wanted.package,
-        old=str(old) if old is not None else None,
-        new=str(new) if new is not None else None,
-        fate=fate,
-        reasons=tuple(reasons),
-    )
+        self.told.say(f"{entry.pair}: {entry.fate.value}{message}")

@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-
 from agentbench.core.files import owned_folder
 from agentbench.errors import InputError
 from agentbench.importers.release import instruction, sdist
@@ -19,7 +16,13 @@ from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.project.declaration import read_project_file, strings_in, table_in, text_in
+from agentbench.tasks.project.declaration import (
+    distribution_of,
+    read_project_file,
+    strings_in,
+    table_in,
+    text_in,
+)
 from agentbench.tasks.project.pyproject import parse_toml
 from agentbench.tasks.project.setup_files import parse_python
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
@@ -30,8 +33,7 @@ from agentbench.validation.environment.trials import try_proposals
 
 RELEASE_TAG = "release"
 
-_MAX_SUITE_SECONDS = 60.0
-"""Seconds; each attempt runs the tests up to four times."""
+_MAX_SUITE_SECONDS = 60.0  # seconds; each attempt runs the tests up to four times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,37 +58,24 @@ def write_release_task(
     index: PackageIndex,
     parent: Path,
     options: RunOptions | None,
-    *,
-    replace: bool = False,
 ) -> Path:
     """Download both releases, find out how the older one's tests run, and write the task.
 
-    Args:
-        pair: The two releases.
-        index: The index to download from.
-        parent: The parent of the task's folder.
-        options: How to try environments; None: the first proposal is used untried.
-        replace: Whether to replace an existing folder.
+    Without options, the first proposed environment is used untried.
 
     Raises:
         InputError: the releases do not make a task; says why.
         UnavailableError: the index does not answer, or no sandbox is available.
-        UsageError: the folder already exists, or cannot be written.
     """
     with owned_folder("agentbench-release-") as scratch:
         trees = unpack_releases(pair, index, scratch)
         environment = _environment(trees, pair.new.uploaded, options)
         new = _new_task(pair, trees, environment)
-        return write_task(new, parent, replace=replace)
+        return write_task(new, parent)
 
 
 def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -> UnpackedReleases:
-    """Unpack both releases into a folder, and compare them.
-
-    Raises:
-        InputError: an archive is hostile, or the difference does not make a task.
-        UnavailableError: the index does not answer.
-    """
+    """Unpack both releases into a folder, and compare them."""
     old, new = (_unpack(release, index, scratch) for release in (pair.old, pair.new))
     if (why := why_compiler_needed(new) or why_compiler_needed(old)) is not None:
         raise InputError(why)
@@ -97,7 +86,7 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
     )
     sections = instruction.sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
-        sdist.restore_file(old, new, name)  # the instruction quotes it
+        sdist.restore_file(old / name, new / name)  # the instruction quotes it
     fix = fix_between(old, new, scratch)
     return UnpackedReleases(
         old=old, new=new, fix=fix, sections=instruction.without_code(sections, fix)
@@ -182,16 +171,7 @@ _COMMIT = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "A 
 
 
 def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
-    """The change from the older tree to the newer one, divided into tests and the rest.
-
-    Args:
-        old: The files of the older release.
-        new: The files of the newer release.
-        scratch: A folder for a repository; it must exist until the fix is read.
-
-    Raises:
-        InputError: the change does not make a task, or is too large; says why.
-    """
+    """The change from the older tree to the newer one; `scratch` holds it until it is read."""
     repository = scratch / "releases.git"
     repository.mkdir()
     _run_git(_INIT, repository, {})
@@ -205,10 +185,8 @@ def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
         raise InputError(found.replace("it ", "the newer release ", 1))
     size = len(found.tests_patch) + len(found.solution_patch)
     if size > _MAX_PATCH:
-        raise InputError(
-            f"the releases differ by {size / 2**20:.1f} MiB of patches, "
-            f"expected {_MAX_PATCH >> 20} at most"
-        )
+        differ = f"the releases differ by {size / 2**20:.1f} MiB of patches"
+        raise InputError(f"{differ}, expected {_MAX_PATCH >> 20} at most")
     return found
 
 
@@ -229,9 +207,9 @@ def changed_test_names(fix: FixCommit) -> tuple[str, ...]:
 
 
 def _run_git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
-    answer = git(*arguments, cwd=cwd, env=env)
-    if not answer.ok:
-        raise InputError(f"the release cannot be kept as a commit: {answer.error_message}")
+    git(*arguments, cwd=cwd, env=env).output_or(
+        lambda message: InputError(f"the release cannot be kept as a commit: {message}")
+    )
 
 
 _COMPILING = frozenset(
@@ -245,7 +223,7 @@ _ARGUMENTS = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 def why_compiler_needed(tree: Path) -> str | None:
     """Why a project needs a compiler; None: it is pure Python."""
     system = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "build-system")
-    needed = {_requirement_name(text) for text in strings_in(system.get("requires"))} & _COMPILING
+    needed = {distribution_of(text) for text in strings_in(system.get("requires"))} & _COMPILING
     if needed:
         return f"it has a binary extension: its build needs {', '.join(sorted(map(str, needed)))}"
     if text_in(system, "build-backend").startswith(_BACK_ENDS):
@@ -254,10 +232,3 @@ def why_compiler_needed(tree: Path) -> str | None:
         if isinstance(node, ast.keyword) and node.arg in _ARGUMENTS:
             return f"it has a binary extension: setup.py gives {node.arg}"
     return None
-
-
-def _requirement_name(requirement: str) -> str | None:
-    try:
-        return canonicalize_name(Requirement(requirement).name)
-    except InvalidRequirement:
-        return None

@@ -23,10 +23,6 @@ def unpack_sdist(archive: Path, target: Path) -> Path:
     """Unpack a .tar.gz, .tar.bz2, .tar.xz or .zip; returns the project's folder in it.
 
     Links that lead out, devices and too large entries are refused before they are written.
-
-    Raises:
-        InputError: it is not an archive, is damaged or hostile, or has more than one top folder.
-        OSError: the disk is full.
     """
     target.mkdir(parents=True)
     with _archive_errors(archive):
@@ -56,8 +52,7 @@ def _unzip(archive: Path, target: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         members = packed.infolist()
         _check_size(len(members), sum(member.file_size for member in members))
-        names = (member.filename for member in members)
-        for name in names:
+        for name in packed.namelist():
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
                 raise ValueError(f"{name!r} leads out of it")
@@ -129,23 +124,19 @@ def restore_generated_content(
     Metadata, generated and lock files, links and the tests' configuration become the older ones,
     and so do lines of programs and settings that differ only in the version.
     """
-    names = {path.relative_to(tree).as_posix() for tree in (old, new) for path in _entries(tree)}
+    names = {
+        path.relative_to(tree).as_posix()
+        for tree in (old, new)
+        for path in tree.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
     for name in sorted(names):
         before, after = old / name, new / name
         is_link = before.is_symlink() or after.is_symlink()
         if is_link or _is_generated_or_configuration(PurePosixPath(name), before, after):
-            _copy(before, after)
+            restore_file(before, after)
         elif before.is_file() and after.is_file() and after.suffix in _SETTINGS:
             _restore_version(before, after, str(old_version), str(new_version))
-
-
-def restore_file(old: Path, new: Path, name: str) -> None:
-    """Replace one file of the newer tree by the older one."""
-    _copy(old / name, new / name)
-
-
-def _entries(tree: Path) -> Iterator[Path]:
-    return (path for path in tree.rglob("*") if path.is_symlink() or path.is_file())
 
 
 def _is_generated_or_configuration(name: PurePosixPath, before: Path, after: Path) -> bool:
@@ -161,7 +152,7 @@ def _is_generated_or_configuration(name: PurePosixPath, before: Path, after: Pat
     return name.suffix != ".py" or _GENERATED.search(file.read_bytes()[:2_000]) is not None
 
 
-def _copy(before: Path, after: Path) -> None:
+def restore_file(before: Path, after: Path) -> None:
     """Replace one file or link by another; an existing folder stays."""
     if after.is_symlink() or after.is_file():
         after.unlink()

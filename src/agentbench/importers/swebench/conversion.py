@@ -1,8 +1,7 @@
 """Converts an instance to a new task, and checks its patches.
 
-SWE-smith's instances are reversed: their patch creates the bug, and a task's patch fixes it. The
-agent starts from the project with the bug and without the test files that show it; the hidden tests
-restore those.
+SWE-smith's instances are reversed, since their patch creates the bug: the agent starts with the bug
+and without the test files that show it, which the hidden tests restore.
 """
 
 import re
@@ -19,7 +18,7 @@ from agentbench.tasks import swebench
 from agentbench.tasks.git_trees import scratch_index
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
-from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
+from agentbench.tasks.task_file import RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask
 
 _CRLF_HEADER = re.compile(rb"^diff --git [^\n]*\r$", re.MULTILINE)
@@ -60,10 +59,11 @@ def _listed_paths(patch: bytes) -> list[str]:
         scratch.write(patch)
         scratch.flush()
         answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
-    if not answer.ok:
-        raise UnsupportedPatchError(f"is not a git patch: {answer.error_message}")
+    listed = answer.output_or(
+        lambda message: UnsupportedPatchError(f"is not a git patch: {message}")
+    )
     # Added lines, removed lines, and the path; for a moved file the new one.
-    fields = answer.stdout.decode("utf-8", "replace").split("\0")[:-1]
+    fields = listed.decode("utf-8", "replace").split("\0")[:-1]
     return [field.split("\t", 2)[2] for field in fields]
 
 
@@ -72,24 +72,23 @@ class ReversalError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReversedInstance:
-    """The parts of a task."""
+class TaskContent:
+    """The parts in which the two kinds of instances differ."""
 
-    files: Path  # the state with the bug, while the context is open
+    repo: RepoTable
+    test_files: tuple[str, ...]
     tests_patch: bytes
     solution_patch: bytes
+    folders: Mapping[str, Path] = field(default_factory=dict)
 
 
 @contextmanager
 def reverse_bug_patch(
     patch: bytes, mirror: Mirror, test_files: Iterable[str]
-) -> Iterator[ReversedInstance]:
-    """Apply a bug to a commit, and yield the patch that fixes it.
+) -> Iterator[TaskContent]:
+    """Apply a bug to a mirror's commit, and yield the task of fixing it.
 
-    Args:
-        patch: The patch that creates the bug.
-        mirror: The project's mirror; its commit is the state without the bug.
-        test_files: The files whose tests show the bug; agents do not get them.
+    The agent does not get the test files, which show the bug; the folder ends with the block.
 
     Raises:
         ReversalError: the patch does not apply to the commit, or a test file is missing.
@@ -98,18 +97,21 @@ def reverse_bug_patch(
         (folder / "repo").mkdir()
         (folder / "patch").write_bytes(patch)
         env["GIT_WORK_TREE"] = str(folder / "repo")
-        names = sorted(set(test_files))
+        names = tuple(sorted(set(test_files)))
         _git_output(env, "read-tree", mirror.commit)
         for name in names:
             _git_output(env, "rm", "--cached", "--quiet", "--", f":(literal){name}")
         mended = _tree(env)
-        _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        apply = ("apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        _git_output(env, *apply)
         buggy = _tree(env)
         _git_output(env, "checkout-index", "--all")
         _git_output(env, "read-tree", mirror.commit)
-        _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
-        yield ReversedInstance(
-            files=folder / "repo",
+        _git_output(env, *apply)
+        yield TaskContent(
+            repo=RepoTable(path="repo"),
+            folders={"repo": folder / "repo"},
+            test_files=names,
             tests_patch=_diff(env, buggy, _tree(env)),
             solution_patch=_diff(env, buggy, mended),
         )
@@ -124,74 +126,31 @@ def _diff(env: Mapping[str, str], before: str, after: str) -> bytes:
 
 
 def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
-    answer = git(*arguments, cwd=Path(env["GIT_DIR"]), env=env)
-    if not answer.ok:
-        raise ReversalError(answer.error_message)
-    return answer.stdout
+    return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(ReversalError)
 
 
 _TAG = "swebench"
 _MAX_TITLE_LENGTH = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TaskContent:
-    """The parts in which the two kinds of instances differ."""
-
-    repo: RepoTable
-    test_files: tuple[str, ...]
-    tests_patch: bytes
-    solution_patch: bytes
-    folders: Mapping[str, Path] = field(default_factory=dict)
-
-
 def convert_instance(
-    instance: SwebenchInstance,
-    url: str,
-    surroundings: InstanceEnvironment,
-    test_files: Iterable[PurePosixPath],
+    instance: SwebenchInstance, surroundings: InstanceEnvironment, content: TaskContent
 ) -> NewTask:
-    """The task of an instance whose patch fixes the bug."""
-    assert instance.test_patch is not None  # only instances that create the bug have none
-    parts = _TaskContent(
-        repo=RepoTable(url=url, commit=instance.base_commit),
-        test_files=tuple(map(str, test_files)),
-        tests_patch=swebench.patch_bytes(instance.test_patch),
-        solution_patch=swebench.patch_bytes(instance.patch),
-    )
-    return _new_task(instance, surroundings, parts)
-
-
-def convert_reversed_instance(
-    instance: SwebenchInstance,
-    turned: ReversedInstance,
-    surroundings: InstanceEnvironment,
-    test_files: Iterable[str],
-) -> NewTask:
-    """The task of an instance whose patch creates the bug."""
-    parts = _TaskContent(
-        repo=RepoTable(path="repo"),
-        test_files=tuple(test_files),
-        tests_patch=turned.tests_patch,
-        solution_patch=turned.solution_patch,
-        folders={"repo": turned.files},
-    )
-    return _new_task(instance, surroundings, parts)
-
-
-def _new_task(
-    instance: SwebenchInstance, surroundings: InstanceEnvironment, parts: _TaskContent
-) -> NewTask:
+    """The task of an instance; names of tests that are not node ids are resolved by running."""
     task_id = swebench.task_id_of(instance.instance_id)
+    lists = {
+        "fail_to_pass": _node_ids(instance.fail_to_pass),
+        "pass_to_pass": _node_ids(instance.pass_to_pass),
+    }
     table = TaskFile(
         schema_version=1,
         id=task_id,
         title=_title(instance),
         tags=(_TAG, instance.repo),
-        repo=parts.repo,
+        repo=content.repo,
         environment=surroundings.environment,
         setup=surroundings.setup,
-        tests=_tests(instance, surroundings),
+        tests=surroundings.tests().model_copy(update=lists),
     )
     origin = swebench.SwebenchOrigin(
         instance_id=instance.instance_id,
@@ -200,26 +159,18 @@ def _new_task(
         version=instance.version,
         fail_to_pass=instance.fail_to_pass,
         pass_to_pass=instance.pass_to_pass,
-        test_files=parts.test_files,
+        test_files=content.test_files,
     )
+    # Parts of SWE-smith have no problem statement.
+    default = f"Some tests of {instance.repo} fail. Find the bug in its code and mend it.\n"
     return NewTask(
         id=task_id,
         table=table,
-        instruction=instance.problem_statement or _default_instruction(instance),
-        tests_patch=parts.tests_patch,
-        solution_patch=parts.solution_patch,
-        folders=parts.folders,
+        instruction=instance.problem_statement or default,
+        tests_patch=content.tests_patch,
+        solution_patch=content.solution_patch,
+        folders=content.folders,
         files={**surroundings.files, swebench.ORIGIN_FILE: swebench.origin_json(origin)},
-    )
-
-
-def _tests(instance: SwebenchInstance, surroundings: InstanceEnvironment) -> PytestTable:
-    """The names that are node ids; the others are resolved by running the tests."""
-    return surroundings.tests().model_copy(
-        update={
-            "fail_to_pass": _node_ids(instance.fail_to_pass),
-            "pass_to_pass": _node_ids(instance.pass_to_pass),
-        }
     )
 
 
@@ -233,8 +184,3 @@ def _title(instance: SwebenchInstance) -> str:
     printable = "".join(char if char.isprintable() else " " for char in first)
     title = " ".join(printable.split()) or instance.instance_id
     return title if len(title) <= _MAX_TITLE_LENGTH else f"{title[: _MAX_TITLE_LENGTH - 1]}…"
-
-
-def _default_instruction(instance: SwebenchInstance) -> str:
-    """The instruction if there is no problem statement, as in parts of SWE-smith."""
-    return f"Some tests of {instance.repo} fail. Find the bug in its code and mend it.\n"

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -30,29 +30,25 @@ class InstallRecipe(Schema):
     """The set-up and the tests of some versions of one project."""
 
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
-    versions: tuple[str, ...] = ()
-    """The versions; none: all without an earlier recipe."""
+    versions: tuple[str, ...] = ()  # the versions; none: all without an earlier recipe
     python: Annotated[str, Field(pattern=r"^3\.\d{1,2}$")] | None = None
     apt: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*$")], ...] = ()
     """Debian packages."""
     pre_install: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     """Requirement files of the repository; the first one that exists is installed."""
-    packages: tuple[str, ...] = ()
-    """The requirements that pip installs before the project."""
+    packages: tuple[str, ...] = ()  # the requirements that pip installs before the project
     install: str = "python -m pip install -e ."
     test_command: Annotated[str, AfterValidator(_command)] = "pytest"
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
-    refuse: str = ""
-    """Why its tests cannot be judged here; the other fields are then unused."""
+    refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused
 
 
 class InstallRecipes(Schema):
     """A file of recipes."""
 
-    source: str = ""
-    """The source of its facts."""
+    source: str = ""  # the source of its facts
     recipe: tuple[InstallRecipe, ...]
 
 
@@ -64,11 +60,7 @@ def shipped_recipes() -> InstallRecipes:
 
 
 def read_recipes(path: Path) -> InstallRecipes:
-    """A user's own recipes.
-
-    Raises:
-        InputError: the file cannot be read or is invalid; names every fault.
-    """
+    """A user's own recipes."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -78,19 +70,14 @@ def read_recipes(path: Path) -> InstallRecipes:
 
 def find_recipe(tables: Sequence[InstallRecipes], repo: str, version: str) -> InstallRecipe | None:
     """The first recipe for a version of a project."""
-    every = (recipe for table in tables for recipe in table.recipe)
-    return next(_matching_recipes(every, repo, version), None)
-
-
-def _matching_recipes(
-    recipes: Iterable[InstallRecipe], repo: str, version: str
-) -> Iterator[InstallRecipe]:
-    return (
+    matching = (
         recipe
-        for recipe in recipes
+        for table in tables
+        for recipe in table.recipe
         if recipe.repo.lower() == repo.lower()
         and (not recipe.versions or version in recipe.versions)
     )
+    return next(matching, None)
 
 
 def _parse_recipes(text: str, where: str) -> InstallRecipes:
@@ -99,10 +86,8 @@ def _parse_recipes(text: str, where: str) -> InstallRecipes:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{where}: expected TOML: {error}") from None
     except ValidationError as error:
-        faults = [
-            f"{where}: {describe_validation_error(each, InstallRecipes)}" for each in error.errors()
-        ]
-        raise InputError(*faults) from None
+        faults = (describe_validation_error(each, InstallRecipes) for each in error.errors())
+        raise InputError(*(f"{where}: {fault}" for fault in faults)) from None
 
 
 DOCKERFILE: Final = "environment/Dockerfile"
@@ -237,9 +222,8 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
     files = {}
     if recipe.apt:
         packages = " ".join(recipe.apt)
-        text = _APT_DOCKERFILE.format(
-            image=image or f"{_BASE_IMAGE}:3.11", packages=packages, user=_USER
-        )
+        base = image or f"{_BASE_IMAGE}:3.11"
+        text = _APT_DOCKERFILE.format(image=base, packages=packages, user=_USER)
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(
         environment=_environment(None if files else image, files, recipe),
@@ -291,9 +275,8 @@ def _recipe_of(repo: str, told: InstallConfig) -> InstallRecipe:
 
 
 def _image_name(instance: SwebenchInstance, template: str) -> str:
-    name = _fill_template(
-        template, _template_names(instance.instance_id, instance.repo, instance.own_image)
-    )
+    names = _template_names(instance.instance_id, instance.repo, instance.own_image)
+    name = _fill_template(template, names)
     if not _IMAGE.fullmatch(name):
         raise UnknownEnvironmentError(f"--image-template gives {name!r}, which names no image")
     return name

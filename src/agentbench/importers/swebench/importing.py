@@ -2,9 +2,12 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path, PurePosixPath
 
+from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench import conversion
 from agentbench.importers.swebench.environments import (
@@ -21,22 +24,32 @@ from agentbench.importers.swebench.instance import (
     name_kind,
     parse_instance,
 )
+from agentbench.importers.task_folders import write_files
+from agentbench.tasks import git_trees
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, read_rows
+from agentbench.tasks.fix_commit import has_tests
+from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.swebench import patch_bytes, task_id_of
 from agentbench.tasks.task import RepoSource
+from agentbench.tasks.task_file import RepoTable
 from agentbench.tasks.writing import write_task
+from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
 
 _HOST = "https://github.com"
 
 
 def clone_url(repo: str, repos: Path | None) -> str:
     """The URL of a repository `owner/name`: a local clone, or else GitHub's."""
-    local = _local_clone(repo, repos) if repos is not None else None
-    return local.as_uri() if local is not None else f"{_HOST}/{repo}.git"
+    flat = repo.replace("/", "__")
+    names = (repo, f"{repo}.git", flat, f"{flat}.git")
+    for folder in (repos / name for name in names) if repos is not None else ():
+        if folder.is_dir():
+            return folder.resolve().as_uri()
+    return f"{_HOST}/{repo}.git"
 
 
 def is_local(url: str) -> bool:
@@ -44,16 +57,8 @@ def is_local(url: str) -> bool:
     return url.startswith("file://")
 
 
-def _local_clone(repo: str, repos: Path) -> Path | None:
-    flat = repo.replace("/", "__")
-    for name in (repo, f"{repo}.git", flat, f"{flat}.git"):
-        folder = repos / name
-        if folder.is_dir():
-            return folder.resolve()
-    return None
-
-
 _PYTHON = frozenset({"", "python"})
+_NOT_APPLICABLE = "does not apply to the base commit: "
 _OTHER_RUNNERS = frozenset({"parse_log_django"})
 
 
@@ -63,12 +68,9 @@ class ImportSelection:
 
     out: Path
     replace: bool = False
-    instances: frozenset[str] | None = None
-    """The ids of the instances; None: all."""
-    limit: int | None = None
-    """The most tasks to write; None: all."""
-    repos: Path | None = None
-    """The folder of local clones."""
+    instances: frozenset[str] | None = None  # the ids of the instances; None: all
+    limit: int | None = None  # the most tasks to write; None: all
+    repos: Path | None = None  # the folder of local clones
     sources: EnvironmentSources = field(default_factory=EnvironmentSources)
 
 
@@ -80,25 +82,26 @@ class SwebenchImportResult:
     without_node_ids: list[Path] = field(default_factory=list)
     """The written tasks with test names that are not node ids."""
     rejections: list[Rejection] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
-    """The ids of all instances that were read."""
+    seen: set[str] = field(default_factory=set)  # the ids of all instances that were read
 
 
 class _RejectedError(Exception):
-    """One instance cannot be imported."""
-
     def __init__(self, field_name: str, what: str) -> None:
         super().__init__(what)
         self.field = field_name
 
 
-def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
-    """Write a task's folder for each supported instance of a file.
+@contextmanager
+def _rejecting(field_name: str, error: type[Exception], *, what: str = "") -> Iterator[None]:
+    """Reject the instance for an error, whose text follows `what`."""
+    try:
+        yield
+    except error as raised:
+        raise _RejectedError(field_name, f"{what}{raised}") from None
 
-    Raises:
-        InputError: the file cannot be read.
-        UsageError: a folder cannot be written, or the file is of an unknown kind.
-    """
+
+def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
+    """Write a task's folder for each supported instance of a file."""
     imported = SwebenchImportResult()
     makers = _InstanceImporter(choice, mirrors)
     for row in _selected_rows(read_rows(path), choice, imported):
@@ -114,19 +117,16 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
         try:
             folder = makers.make(parsed)
         except _RejectedError as error:
-            imported.rejections.append(
-                Rejection(
-                    where=row.where, instance=parsed.instance_id, field=error.field, what=str(error)
-                )
-            )
+            facts = {"instance": parsed.instance_id, "field": error.field, "what": str(error)}
+            imported.rejections.append(Rejection(where=row.where, **facts))
             continue
         imported.written.append(folder)
         if not are_node_ids((*parsed.fail_to_pass, *parsed.pass_to_pass)):
             imported.without_node_ids.append(folder)
-    for name in sorted(set(choice.instances or ()) - imported.seen):
-        imported.rejections.append(
-            Rejection(where=str(path), instance=name, what="the file has no such instance")
-        )
+    imported.rejections += [
+        Rejection(where=str(path), instance=name, what="the file has no such instance")
+        for name in sorted(set(choice.instances or ()) - imported.seen)
+    ]
     return imported
 
 
@@ -151,38 +151,27 @@ def _selected_rows(
         yield row
 
 
+@dataclass(frozen=True, slots=True)
 class _InstanceImporter:
-    """Writes the folders of instances."""
-
-    def __init__(self, choice: ImportSelection, mirrors: Mirrors) -> None:
-        self._choice = choice
-        self._mirrors = mirrors
+    choice: ImportSelection
+    mirrors: Mirrors
 
     def make(self, instance: SwebenchInstance) -> Path:
-        """Write the folder of an instance.
-
-        Raises:
-            _RejectedError: it cannot be imported; names the field.
-            UsageError: its folder cannot be written.
-        """
         if instance.language.lower() not in _PYTHON:
-            raise _RejectedError(
-                "language", f"{instance.language!r}; agentbench judges with pytest"
-            )
+            what = f"{instance.language!r}; agentbench judges with pytest"
+            raise _RejectedError("language", what)
         if instance.log_parser in _OTHER_RUNNERS:
             raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
         for name in instance.fail_to_pass:
             if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
                 what = f"{name[:80]!r} is not a pytest test, and agentbench judges with pytest"
                 raise _RejectedError("FAIL_TO_PASS", what)
-        path = self._choice.out / task_id_of(instance.instance_id)
-        if os.path.lexists(path) and not self._choice.replace:
+        path = self.choice.out / task_id_of(instance.instance_id)
+        if os.path.lexists(path) and not self.choice.replace:
             message = f"{path} already exists; give another --out, or --replace"
             raise _RejectedError("instance_id", message)
-        try:
-            surroundings = environment_of(instance, self._choice.sources)
-        except UnknownEnvironmentError as error:
-            raise _RejectedError("repo", str(error)) from None
+        with _rejecting("repo", UnknownEnvironmentError):
+            surroundings = environment_of(instance, self.choice.sources)
         try:
             if instance.makes_the_bug:
                 return self._import_reversed(instance, surroundings)
@@ -195,58 +184,101 @@ class _InstanceImporter:
         assert instance.base_commit is not None
         _checked_files("patch", instance.patch)
         test_files = _checked_files("test_patch", instance.test_patch)
-        url = clone_url(instance.repo, self._choice.repos)
+        url = clone_url(instance.repo, self.choice.repos)
         if is_local(url):
             mirror = self._mirror(url, instance.base_commit)
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
-                try:
+                with _rejecting(name, PatchDoesNotApplyError, what=_NOT_APPLICABLE):
                     apply_patch_to_commit(patch_bytes(patch), mirror)
-                except PatchDoesNotApplyError as error:
-                    raise _RejectedError(
-                        name, f"does not apply to the base commit: {error}"
-                    ) from None
-        new = conversion.convert_instance(
-            instance, url, surroundings, [p for p in test_files if p.suffix == ".py"]
+        content = conversion.TaskContent(
+            repo=RepoTable(url=url, commit=instance.base_commit),
+            test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
+            tests_patch=patch_bytes(instance.test_patch),
+            solution_patch=patch_bytes(instance.patch),
         )
-        return write_task(new, self._choice.out, replace=self._choice.replace)
+        return self._write(instance, surroundings, content)
 
     def _import_reversed(
         self, instance: SwebenchInstance, surroundings: InstanceEnvironment
     ) -> Path:
         _checked_files("patch", instance.patch)
-        url = clone_url(instance.repo, self._choice.repos)
+        url = clone_url(instance.repo, self.choice.repos)
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
-        showing = sorted({name.partition("::")[0] for name in instance.fail_to_pass})
-        try:
-            with conversion.reverse_bug_patch(
-                patch_bytes(instance.patch), mirror, showing
-            ) as turned:
-                new = conversion.convert_reversed_instance(instance, turned, surroundings, showing)
-                return write_task(new, self._choice.out, replace=self._choice.replace)
-        except conversion.ReversalError as error:
-            raise _RejectedError("patch", f"does not apply to the base commit: {error}") from None
+        showing = {name.partition("::")[0] for name in instance.fail_to_pass}
+        with (
+            _rejecting("patch", conversion.ReversalError, what=_NOT_APPLICABLE),
+            conversion.reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as content,
+        ):
+            return self._write(instance, surroundings, content)
+
+    def _write(
+        self,
+        instance: SwebenchInstance,
+        surroundings: InstanceEnvironment,
+        content: conversion.TaskContent,
+    ) -> Path:
+        new = conversion.convert_instance(instance, surroundings, content)
+        return write_task(new, self.choice.out, replace=self.choice.replace)
 
     def _mirror(self, url: str, commit: str) -> Mirror:
-        try:
-            mirror = self._mirrors.of(RepoSource(url=url, commit=commit))
-        except GitCloneError as error:
-            raise _RejectedError("repo", f"cannot be cloned: {error}") from None
+        with _rejecting("repo", GitCloneError, what="cannot be cloned: "):
+            mirror = self.mirrors.of(RepoSource(url=url, commit=commit))
         if not mirror.has_commit:
             raise _RejectedError("base_commit", f"{url} has no commit {commit}")
         return mirror
 
 
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
-    try:
+    with _rejecting(name, conversion.UnsupportedPatchError):
         return conversion.patched_files(patch_bytes(patch))
-    except conversion.UnsupportedPatchError as error:
-        raise _RejectedError(name, str(error)) from None
 
 
 def _head_of(url: str) -> str:
-    """The commit of the repository's HEAD."""
     answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
     commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
     if not answer.ok or not commit:
         raise _RejectedError("repo", f"cannot be cloned: {answer.error_message}")
     return commit
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceEnvironmentFinder:
+    """Tries environments, once for all instances of a repository with equal declarations."""
+
+    environments: EnvironmentFinder
+    mirrors: Mirrors
+    repos: Path | None
+
+    def detect(self, instance: SwebenchInstance) -> InstanceEnvironment | None:
+        """The environment of an instance; None if it is of a kind that cannot be tried."""
+        if instance.makes_the_bug or instance.base_commit is None or not instance.test_patch:
+            return None
+        url = clone_url(instance.repo, self.repos)
+        try:
+            mirror = self.mirrors.of(RepoSource(url=url, commit=instance.base_commit))
+            on = find_commit(mirror, instance.base_commit).date.date()
+            return self._tried(instance, mirror, on)
+        except (GitCloneError, git_trees.PatchDoesNotApplyError) as error:
+            raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
+        except InputError as error:
+            text = "; ".join(error.faults)
+            raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
+
+    def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
+        hidden = git_trees.apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
+        solution = git_trees.apply_patch_to_commit(instance.patch.encode(), mirror)
+        with owned_folder("agentbench-base-") as scratch:
+            before, after = scratch / "repo", scratch / "fixed"
+            for folder in (before, after):
+                git_trees.write_commit_files(mirror, mirror.commit, folder)
+            write_files(after, {**solution, **hidden})
+            tests = tuple(
+                path
+                for path, file in hidden.items()
+                if file is not None and path.suffix == ".py" and has_tests(file.content)
+            )
+            change = RepositoryChange(before=before, after=after, tests=tests, on=on)
+            found = self.environments.of(change)
+        return InstanceEnvironment(
+            environment=found.environment, setup=found.setup, command=found.tests.command
+        )

@@ -1,12 +1,10 @@
 """One instance of SWE-bench or of a related data set, checked field by field.
 
-The data sets differ little: SWE-rebench adds `install_config` and `docker_image`, SWE-bench 5 adds
-`image`, `log_parser` and `eval_type`, SWE-Gym omits fields. SWE-smith differs more: its `patch`
-creates the bug, and it has neither a test patch nor a commit.
+SWE-smith differs most: its `patch` creates the bug, and it has neither a test patch nor a commit.
 
-SWE-bench's log parsers change node ids: they cut an id at its first blank and shorten some
-parameters that are paths, and sympy's runner prints functions without a file. Such names are
-resolved by running the tests and applying the same changes to each id.
+SWE-bench's log parsers cut a node id at its first blank and shorten some parameters that are paths,
+and sympy's runner prints functions without a file. Such names are resolved by running the tests and
+changing each id in the same way.
 """
 
 import json
@@ -25,7 +23,8 @@ from pydantic import (
     ValidationError,
 )
 
-from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.core.schema import Schema
+from agentbench.importers.task_folders import validation_rejections
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection
 from agentbench.tasks.swebench import task_id_of
@@ -34,7 +33,7 @@ from agentbench.tasks.task_file import ListedId, is_task_id
 _LISTED_ID: TypeAdapter[NodeId] = TypeAdapter(ListedId)
 _FUNCTION = re.compile(r"[A-Za-z_]\w*")
 _UNITTEST = re.compile(r"\S+ \([\w.]+\)")
-_PATH_PARAMETER = re.compile(r"(.*?)\[(/[^/*].*/[^/]*)\]")
+_PATH_PARAMETER = re.compile(r"(.*?)\[(/[^/*].*/)([^/]*)\]")
 
 
 class NameKind(StrEnum):
@@ -67,7 +66,7 @@ def matching_node_ids(name: str, node_ids: Sequence[NodeId]) -> tuple[NodeId, ..
     if name in node_ids:
         return (NodeId(name),)
     if name_kind(name) is NameKind.FUNCTION:
-        return tuple(each for each in node_ids if _function_of(each) == name)
+        return tuple(n for n in node_ids if n.partition("[")[0].rpartition("::")[2] == name)
     return tuple(each for each in node_ids if name in _parser_outputs(each))
 
 
@@ -80,17 +79,8 @@ def _can_be_listed(name: str) -> bool:
 
 
 def _parser_outputs(node_id: NodeId) -> set[str]:
-    """The names that parsers derive from an id."""
-    forms = {node_id, _PATH_PARAMETER.sub(_shorten_path, node_id)}
+    forms = {node_id, _PATH_PARAMETER.sub(r"\1[/\3]", node_id)}
     return forms | {form.split(maxsplit=1)[0] for form in forms}
-
-
-def _shorten_path(found: re.Match[str]) -> str:
-    return f"{found[1]}[/{found[2].rpartition('/')[2]}]"
-
-
-def _function_of(node_id: NodeId) -> str:
-    return node_id.partition("[")[0].rpartition("::")[2]
 
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/(?!\.{1,2}$)[A-Za-z0-9._][A-Za-z0-9._-]*")
@@ -121,16 +111,13 @@ def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _repo(name: str) -> str:
-    if not _REPO.fullmatch(name):
-        raise ValueError("is not an owner/name")
-    return name
+def _matching(pattern: re.Pattern[str], complaint: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(complaint)
+        return text
 
-
-def _commit(commit: str) -> str:
-    if not _COMMIT.fullmatch(commit):
-        raise ValueError("is not a full hash of 40 hex digits")
-    return commit
+    return AfterValidator(check)
 
 
 def _from_json(value: object) -> object:
@@ -152,12 +139,8 @@ def _list_or_text(value: object) -> object:
     return tuple(found)
 
 
-def _empty_for_none(value: object) -> object:
-    return "" if value is None else value
-
-
 Text = Annotated[str, AfterValidator(_check_text)]
-OptionalText = Annotated[Text, BeforeValidator(_empty_for_none)]
+OptionalText = Annotated[Text, BeforeValidator(lambda value: "" if value is None else value)]
 Filled = Annotated[str, Field(min_length=1), AfterValidator(_check_text)]
 Names = Annotated[tuple[Filled, ...], BeforeValidator(_list_or_text)]
 
@@ -185,8 +168,10 @@ class SwebenchInstance(Schema):
         AfterValidator(_check_text),
         AfterValidator(_instance_id),
     ]
-    repo: Annotated[str, AfterValidator(_repo)]
-    base_commit: Annotated[str, AfterValidator(_commit)] | None = None
+    repo: Annotated[str, _matching(_REPO, "is not an owner/name")]
+    base_commit: (
+        Annotated[str, _matching(_COMMIT, "is not a full hash of 40 hex digits")] | None
+    ) = None
     patch: Filled
     test_patch: Text | None = None
     problem_statement: OptionalText = ""
@@ -225,27 +210,25 @@ def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:
     try:
         instance = SwebenchInstance.model_validate(row.value)
     except ValidationError as error:
-        faults = (describe_validation_error(each, SwebenchInstance) for each in error.errors())
-        return tuple(_rejection(row, fault) for fault in faults)
-    lacking = [] if instance.makes_the_bug else _missing_fields(instance)
-    return tuple(_rejection(row, f"{name}: is missing") for name in lacking) or instance
+        name = instance_name(row.value)
+        found = validation_rejections(error, SwebenchInstance, where=row.where, instance=name)
+        return tuple(found)
+    required = {
+        "base_commit": instance.base_commit,
+        "test_patch": instance.test_patch,
+        "problem_statement": instance.problem_statement.strip(),
+    }
+    lacking = (
+        [] if instance.makes_the_bug else [key for key, value in required.items() if not value]
+    )
+    name, what = instance_name(row.value), "is missing"
+    return (
+        tuple(Rejection(where=row.where, instance=name, field=key, what=what) for key in lacking)
+        or instance
+    )
 
 
 def instance_name(value: Mapping[str, object]) -> str:
     """The instance id of a row, if it is valid."""
     name = value.get("instance_id")
     return name[:_MAX_ID_LENGTH] if isinstance(name, str) else ""
-
-
-def _missing_fields(instance: SwebenchInstance) -> list[str]:
-    fields = (
-        ("base_commit", instance.base_commit),
-        ("test_patch", instance.test_patch),
-        ("problem_statement", instance.problem_statement.strip()),
-    )
-    return [name for name, value in fields if not value]
-
-
-def _rejection(row: DatasetRow, fault: str) -> Rejection:
-    field, _, what = fault.partition(": ")
-    return Rejection(where=row.where, instance=instance_name(row.value), field=field, what=what)

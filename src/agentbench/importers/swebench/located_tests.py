@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentbench.attempt.record import AttemptRecord
 from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError
@@ -24,8 +23,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
-from agentbench.validation.task_proof import DecidingTests, deciding_tests, without_ids
-from agentbench.validation.validation_runs import FollowRun, run_to_end
+from agentbench.validation import task_proof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,21 +32,14 @@ class LocatedTests:
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
-    node_ids: dict[str, tuple[NodeId, ...]]
-    """For each name that is not a node id."""
-    lost: tuple[str, ...]
-    """Names in FAIL_TO_PASS that match no fixed test."""
+    node_ids: dict[str, tuple[NodeId, ...]]  # for each name that is not a node id
+    lost: tuple[str, ...]  # names in FAIL_TO_PASS that match no fixed test
 
 
 def write_located_tests(
-    folders: Sequence[Path], options: RunOptions, follow: FollowRun
+    folders: Sequence[Path], options: RunOptions, follow: task_proof.FollowRun
 ) -> list[Rejection]:
-    """Record the node ids of test names in some tasks; tasks without any are removed.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        UsageError: an option is wrong.
-    """
+    """Record the node ids of test names in some tasks; tasks without any are removed."""
     mirrors = Mirrors(options.cache_dir / "mirrors")
     refused: list[Rejection] = []
     known: dict[Path, tuple[Task, SwebenchOrigin]] = {}
@@ -65,18 +56,21 @@ def write_located_tests(
         run_id=f"names-{new_run_id(datetime.now(UTC))}",
         integrity_controls=ControlLevel.OFF,
     )
-    made = run_to_end(
-        [_with_test_files(task, origin) for task, origin in known.values()], told, follow
-    )
+    tasks = [_with_test_files(task, origin) for task, origin in known.values()]
+    made = task_proof.run_to_end(tasks, told, follow)
     for folder, (task, origin) in known.items():
         own = made.of(task)
-        located = locate_tests(origin, deciding_tests(own))
+        located = locate_tests(origin, task_proof.deciding_tests(own))
         if located.lost:
-            refused.append(
-                _remove_and_refuse(folder, origin.instance_id, _why_not_located(located, own))
-            )
+            names = list_with_more([repr(name) for name in located.lost], 3)
+            why = f"no test that the patch mends bears the name {names}"
+            why += task_proof.details_of(own)
+            refused.append(_remove_and_refuse(folder, origin.instance_id, why))
         else:
-            _write(folder, origin, located)
+            fixed, kept = located.fail_to_pass, located.pass_to_pass
+            write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=kept)
+            named = origin.model_copy(update={"node_ids": located.node_ids})
+            (folder / ORIGIN_FILE).write_bytes(origin_json(named))
     return refused
 
 
@@ -86,7 +80,7 @@ def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
     return [_remove_and_refuse(folder, _origin_of(folder).instance_id, what) for folder in folders]
 
 
-def locate_tests(origin: SwebenchOrigin, found: DecidingTests) -> LocatedTests:
+def locate_tests(origin: SwebenchOrigin, found: task_proof.DecidingTests) -> LocatedTests:
     """The node ids of an instance's test names, by the outcomes of its tests."""
     node_ids: dict[str, tuple[NodeId, ...]] = {}
     lost = []
@@ -121,22 +115,7 @@ def _origin_of(folder: Path) -> SwebenchOrigin:
 def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
     """The task with all tests in its test patch's files as deciding tests."""
     problem = task.problem.model_copy(update={"test_paths": origin.test_files})
-    return without_ids(task).model_copy(update={"problem": problem})
-
-
-def _why_not_located(located: LocatedTests, records: Sequence[AttemptRecord]) -> str:
-    names = list_with_more([repr(name) for name in located.lost], 3)
-    details = sorted({record.detail for record in records if record.detail})
-    message = f" ({'; '.join(details)})" if details else ""
-    return f"no test that the patch mends bears the name {names}{message}"
-
-
-def _write(folder: Path, origin: SwebenchOrigin, located: LocatedTests) -> None:
-    write_test_lists(
-        folder / TASK_FILE, fail_to_pass=located.fail_to_pass, pass_to_pass=located.pass_to_pass
-    )
-    named = origin.model_copy(update={"node_ids": located.node_ids})
-    (folder / ORIGIN_FILE).write_bytes(origin_json(named))
+    return task_proof.without_ids(task).model_copy(update={"problem": problem})
 
 
 def _remove_and_refuse(folder: Path, instance: str, what: str) -> Rejection:

@@ -1,8 +1,7 @@
-"""A run in the format of SWE-bench's reports, which leaderboards and scripts read.
+"""A run in the format of SWE-bench's reports: package `swebench` 5.0, schema_version 2.
 
-The keys and their meaning are those of the package `swebench` 5.0 (schema_version 2); a test
-compares them with its code. An attempt that failed because of the infrastructure or the task is an
-error there, never unresolved; so is a final test that timed out.
+An attempt that failed because of the infrastructure or the task is an error there, never
+unresolved; so is a final test that timed out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,7 +112,7 @@ def outcome_of(record: AttemptRecord | None) -> InstanceOutcome:
         return InstanceOutcome.INCOMPLETE
     if record.fault in {Fault.INFRASTRUCTURE, Fault.TASK} or _ran_out_of_time(record):
         return InstanceOutcome.ERROR
-    if _changed_nothing(record):
+    if record.patch is None or not (record.patch.files or record.patch.dropped):
         failed = record.agent_run is not None and record.agent_run.ending in _WITHOUT_ANSWER
         return InstanceOutcome.ERROR if failed else InstanceOutcome.EMPTY_PATCH
     return InstanceOutcome.RESOLVED if record.resolved else InstanceOutcome.UNRESOLVED
@@ -125,43 +124,37 @@ def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
     ids = {
         one: tuple(sorted(name for name, is_ in outcomes if is_ is one)) for one in InstanceOutcome
     }
-    completed = tuple(sorted((*ids[InstanceOutcome.RESOLVED], *ids[InstanceOutcome.UNRESOLVED])))
-    submitted = tuple(
-        sorted((*completed, *ids[InstanceOutcome.EMPTY_PATCH], *ids[InstanceOutcome.ERROR]))
-    )
+    completed = sorted((*ids[InstanceOutcome.RESOLVED], *ids[InstanceOutcome.UNRESOLVED]))
+    others = (*ids[InstanceOutcome.EMPTY_PATCH], *ids[InstanceOutcome.ERROR])
     lost = {
         each.instance_id: str(each.record.failure_reason)
         for each in instances
         if each.record is not None and each.record.fault is Fault.INFRASTRUCTURE
     }
-    return SwebenchRunReport(
-        total_instances=len(instances),
-        submitted_instances=len(submitted),
-        completed_instances=len(completed),
-        resolved_instances=len(ids[InstanceOutcome.RESOLVED]),
-        unresolved_instances=len(ids[InstanceOutcome.UNRESOLVED]),
-        infra_failure_instances=len(lost),
-        empty_patch_instances=len(ids[InstanceOutcome.EMPTY_PATCH]),
-        error_instances=len(ids[InstanceOutcome.ERROR]),
-        completed_ids=completed,
-        incomplete_ids=ids[InstanceOutcome.INCOMPLETE],
-        empty_patch_ids=ids[InstanceOutcome.EMPTY_PATCH],
-        submitted_ids=submitted,
-        resolved_ids=ids[InstanceOutcome.RESOLVED],
-        unresolved_ids=ids[InstanceOutcome.UNRESOLVED],
-        infra_failure_ids=tuple(sorted(lost)),
-        failure_reasons=dict(sorted(lost.items())),
-        error_ids=ids[InstanceOutcome.ERROR],
+    groups: dict[str, Sequence[str]] = {
+        **{one.value: names for one, names in ids.items()},
+        "completed": completed,
+        "submitted": sorted((*completed, *others)),
+        "infra_failure": sorted(lost),
+    }
+    lists = {f"{name}_ids": tuple(members) for name, members in groups.items()}
+    counts = {f"{name}_instances": len(members) for name, members in groups.items()}
+    del counts["incomplete_instances"]  # SWE-bench has no such key
+    return SwebenchRunReport.model_validate(
+        {
+            "total_instances": len(instances),
+            "failure_reasons": dict(sorted(lost.items())),
+            **counts,
+            **lists,
+        }
     )
 
 
 def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None:
     """The report of one instance; None if it was not judged, as in SWE-bench."""
     record = instance.record
-    if record is None or instance.outcome not in {
-        InstanceOutcome.RESOLVED,
-        InstanceOutcome.UNRESOLVED,
-    }:
+    judged = {InstanceOutcome.RESOLVED, InstanceOutcome.UNRESOLVED}
+    if record is None or instance.outcome not in judged:
         return None
     final = {test.node_id: test.final for test in record.tests}
     origin = instance.origin or _origin_from_listed(instance, record)
@@ -201,10 +194,6 @@ def _success_and_failure(
     )
 
 
-def _changed_nothing(record: AttemptRecord) -> bool:
-    return record.patch is None or not (record.patch.files or record.patch.dropped)
-
-
 def _ran_out_of_time(record: AttemptRecord) -> bool:
     return any(
         failure.stage is StageName.FINAL_TEST and failure.reason is FailureReason.TIMEOUT
@@ -216,9 +205,6 @@ def reported_instances(run: ReportedRun) -> tuple[ReportedInstance, ...]:
     """An instance for each task of a run, with its first attempt, since SWE-bench has only one.
 
     A task whose folder is missing, or that was not imported, has its own id.
-
-    Raises:
-        InputError: run.json, a record or a task's swebench.json is damaged.
     """
     first = [number for number in run.latest if run.reading.headlines[number].attempt == 1]
     records = {record.task_id: record for record in run.reading.records(first)}

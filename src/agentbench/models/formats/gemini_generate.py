@@ -1,7 +1,4 @@
-"""POST /v1beta/models/M:generateContent and its streaming sibling, Google's format.
-
-Its tool calls have no ids of their own.
-"""
+"""POST /v1beta/models/M:generateContent and its stream, Google's format; its calls have no ids."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +6,7 @@ from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import objects, text
 from agentbench.models.conversation import Message, ParsedToolCall, Role, ToolResult
 from agentbench.models.formats.interface import (
-    TokensInStream,
+    FormatAdapter,
     content_text,
     first_object,
     nested_object,
@@ -29,7 +26,7 @@ _ERROR_STATUSES = {
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION"})
 
 
-class GeminiGenerateFormat(TokensInStream):
+class GeminiGenerateFormat(FormatAdapter):
     """Each event of a stream is an answer; the last one has a finish reason."""
 
     api_format = ApiFormat.GEMINI_GENERATE
@@ -58,34 +55,27 @@ class GeminiGenerateFormat(TokensInStream):
         blocked = nested_object(said, "promptFeedback").get("blockReason")
         return bool(blocked) or first_object(said, "candidates").get("finishReason") in _REFUSALS
 
-    def error(self, event: JsonObject) -> JsonObject | None:
-        """An error in place of an answer."""
-        return event if event.get("error") else None
-
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
         """An error body in Google's form."""
         named = _ERROR_STATUSES.get(kind, "UNAVAILABLE")
         return {"error": {"code": status, "message": message, "status": named}}
 
+    def request_messages(self, body: JsonObject) -> Iterator[Message]:
+        """The conversation in a request."""
+        system = body.get("systemInstruction") or body.get("system_instruction")
+        if isinstance(system, dict):
+            yield Message(speaker=Role.SYSTEM, text=content_text(system.get("parts")))
+        for content in objects(body.get("contents")):
+            speaker = Role.AGENT if content.get("role") == "model" else Role.USER
+            yield _message(objects(content.get("parts")), speaker)
 
-def request_messages(body: JsonObject) -> Iterator[Message]:
-    """The conversation in a request."""
-    system = body.get("systemInstruction") or body.get("system_instruction")
-    if isinstance(system, dict):
-        yield Message(speaker=Role.SYSTEM, text=content_text(system.get("parts")))
-    for content in objects(body.get("contents")):
-        speaker = Role.AGENT if content.get("role") == "model" else Role.USER
-        yield _message(objects(content.get("parts")), speaker)
+    def answer_message(self, body: JsonObject) -> Message:
+        """The model's answer as a message."""
+        return _message(_answer_parts(body), Role.AGENT)
 
-
-def answer_message(body: JsonObject) -> Message:
-    """The model's answer as a message."""
-    return _message(_answer_parts(body), Role.AGENT)
-
-
-def streamed_message(events: Iterable[JsonObject]) -> Message:
-    """The model's answer from a stream, in which each event adds parts."""
-    return _message((part for event in events for part in _answer_parts(event)), Role.AGENT)
+    def streamed_message(self, events: Iterable[JsonObject]) -> Message:
+        """The model's answer from a stream, in which each event adds parts."""
+        return _message((part for event in events for part in _answer_parts(event)), Role.AGENT)
 
 
 def _answer_parts(body: JsonObject) -> Iterator[JsonObject]:
@@ -105,7 +95,9 @@ def _message(parts: Iterable[JsonObject], speaker: Role) -> Message:
         else:
             spoken += text(part.get("text"))
         if isinstance(call, dict):
-            calls.append(_tool_call(call))
+            arguments = parse_arguments(call.get("args"))
+            name = text(call.get("name"))
+            calls.append(ParsedToolCall(id=_call_id(call), name=name, arguments=arguments))
         if isinstance(answer, dict):
             results.append(
                 ToolResult(call_id=_call_id(answer), text=tool_result_text(answer.get("response")))
@@ -116,12 +108,6 @@ def _message(parts: Iterable[JsonObject], speaker: Role) -> Message:
         reasoning=thought,
         calls=tuple(calls),
         results=tuple(results),
-    )
-
-
-def _tool_call(call: JsonObject) -> ParsedToolCall:
-    return ParsedToolCall(
-        id=_call_id(call), name=text(call.get("name")), arguments=parse_arguments(call.get("args"))
     )
 
 

@@ -1,30 +1,33 @@
-"""The interface of API formats for the gateway and for trajectories."""
+"""The interface of API formats, and what their adapters share."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import json_object, objects, text
+from agentbench.models.conversation import Message
 from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts
+
+_INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class FormatAdapter(Protocol):
-    """How the gateway reads and writes one API format."""
+    """How one API format is read and written: by the gateway, and for trajectories."""
 
-    @property
-    def api_format(self) -> ApiFormat:
-        """The format."""
-
-    @property
-    def quota_status(self) -> int:
-        """The status for a spent budget, after which clients do not retry."""
+    api_format: ApiFormat
+    quota_status: int  # the status for a spent budget, after which clients do not retry
 
     def amended(self, request: JsonObject) -> JsonObject | None:
         """The request, amended so that its stream reports tokens; None if it already does."""
+        del request
+        return None
 
     def is_extra(self, event: JsonObject) -> bool:
         """Whether an event is in a stream only because the request was amended."""
+        del event
+        return False
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens so far, by a whole answer or by the next event of a stream."""
@@ -37,23 +40,19 @@ class FormatAdapter(Protocol):
 
     def error(self, event: JsonObject) -> JsonObject | None:
         """The error in an event of a stream, in the form of an error body."""
+        return event if event.get("error") else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
         """The body of an error of the gateway, in the provider's form."""
 
+    def request_messages(self, body: JsonObject) -> Iterator[Message]:
+        """The conversation in a request."""
 
-class TokensInStream:
-    """The part of a format whose streams report tokens without being asked."""
+    def answer_message(self, body: JsonObject) -> Message:
+        """The model's answer as a message."""
 
-    def amended(self, request: JsonObject) -> JsonObject | None:
-        """No amendment is needed."""
-        del request
-        return None
-
-    def is_extra(self, event: JsonObject) -> bool:
-        """Never."""
-        del event
-        return False
+    def streamed_message(self, events: Iterable[JsonObject]) -> Message:
+        """The model's answer from a stream as a message."""
 
 
 def nested_object(said: object, *names: str) -> JsonObject:
@@ -99,6 +98,11 @@ def stream_events(stream: str) -> Iterator[JsonObject]:
     for line in stream.splitlines():
         if line.startswith("data:") and (found := json_object(line[5:].strip())) is not None:
             yield found
+
+
+def sent_tool_name(name: str) -> str:
+    """A tool's name as all servers accept it back, even if the model wrote it wrong."""
+    return _INVALID_IN_NAME.sub("_", name)[:64] or "unknown"
 
 
 def _as_json(value: object) -> str:

@@ -1,46 +1,23 @@
 """POST /v1/chat/completions, OpenAI's format: for the gateway, trajectories and the agent."""
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from functools import partial
-from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from itertools import count, repeat
+from typing import Any, cast
 
 from agentbench.core.schema import JsonObject
-from agentbench.core.untrusted_json import objects, text
-from agentbench.models.conversation import (
-    Conversation,
-    Message,
-    ModelAnswer,
-    ModelToolCall,
-    ParsedToolCall,
-    Role,
-    StopReason,
-    ToolResult,
-    ToolSpec,
-    UnansweredError,
-)
-from agentbench.models.formats.interface import (
-    content_text,
-    first_object,
-    nested_object,
-    parse_arguments,
-)
+from agentbench.core.untrusted_json import json_object, objects, text
+from agentbench.models import conversation as talk
+from agentbench.models.conversation import Message, ModelToolCall, Role, StopReason
+from agentbench.models.formats import interface
+from agentbench.models.formats.interface import first_object, nested_object
 from agentbench.models.interface import (
     ApiFormat,
     ModelEndpoint,
     ModelErrorKind,
-    ModelFailure,
     TokenCounts,
     token_count,
 )
-
-if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletionChunk
-
 
 _ERROR_TYPES_AND_CODES = {
     ModelErrorKind.QUOTA: ("insufficient_quota", "insufficient_quota"),
@@ -57,7 +34,21 @@ def openai_error(kind: ModelErrorKind, message: str) -> JsonObject:
     return {"error": {"message": message, "type": family, "param": None, "code": code}}
 
 
-class OpenAIChatFormat:
+def openai_tokens(usage: JsonObject, *, given: str, made: str) -> TokenCounts:
+    """The tokens in `usage`, by the words for a model's input and output."""
+    details = nested_object(usage, f"{given}_tokens_details")
+    return TokenCounts(
+        input=token_count(usage.get(f"{given}_tokens")),
+        output=token_count(usage.get(f"{made}_tokens")),
+        cached=token_count(details.get("cached_tokens")),
+        cache_written=token_count(details.get("cache_write_tokens")),
+    )
+
+
+ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "assistant": Role.AGENT}
+
+
+class OpenAIChatFormat(interface.FormatAdapter):
     """A stream reports tokens only on request, in a last event without choices."""
 
     api_format = ApiFormat.OPENAI_CHAT
@@ -77,15 +68,7 @@ class OpenAIChatFormat:
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usage`."""
         usage = nested_object(said, "usage")
-        if not usage:
-            return before
-        details = nested_object(usage, "prompt_tokens_details")
-        return TokenCounts(
-            input=token_count(usage.get("prompt_tokens")),
-            output=token_count(usage.get("completion_tokens")),
-            cached=token_count(details.get("cached_tokens")),
-            cache_written=token_count(details.get("cache_write_tokens")),
-        )
+        return openai_tokens(usage, given="prompt", made="completion") if usage else before
 
     def ends(self, event: JsonObject) -> bool:
         """Whether the event has a finish reason; some servers omit the `[DONE]` after it."""
@@ -98,162 +81,167 @@ class OpenAIChatFormat:
         said_no = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
         return filtered or any(said_no)
 
-    def error(self, event: JsonObject) -> JsonObject | None:
-        """An error in place of a chunk."""
-        return event if event.get("error") else None
-
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
         """An error body in OpenAI's form."""
         del status
         return openai_error(kind, message)
 
+    def request_messages(self, body: JsonObject) -> Iterator[Message]:
+        """The conversation in a request."""
+        for message in objects(body.get("messages")):
+            if message.get("role") == "tool":
+                content = interface.content_text(message.get("content"))
+                answer = talk.ToolResult(call_id=text(message.get("tool_call_id")), text=content)
+                yield Message(speaker=Role.USER, results=(answer,))
+            else:
+                yield _message(message, ROLES.get(text(message.get("role")), Role.USER))
 
-_ROLES = {
-    "system": Role.SYSTEM,
-    "developer": Role.SYSTEM,
-    "assistant": Role.AGENT,
-}
+    def answer_message(self, body: JsonObject) -> Message:
+        """The message of the first choice."""
+        return _message(nested_object(first_object(body, "choices"), "message"), Role.AGENT)
 
-
-def request_messages(body: JsonObject) -> Iterator[Message]:
-    """The conversation in a request."""
-    for message in objects(body.get("messages")):
-        if message.get("role") == "tool":
-            answer = ToolResult(
-                call_id=text(message.get("tool_call_id")), text=content_text(message.get("content"))
-            )
-            yield Message(speaker=Role.USER, results=(answer,))
-        else:
-            yield _message(message, _ROLES.get(text(message.get("role")), Role.USER))
-
-
-def answer_message(body: JsonObject) -> Message:
-    """The model's answer as a message."""
-    for choice in objects(body.get("choices")):
-        message = choice.get("message")
-        return _message(message if isinstance(message, dict) else {}, Role.AGENT)
-    return Message(speaker=Role.AGENT)
-
-
-def streamed_message(events: Iterable[JsonObject]) -> Message:
-    """The model's answer from a stream."""
-    spoken, thought = "", ""
-    calls: dict[object, _GrowingToolCall] = {}
-    for event in events:
-        for choice in objects(event.get("choices")):
-            found = choice.get("delta")
-            delta: JsonObject = found if isinstance(found, dict) else {}
-            spoken += text(delta.get("content"))
-            thought += text(_reasoning(delta))
-            for part in objects(delta.get("tool_calls")):
-                calls.setdefault(part.get("index", 0), _GrowingToolCall()).add(part)
-    return Message(
-        speaker=Role.AGENT,
-        text=spoken,
-        reasoning=thought,
-        calls=tuple(call.whole() for call in calls.values()),
-    )
-
-
-class _GrowingToolCall:
-    """A tool call whose arguments arrive in parts."""
-
-    def __init__(self) -> None:
-        self._id = self._name = self._arguments = ""
-
-    def add(self, part: JsonObject) -> None:
-        """Add a part of the arguments."""
-        found = part.get("function")
-        function: JsonObject = found if isinstance(found, dict) else {}
-        self._id = self._id or text(part.get("id"))
-        self._name = self._name or text(function.get("name"))
-        self._arguments += text(function.get("arguments"))
-
-    def whole(self) -> ParsedToolCall:
-        """The complete call."""
-        return ParsedToolCall(
-            id=self._id, name=self._name, arguments=parse_arguments(self._arguments)
+    def streamed_message(self, events: Iterable[JsonObject]) -> Message:
+        """The chunks put together."""
+        answer = _StreamedAnswer()
+        for event in events:
+            answer.add_event(event)
+        return Message(
+            speaker=Role.AGENT,
+            text=answer.text,
+            reasoning=answer.reasoning,
+            calls=tuple(map(_parsed_call, answer.calls)),
         )
 
 
 def _message(message: JsonObject, speaker: Role) -> Message:
+    answer = _StreamedAnswer()
+    answer.add_delta(message)
     return Message(
         speaker=speaker,
-        text=content_text(message.get("content")) or text(message.get("refusal")),
-        reasoning=text(_reasoning(message)),
-        calls=tuple(_calls(message)),
+        text=interface.content_text(message.get("content")) or text(message.get("refusal")),
+        reasoning=answer.reasoning,
+        calls=tuple(map(_parsed_call, answer.calls)),
     )
 
 
-def _reasoning(message: JsonObject) -> object:
-    return message.get("reasoning_content") or message.get("reasoning")
-
-
-def _calls(message: JsonObject) -> Iterator[ParsedToolCall]:
-    for call in objects(message.get("tool_calls")):
-        growing = _GrowingToolCall()
-        growing.add(call)
-        yield growing.whole()
+def _parsed_call(call: "_StreamedToolCall") -> talk.ParsedToolCall:
+    arguments = interface.parse_arguments(call.arguments)
+    return talk.ParsedToolCall(id=call.id, name=call.name, arguments=arguments)
 
 
 _STOP_REASONS = {"length": StopReason.CUT_OFF, "content_filter": StopReason.REFUSED}
 _REASONING_FIELDS = ("reasoning_content", "reasoning_details")
 """Fields that some servers require back with every answer that calls tools, even if empty."""
+_CALL_FIELDS = frozenset({"index", "id", "type", "function"})
 
-_INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+@dataclass(slots=True)
+class _StreamedToolCall:
+    id: str
+    name: str = ""
+    arguments: str = ""
+    extra: JsonObject = field(default_factory=dict)
 
 
-class OpenAIChatClient:
-    """Sends conversations to a model endpoint with the SDK, which is imported only here."""
+class _StreamedAnswer:
+    """Collects the chunks of an answer; servers omit fields without a value."""
 
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        import openai
+    def __init__(self, ids: Iterator[str] | None = None) -> None:
+        """Start; `ids` are for tool calls without one."""
+        self._ids = ids or repeat("")
+        self.text = self.reasoning = ""
+        self.calls: list[_StreamedToolCall] = []
+        self._places: dict[object, _StreamedToolCall] = {}
+        self._finish = ""
+        self._refused = False
+        self._extra: JsonObject = {}
 
-        from agentbench.models.sdk_client import BASE_URL, endpoint_http_client, library_errors
+    def add_event(self, event: JsonObject) -> None:
+        for choice in objects(event.get("choices")):
+            self._finish = text(choice.get("finish_reason")) or self._finish
+            self.add_delta(nested_object(choice, "delta"))
 
-        self._errors = partial(library_errors, openai)
-        self._model = endpoint.model
-        self._ids = count(1)
-        self._client = openai.OpenAI(
-            api_key=endpoint.token,
-            base_url=f"{BASE_URL}/v1",
-            max_retries=0,
-            http_client=endpoint_http_client(endpoint),
+    def add_delta(self, delta: JsonObject) -> None:
+        self.text += text(delta.get("content"))
+        self.reasoning += text(delta.get("reasoning_content") or delta.get("reasoning"))
+        self._refused |= bool(delta.get("refusal"))
+        self._add_extra(delta)
+        for number, part in enumerate(objects(delta.get("tool_calls"))):
+            call = self._call_of(part, number)
+            function = nested_object(part, "function")
+            call.name = call.name or text(function.get("name"))
+            call.arguments += text(function.get("arguments"))
+            call.extra.update((k, v) for k, v in part.items() if k not in _CALL_FIELDS)
+
+    def answer(self) -> talk.ModelAnswer | None:
+        """The complete answer; None if the stream is incomplete."""
+        if not self._finish:
+            return None
+        stop = _STOP_REASONS.get(self._finish, StopReason.DONE)
+        calls = (
+            ModelToolCall(id=call.id, name=call.name, arguments=call.arguments, extra=call.extra)
+            for call in self.calls
+        )
+        return talk.ModelAnswer(
+            text=self.text,
+            tool_calls=tuple(calls),
+            stop=StopReason.REFUSED if self._refused else stop,
+            extra=self._extra,
         )
 
-    def complete(
-        self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
-    ) -> ModelAnswer:
-        """The model's answer, read from a stream.
+    def _call_of(self, part: JsonObject, number: int) -> _StreamedToolCall:
+        place, given = part.get("index", number), text(part.get("id"))
+        known = self._places.get(place)
+        if known is None or (given and given != known.id and known.name):
+            known = self._places[place] = _StreamedToolCall(given or next(self._ids))
+            self.calls.append(known)
+        return known
 
-        Raises:
-            UnansweredError: there is no complete answer.
-        """
-        with self._errors(ModelErrorKind.CONNECTION):
-            stream = self._client.chat.completions.create(
-                model=self._model,
-                messages=cast("Any", list(_request_messages_of(conversation))),
-                tools=cast("Any", [_tool_definition(tool) for tool in tools]),
-                stream=True,
-                timeout=timeout.total_seconds(),
-            )
-        answer = _StreamedAnswer(self._ids)
-        with stream, self._errors(ModelErrorKind.CUT_STREAM):
-            for chunk in stream:
-                answer.take(chunk)
-        return answer.whole()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
+    def _add_extra(self, delta: JsonObject) -> None:
+        for name in _REASONING_FIELDS:
+            if name in delta:
+                piece, known = delta[name], self._extra.get(name, "")
+                if isinstance(piece, list):
+                    known = known if isinstance(known, list) else []
+                    self._extra[name] = [*known, *piece]
+                elif isinstance(known, str):
+                    self._extra[name] = known + str(piece or "")
 
 
-def _tool_definition(tool: ToolSpec) -> JsonObject:
+def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
+    """A client over OpenAI's SDK, which is imported only here."""
+    import openai
+
+    from agentbench.models import sdk_client
+
+    client = openai.OpenAI(
+        api_key=endpoint.token,
+        base_url=f"{sdk_client.BASE_URL}/v1",
+        max_retries=0,
+        http_client=sdk_client.endpoint_http_client(endpoint),
+    )
+    ids = (f"call_{number}" for number in count(1))
+
+    def send(
+        conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
+    ) -> sdk_client.SdkStream:
+        return client.chat.completions.create(
+            model=endpoint.model,
+            messages=cast("Any", list(_request_messages_of(conversation))),
+            tools=cast("Any", [_tool_definition(tool) for tool in tools]),
+            stream=True,
+            timeout=timeout_s,
+        )
+
+    return sdk_client.SdkClient(openai, send, lambda: _StreamedAnswer(ids), client.close)
+
+
+def _tool_definition(tool: talk.ToolSpec) -> JsonObject:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
     return {"type": "function", "function": function}
 
 
-def _request_messages_of(conversation: Conversation) -> Iterator[JsonObject]:
+def _request_messages_of(conversation: talk.Conversation) -> Iterator[JsonObject]:
     yield {"role": "system", "content": conversation.system}
     yield {"role": "user", "content": conversation.opening}
     for turn in conversation.turns:
@@ -272,88 +260,6 @@ def _request_messages_of(conversation: Conversation) -> Iterator[JsonObject]:
 
 def _echoed_tool_call(call: ModelToolCall) -> JsonObject:
     """A call in a form that all servers accept back, even if the model wrote it wrong."""
-    name = _INVALID_IN_NAME.sub("_", call.name)[:64] or "unknown"
-    function = {"name": name, "arguments": call.arguments if _is_object(call.arguments) else "{}"}
+    arguments = call.arguments if json_object(call.arguments) is not None else "{}"
+    function = {"name": interface.sent_tool_name(call.name), "arguments": arguments}
     return {"id": call.id, "type": "function", "function": function, **call.extra}
-
-
-def _is_object(arguments: str) -> bool:
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-@dataclass(slots=True)
-class _StreamedToolCall:
-    id: str
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)
-    extra: JsonObject = field(default_factory=dict)
-
-
-class _StreamedAnswer:
-    """Collects the chunks of an answer."""
-
-    def __init__(self, ids: "count[int]") -> None:
-        self._ids = ids
-        self._text: list[str] = []
-        self._calls: list[_StreamedToolCall] = []
-        self._places: dict[int, _StreamedToolCall] = {}
-        self._finish: str | None = None
-        self._refused = False
-        self._extra: JsonObject = {}
-
-    def take(self, chunk: "ChatCompletionChunk") -> None:
-        """Add a chunk; servers omit fields without a value."""
-        for choice in chunk.choices or []:
-            self._finish = choice.finish_reason or self._finish
-            if choice.delta is not None:
-                self._text.append(choice.delta.content or "")
-                self._refused = self._refused or bool(choice.delta.refusal)
-                self._take_thoughts(choice.delta.model_extra or {})
-                for piece in choice.delta.tool_calls or []:
-                    known = self._places.get(piece.index)
-                    if known is None or (piece.id and piece.id != known.id and known.name):
-                        known = _StreamedToolCall(id=piece.id or f"call_{next(self._ids)}")
-                        self._places[piece.index] = known
-                        self._calls.append(known)
-                    call = known
-                    if piece.function is not None:
-                        call.name = call.name or piece.function.name or ""
-                        call.arguments.append(piece.function.arguments or "")
-                    call.extra.update(piece.model_extra or {})
-
-    def whole(self) -> ModelAnswer:
-        """The complete answer.
-
-        Raises:
-            UnansweredError: the stream is incomplete.
-        """
-        if self._finish is None:
-            message = "the stream ended before the answer did"
-            kind = ModelErrorKind.CUT_STREAM
-            raise UnansweredError(ModelFailure(kind=kind, status=None, message=message))
-        stop = (
-            StopReason.REFUSED
-            if self._refused
-            else _STOP_REASONS.get(self._finish, StopReason.DONE)
-        )
-        calls = tuple(
-            ModelToolCall(
-                id=call.id, name=call.name, arguments="".join(call.arguments), extra=call.extra
-            )
-            for call in self._calls
-        )
-        text = "".join(self._text)
-        return ModelAnswer(text=text, tool_calls=calls, stop=stop, extra=self._extra)
-
-    def _take_thoughts(self, told: JsonObject) -> None:
-        for name in _REASONING_FIELDS:
-            if name in told:
-                piece, known = told[name], self._extra.get(name, "")
-                if isinstance(piece, list):
-                    known = known if isinstance(known, list) else []
-                    self._extra[name] = [*known, *piece]
-                elif isinstance(known, str):
-                    self._extra[name] = known + str(piece or "")

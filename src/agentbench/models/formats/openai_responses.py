@@ -5,20 +5,15 @@ from collections.abc import Iterable, Iterator
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import objects, text
 from agentbench.models.conversation import Message, ParsedToolCall, Role, ToolResult
-from agentbench.models.formats.interface import (
-    TokensInStream,
-    content_text,
-    nested_object,
-    parse_arguments,
-    tool_result_text,
-)
-from agentbench.models.formats.openai_chat import openai_error
-from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts, token_count
+from agentbench.models.formats import interface
+from agentbench.models.formats.openai_chat import ROLES, openai_error, openai_tokens
+from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts
 
 _LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_ITEM_DONE = "response.output_item.done"
 
 
-class OpenAIResponsesFormat(TokensInStream):
+class OpenAIResponsesFormat(interface.FormatAdapter):
     """The last event of a stream has the whole answer with its tokens."""
 
     api_format = ApiFormat.OPENAI_RESPONSES
@@ -26,16 +21,10 @@ class OpenAIResponsesFormat(TokensInStream):
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usage` of an answer, or of the answer in an event."""
-        usage = nested_object(_answer(said), "usage")
+        usage = interface.nested_object(_answer(said), "usage")
         if not usage:
             return before
-        details = nested_object(usage, "input_tokens_details")
-        return TokenCounts(
-            input=token_count(usage.get("input_tokens")),
-            output=token_count(usage.get("output_tokens")),
-            cached=token_count(details.get("cached_tokens")),
-            cache_written=token_count(details.get("cache_write_tokens")),
-        )
+        return openai_tokens(usage, given="input", made="output")
 
     def ends(self, event: JsonObject) -> bool:
         """Whether the answer is in a final state."""
@@ -44,7 +33,7 @@ class OpenAIResponsesFormat(TokensInStream):
     def refuses(self, said: JsonObject) -> bool:
         """Whether a filter stopped the answer, or a part of it is a refusal."""
         answer = _answer(said)
-        if nested_object(answer, "incomplete_details").get("reason") == "content_filter":
+        if interface.nested_object(answer, "incomplete_details").get("reason") == "content_filter":
             return True
         return any(
             part.get("type") == "refusal"
@@ -55,8 +44,8 @@ class OpenAIResponsesFormat(TokensInStream):
     def error(self, event: JsonObject) -> JsonObject | None:
         """An `error` event, or the error of a failed answer."""
         if event.get("type") == "error":
-            return {"error": nested_object(event, "error") or event}
-        failed = nested_object(event, "response", "error")
+            return {"error": interface.nested_object(event, "error") or event}
+        failed = interface.nested_object(event, "response", "error")
         return {"error": failed} if failed else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
@@ -64,61 +53,45 @@ class OpenAIResponsesFormat(TokensInStream):
         del status
         return openai_error(kind, message)
 
+    def request_messages(self, body: JsonObject) -> Iterator[Message]:
+        """The conversation in a request."""
+        if body.get("instructions"):
+            yield Message(speaker=Role.SYSTEM, text=text(body.get("instructions")))
+        given = body.get("input")
+        if isinstance(given, str):
+            yield Message(speaker=Role.USER, text=text(given))
+        yield from filter(None, map(_message, objects(given)))
+
+    def answer_message(self, body: JsonObject) -> Message:
+        """The model's answer: its output items as one turn."""
+        turns = list(filter(None, map(_message, objects(body.get("output")))))
+        return Message(
+            speaker=Role.AGENT,
+            text="\n".join(turn.text for turn in turns if turn.text),
+            reasoning="\n".join(turn.reasoning for turn in turns if turn.reasoning),
+            calls=tuple(call for turn in turns for call in turn.calls),
+        )
+
+    def streamed_message(self, events: Iterable[JsonObject]) -> Message:
+        """The model's answer from a stream, which sends every item when it is complete."""
+        done = [event.get("item") for event in events if event.get("type") == _ITEM_DONE]
+        return self.answer_message({"output": done})
+
 
 def _answer(said: JsonObject) -> JsonObject:
-    return nested_object(said, "response") or said
-
-
-_ROLES = {
-    "system": Role.SYSTEM,
-    "developer": Role.SYSTEM,
-    "assistant": Role.AGENT,
-}
-
-
-def request_messages(body: JsonObject) -> Iterator[Message]:
-    """The conversation in a request."""
-    if body.get("instructions"):
-        yield Message(speaker=Role.SYSTEM, text=text(body.get("instructions")))
-    given = body.get("input")
-    if isinstance(given, str):
-        yield Message(speaker=Role.USER, text=text(given))
-    for item in objects(given):
-        turn = _message(item)
-        if turn is not None:
-            yield turn
-
-
-def answer_message(body: JsonObject) -> Message:
-    """The model's answer: its output items as one turn."""
-    turns = [turn for item in objects(body.get("output")) if (turn := _message(item)) is not None]
-    return Message(
-        speaker=Role.AGENT,
-        text="\n".join(turn.text for turn in turns if turn.text),
-        reasoning="\n".join(turn.reasoning for turn in turns if turn.reasoning),
-        calls=tuple(call for turn in turns for call in turn.calls),
-    )
-
-
-def streamed_message(events: Iterable[JsonObject]) -> Message:
-    """The model's answer from a stream, which sends every item when it is complete."""
-    done = [event.get("item") for event in events if event.get("type") == _ITEM_DONE]
-    return answer_message({"output": done})
-
-
-_ITEM_DONE = "response.output_item.done"
+    return interface.nested_object(said, "response") or said
 
 
 def _message(item: JsonObject) -> Message | None:
     kind = text(item.get("type")) or "message"
     if kind == "message":
-        speaker = _ROLES.get(text(item.get("role")), Role.USER)
-        return Message(speaker=speaker, text=content_text(item.get("content")))
+        speaker = ROLES.get(text(item.get("role")), Role.USER)
+        return Message(speaker=speaker, text=interface.content_text(item.get("content")))
     if kind == "reasoning":
-        return Message(speaker=Role.AGENT, reasoning=content_text(item.get("summary")))
+        return Message(speaker=Role.AGENT, reasoning=interface.content_text(item.get("summary")))
     if kind.endswith("_call_output"):
         answer = ToolResult(
-            call_id=text(item.get("call_id")), text=tool_result_text(item.get("output"))
+            call_id=text(item.get("call_id")), text=interface.tool_result_text(item.get("output"))
         )
         return Message(speaker=Role.USER, results=(answer,))
     if kind.endswith("_call"):
@@ -131,5 +104,5 @@ def _tool_call(item: JsonObject, kind: str) -> ParsedToolCall:
     return ParsedToolCall(
         id=text(item.get("call_id")) or text(item.get("id")),
         name=text(item.get("name")) or kind.removesuffix("_call"),
-        arguments=parse_arguments(given),
+        arguments=interface.parse_arguments(given),
     )

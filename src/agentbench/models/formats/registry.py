@@ -1,28 +1,29 @@
 """The table of API formats, the format of a path, and the client for a model."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from agentbench.errors import LLMError
 from agentbench.models.conversation import ModelClient
-from agentbench.models.formats.anthropic_messages import AnthropicMessagesFormat
+from agentbench.models.formats.anthropic_messages import (
+    AnthropicMessagesFormat,
+    anthropic_messages_client,
+)
 from agentbench.models.formats.gemini_generate import GeminiGenerateFormat
 from agentbench.models.formats.interface import FormatAdapter
-from agentbench.models.formats.openai_chat import OpenAIChatFormat
+from agentbench.models.formats.openai_chat import OpenAIChatFormat, openai_chat_client
 from agentbench.models.formats.openai_responses import OpenAIResponsesFormat
 from agentbench.models.interface import ApiFormat, ModelEndpoint
 
-FORMATS = MappingProxyType[ApiFormat, FormatAdapter](
-    {
-        ApiFormat.OPENAI_CHAT: OpenAIChatFormat(),
-        ApiFormat.OPENAI_RESPONSES: OpenAIResponsesFormat(),
-        ApiFormat.ANTHROPIC_MESSAGES: AnthropicMessagesFormat(),
-        ApiFormat.GEMINI_GENERATE: GeminiGenerateFormat(),
-    }
+_ADAPTERS: tuple[FormatAdapter, ...] = (
+    OpenAIChatFormat(),
+    OpenAIResponsesFormat(),
+    AnthropicMessagesFormat(),
+    GeminiGenerateFormat(),
 )
+FORMATS = MappingProxyType({each.api_format: each for each in _ADAPTERS})
 
 # Clients append `/v1` to addresses that have it already, and omit it from others.
 _VERSIONS = r"/(?:(?:v1|v1beta|v1alpha|openai)/)*"
@@ -81,18 +82,12 @@ def likely_format(path: str) -> FormatAdapter:
     return FORMATS[ApiFormat.OPENAI_CHAT]
 
 
-@contextmanager
-def open_client(endpoint: ModelEndpoint) -> Iterator[ModelClient]:
-    """A client, closed at the end of the block; its library is imported only now.
-
-    Raises:
-        LLMError: there is no client for any format of the endpoint.
-    """
-    client = _client(endpoint)
-    try:
-        yield client
-    finally:
-        client.close()
+def open_client(endpoint: ModelEndpoint) -> AbstractContextManager[ModelClient]:
+    """A client, closed at the end of the block; its library is imported only now."""
+    anthropic = preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES
+    return closing(
+        anthropic_messages_client(endpoint) if anthropic else openai_chat_client(endpoint)
+    )
 
 
 def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
@@ -100,9 +95,6 @@ def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
 
     Servers with both (vLLM, llama.cpp, Ollama) have supported chat completions for longer. Claude's
     own service offers chat completions only for tests, so its format is messages.
-
-    Raises:
-        LLMError: neither is offered.
     """
     offered = {ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES}.intersection(
         endpoint.api_formats
@@ -115,13 +107,3 @@ def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
         return next(iter(offered))
     claude = "claude" in endpoint.model.lower()
     return ApiFormat.ANTHROPIC_MESSAGES if claude else ApiFormat.OPENAI_CHAT
-
-
-def _client(endpoint: ModelEndpoint) -> ModelClient:
-    if preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES:
-        from agentbench.models.formats.anthropic_messages import AnthropicMessagesClient
-
-        return AnthropicMessagesClient(endpoint)
-    from agentbench.models.formats.openai_chat import OpenAIChatClient
-
-    return OpenAIChatClient(endpoint)

@@ -2,22 +2,25 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import text
+from agentbench.models.formats.interface import FormatAdapter
 from agentbench.models.formats.registry import ApiRoute, likely_format, route_of
-from agentbench.models.gateway.client_request import (
+from agentbench.models.gateway.exchange_log import ModelExchange
+from agentbench.models.gateway.forwarding import RETRY_HEADER, ForwardingContext, forward
+from agentbench.models.gateway.http_server import (
     ClientDisconnectedError,
     ClientRequest,
+    Receive,
     RequestTooLargeError,
+    Scope,
+    Send,
     UnknownEncodingError,
     parse_and_rewrite,
 )
-from agentbench.models.gateway.exchange_log import ModelExchange
-from agentbench.models.gateway.forwarding import RETRY_HEADER, ForwardingContext, forward
-from agentbench.models.gateway.http_server import Receive, Scope, Send
 from agentbench.models.gateway.network_access import network_access_in
 from agentbench.models.gateway.upstream import ProviderRequest
 from agentbench.models.interface import ModelErrorKind, ModelFailure
@@ -29,53 +32,77 @@ _GOOGLE = re.compile(r"/v1(?:beta|alpha)/models(?:/(?P<name>.+))?/?")
 
 def models_page(path: str, model: str) -> JsonObject | None:
     """The answer at a path of models; None if it is another path or another model."""
-    for pattern, one, listed in (
-        (_OPENAI, _openai_model, _openai_list),
-        (_GOOGLE, _google_model, _google_list),
-    ):
-        if found := pattern.fullmatch(path):
-            name = found.group("name")
-            if name is None:
-                return listed(model)
-            return one(model) if name == model else None
-    return None
-
-
-def _openai_model(model: str) -> JsonObject:
-    """One entry, also in the form that Anthropic's clients read."""
-    return {
+    entry: JsonObject = {
         "id": model,
         "object": "model",
-        "type": "model",
+        "type": "model",  # for Anthropic's clients, as is the date
         "created": 0,
         "created_at": "1970-01-01T00:00:00Z",
         "display_name": model,
         "owned_by": "agentbench",
     }
-
-
-def _openai_list(model: str) -> JsonObject:
     pages = {"has_more": False, "first_id": model, "last_id": model}
-    return {"object": "list", "data": [_openai_model(model)], **pages}
-
-
-def _google_model(model: str) -> JsonObject:
-    methods = ["generateContent", "streamGenerateContent", "countTokens"]
-    return {
+    google_entry: JsonObject = {
         "name": f"models/{model}",
         "displayName": model,
-        "supportedGenerationMethods": methods,
+        "supportedGenerationMethods": ["generateContent", "streamGenerateContent", "countTokens"],
     }
-
-
-def _google_list(model: str) -> JsonObject:
-    return {"models": [_google_model(model)]}
+    answers: tuple[tuple[re.Pattern[str], JsonObject, JsonObject], ...] = (
+        (_OPENAI, entry, {"object": "list", "data": [entry], **pages}),
+        (_GOOGLE, google_entry, {"models": [google_entry]}),
+    )
+    for pattern, one, listed in answers:
+        if found := pattern.fullmatch(path):
+            name = found.group("name")
+            if name is None:
+                return listed
+            return one if name == model else None
+    return None
 
 
 _MAX_QUOTED = 200  # characters of a path or a name in a finding
 # The telemetry that clients send to their provider's address.
 _TELEMETRY_PATH = re.compile(r"/api/.*")
 _NO_RETRY_HEADERS = [(RETRY_HEADER, "false")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusal:
+    """Why a request is refused before it is an exchange: for a finding, and for the client."""
+
+    rule: str
+    what: str
+    message: str
+    severity: Severity = Severity.WARNING
+    kind: ModelErrorKind = ModelErrorKind.AUTH
+    status: int = 403
+
+
+_NO_TOKEN = _Refusal(
+    rule="gateway-token",
+    what="asked without the attempt's token; was refused",
+    message="use the key that is in the environment",
+    status=401,
+)
+_NO_MODEL_PATH = _Refusal(
+    rule="gateway-path",
+    what="asked for something else than its model's answers; was refused",
+    message="{request} is not a way to a model",
+)
+_TELEMETRY = replace(_NO_MODEL_PATH, severity=Severity.INFO)
+_OTHER_FORMAT = _Refusal(
+    rule="gateway-wire",
+    what="{model} does not speak {wire} here; it speaks {spoken}",
+    message="{model} does not speak {wire} here; it speaks {spoken}",
+    severity=Severity.INFO,
+)
+_TOO_LARGE = _Refusal(
+    rule="gateway-request-size",
+    what="sent more than {limit} MiB in one request; was refused",
+    message="a request has {limit} MiB at most",
+    kind=ModelErrorKind.CONTEXT_LENGTH,
+    status=413,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +114,7 @@ class EndpointApplication:
     budget_usd: float
     lane: str
     by: ForwardingContext
-    finished: Callable[[ModelExchange], None]  # is called with every finished exchange
+    finished: Callable[[ModelExchange], object]  # is called with every finished exchange
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -96,7 +123,9 @@ class EndpointApplication:
             if client.path == "/" and client.method in {"GET", "HEAD"}:
                 await client.answer(200, b"")  # a connectivity check
             elif not client.has_token(self.token):
-                await self._refuse_token(client)
+                route = route_of(client.path)
+                form = route.format if route else likely_format(client.path)
+                await self._refuse(client, form, _NO_TOKEN)
             else:
                 await self._admitted(client)
         except ClientDisconnectedError:
@@ -113,16 +142,20 @@ class EndpointApplication:
         elif route is not None and client.header("upgrade"):
             await client.answer(426, b"")  # codex tries a WebSocket first and then uses HTTP
         else:
-            await self._refuse_path(client)
+            refusal = _TELEMETRY if _TELEMETRY_PATH.fullmatch(client.path) else _NO_MODEL_PATH
+            request = _request_line(client)
+            await self._refuse(client, likely_format(client.path), refusal, request=request)
 
     async def _answer(self, client: ClientRequest, route: ApiRoute) -> None:
-        if route.api_format not in self.by.upstream.api_formats:
-            await self._refuse_format(client, route)
+        formats, limit = self.by.upstream.api_formats, self.by.bounds.request_bytes
+        if route.api_format not in formats:
+            facts = {"wire": route.api_format.value, "spoken": ", ".join(sorted(formats))}
+            await self._refuse(client, route.format, _OTHER_FORMAT, model=self.model, **facts)
             return
         try:
-            body = await client.body(self.by.bounds.request_bytes)
+            body = await client.body(limit)
         except RequestTooLargeError:
-            await self._refuse_size(client, route)
+            await self._refuse(client, route.format, _TOO_LARGE, limit=str(limit >> 20))
             return
         except UnknownEncodingError as fault:
             said = route.format.error_body(ModelErrorKind.MALFORMED, 415, str(fault))
@@ -148,7 +181,10 @@ class EndpointApplication:
             if request is None:
                 await self._refuse_request(client, exchange, "the body is not a JSON object")
             elif way_out is not None:
-                await self._refuse_network_access(client, exchange, way_out)
+                what, line = f"asked for {way_out}; was refused", _request_line(client)
+                self.by.ledger.add_finding("gateway-way-out", Severity.WARNING, line, what)
+                why = f"agents have no network; {way_out}, is refused: turn it off in the agent"
+                await self._refuse_request(client, exchange, why)
             elif not route.counts_only and self.by.ledger.is_budget_spent():
                 await self._refuse_cost(client, exchange)
             else:
@@ -178,48 +214,13 @@ class EndpointApplication:
             what = f"asked for the model {shown!r}; the run is of {self.model!r}"
             self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, shown, what)
 
-    async def _refuse_token(self, client: ClientRequest) -> None:
-        what = "asked without the attempt's token; was refused"
-        self.by.ledger.add_finding("gateway-token", Severity.WARNING, _request_line(client), what)
-        message = "agentbench gateway: use the key that is in the environment"
-        route = route_of(client.path)
-        form = route.format if route else likely_format(client.path)
-        body = form.error_body(ModelErrorKind.AUTH, 401, message)
-        await client.answer_json(401, body, _NO_RETRY_HEADERS)
-
-    async def _refuse_path(self, client: ClientRequest) -> None:
-        harmless = _TELEMETRY_PATH.fullmatch(client.path) is not None
-        severity = Severity.INFO if harmless else Severity.WARNING
-        what = "asked for something else than its model's answers; was refused"
-        self.by.ledger.add_finding("gateway-path", severity, _request_line(client), what)
-        message = f"agentbench gateway: {_request_line(client)} is not a way to a model"
-        body = likely_format(client.path).error_body(ModelErrorKind.AUTH, 403, message)
-        await client.answer_json(403, body, _NO_RETRY_HEADERS)
-
-    async def _refuse_format(self, client: ClientRequest, route: ApiRoute) -> None:
-        spoken = ", ".join(sorted(wire.value for wire in self.by.upstream.api_formats))
-        what = f"{self.model} does not speak {route.api_format.value} here; it speaks {spoken}"
-        self.by.ledger.add_finding("gateway-wire", Severity.INFO, _request_line(client), what)
-        body = route.format.error_body(ModelErrorKind.AUTH, 403, f"agentbench gateway: {what}")
-        await client.answer_json(403, body, _NO_RETRY_HEADERS)
-
-    async def _refuse_size(self, client: ClientRequest, route: ApiRoute) -> None:
-        limit = self.by.bounds.request_bytes >> 20
-        what = f"sent more than {limit} MiB in one request; was refused"
-        self.by.ledger.add_finding(
-            "gateway-request-size", Severity.WARNING, _request_line(client), what
-        )
-        message = f"agentbench gateway: a request has {limit} MiB at most"
-        body = route.format.error_body(ModelErrorKind.CONTEXT_LENGTH, 413, message)
-        await client.answer_json(413, body, _NO_RETRY_HEADERS)
-
-    async def _refuse_network_access(
-        self, client: ClientRequest, exchange: ModelExchange, way_out: str
+    async def _refuse(
+        self, client: ClientRequest, form: FormatAdapter, refusal: _Refusal, **facts: str
     ) -> None:
-        what = f"asked for {way_out}; was refused"
-        self.by.ledger.add_finding("gateway-way-out", Severity.WARNING, _request_line(client), what)
-        message = f"agents have no network; {way_out}, is refused: turn it off in the agent"
-        await self._refuse_request(client, exchange, message)
+        what, message = refusal.what.format(**facts), refusal.message.format(**facts)
+        self.by.ledger.add_finding(refusal.rule, refusal.severity, _request_line(client), what)
+        body = form.error_body(refusal.kind, refusal.status, f"agentbench gateway: {message}")
+        await client.answer_json(refusal.status, body, _NO_RETRY_HEADERS)
 
     async def _refuse_request(
         self, client: ClientRequest, exchange: ModelExchange, why: str

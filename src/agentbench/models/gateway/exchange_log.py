@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -152,14 +153,7 @@ class ExchangeLog:
             status=exchange.status,
             seconds=_rounded(exchange.seconds),
             first_byte_s=_rounded(exchange.first_byte_s),
-            tokens=LoggedTokens(
-                input=tokens.input,
-                output=tokens.output,
-                cached=tokens.cached,
-                cache_written=tokens.cache_written,
-            )
-            if tokens
-            else None,
+            tokens=LoggedTokens.model_validate(tokens, from_attributes=True) if tokens else None,
             cost_usd=exchange.cost_usd,
             error=failure.kind if failure else None,
             message=failure.message if failure else exchange.note,
@@ -234,10 +228,8 @@ def _turns_of(request: JsonObject) -> tuple[str, list[object]]:
 
 
 def _common_prefix(one: tuple[bytes, ...], other: tuple[bytes, ...]) -> int:
-    for at, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return at
-    return min(len(one), len(other))
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _digest(value: object) -> bytes:

@@ -4,13 +4,13 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 
 from agentbench.core.display_text import Redactor
 from agentbench.core.untrusted_json import json_object
-from agentbench.models.gateway.client_request import ClientRequest
 from agentbench.models.gateway.exchange_log import ModelExchange
+from agentbench.models.gateway.http_server import ClientRequest
 from agentbench.models.gateway.ledger import Ledger
 from agentbench.models.gateway.upstream import (
     AnswerLimits,
@@ -112,10 +112,7 @@ class ForwardingContext:
 async def forward(
     client: ClientRequest, call: ProviderRequest, exchange: ModelExchange, by: ForwardingContext
 ) -> None:
-    """Send a client the answer of its model.
-
-    Tokens are counted before the client gets the answer.
-    """
+    """Send a client the answer of its model; its tokens are counted before the client gets it."""
     state = _ForwardedAnswer(client, exchange, by)
     carrying = asyncio.ensure_future(state.forward(call))
     leaving = asyncio.ensure_future(client.wait_for_disconnect())
@@ -123,7 +120,7 @@ async def forward(
         await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not carrying.done() and not client.done:
             if not state.ended:
-                _record_disconnect(exchange, by)
+                state.record_disconnect()
             carrying.cancel()
         await asyncio.wait({carrying})
     finally:
@@ -134,34 +131,17 @@ async def forward(
         carrying.result()  # raises if our own code failed
 
 
-def _record_disconnect(exchange: ModelExchange, by: ForwardingContext) -> None:
-    """Record a disconnected client: the model's failure only if it sent nothing for long."""
-    exchange.abandoned = True
-    waited = by.clock() - exchange.started
-    if exchange.first_byte_s is None and waited >= by.bounds.patience_s:
-        message = f"the client left after {waited:.0f} s without an answer"
-        exchange.failure = ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
-        if not exchange.route.counts_only:
-            by.ledger.failed(exchange.failure)
-
-
+@dataclass(slots=True)
 class _ForwardedAnswer:
-    """The state of one answer that is being forwarded."""
-
-    def __init__(
-        self, client: ClientRequest, exchange: ModelExchange, by: ForwardingContext
-    ) -> None:
-        self._client = client
-        self._exchange = exchange
-        self._by = by
-        self._limit = by.bounds.answer_bytes
-        self.ended = False  # the whole answer was sent, except the end of the stream
+    client: ClientRequest
+    exchange: ModelExchange
+    by: ForwardingContext
+    ended: bool = False  # the whole answer was sent, except the end of the stream
 
     async def forward(self, call: ProviderRequest) -> None:
-        """Send the request, and forward the answer."""
-        amended = self._exchange.format.amended(call.request)
+        amended = self.exchange.format.amended(call.request)
         try:
-            async with asyncio.timeout(self._by.bounds.total_s):
+            async with asyncio.timeout(self.by.bounds.total_s):
                 if amended is not None:
                     body = json.dumps(amended).encode()
                     better = replace(call, request=amended, body=body)
@@ -171,36 +151,45 @@ class _ForwardedAnswer:
         except UpstreamError as fault:
             await self._break_off(fault.failure)
         except TimeoutError:
-            seconds = self._by.bounds.total_s
+            seconds = self.by.bounds.total_s
             message = f"the provider did not come to an end within {seconds:.0f} s"
-            await self._break_off(_failure(ModelErrorKind.TIMEOUT, message))
+            await self._break_off(UpstreamError(ModelErrorKind.TIMEOUT, message).failure)
+
+    def record_disconnect(self) -> None:
+        """Record a disconnected client: the model's failure only if it sent nothing for long."""
+        self.exchange.abandoned = True
+        waited = self.by.clock() - self.exchange.started
+        if self.exchange.first_byte_s is None and waited >= self.by.bounds.patience_s:
+            message = f"the client left after {waited:.0f} s without an answer"
+            self._fail(ModelFailure(kind=ModelErrorKind.TIMEOUT, message=message))
 
     async def _send(self, call: ProviderRequest, *, amended: bool) -> bool:
         """Whether the answer can be forwarded; not if the provider rejects our amendment."""
-        async with self._by.upstream.send(call) as answer:
+        async with self.by.upstream.send(call) as answer:
             if answer.is_stream:
                 await self._stream(answer, amended=amended)
                 return True
-            data = self._by.keys.data(await self._read(answer))
+            body = b"".join([chunk async for chunk in self._bounded_chunks(answer)])
+            data = self.by.keys.data(body)
             if amended and answer.status in _UNKNOWN_FIELD_STATUSES and b"stream_options" in data:
                 return False
-            self._exchange.status = answer.status
-            self._exchange.log_answer(data)
-            if not self._exchange.route.counts_only:
+            self.exchange.status = answer.status
+            self.exchange.log_answer(data)
+            if not self.exchange.route.counts_only:
                 self._record_answer(answer.status, data)
                 self._miss_tokens()
-            await self._client.answer(answer.status, data, self._headers(answer))
+            await self.client.answer(answer.status, data, self._headers(answer))
             return True
 
-    async def _read(self, answer: ProviderResponse) -> bytes:
-        """Forward an answer that is not streamed, once it is complete."""
-        body = bytearray()
+    async def _bounded_chunks(self, answer: ProviderResponse) -> AsyncIterator[bytes]:
+        size, limit = 0, self.by.bounds.answer_bytes
         async for chunk in answer.chunks:
-            self._first_byte()
-            body += chunk
-            if len(body) > self._limit:
-                raise self._too_long()
-        return bytes(body)
+            if self.exchange.first_byte_s is None:
+                self.exchange.first_byte_s = self.by.clock() - self.exchange.started
+            size += len(chunk)
+            if size > limit:
+                raise UpstreamError(ModelErrorKind.CUT_STREAM, _TOO_LONG.format(limit >> 20))
+            yield chunk
 
     def _record_answer(self, status: int, data: bytes) -> None:
         if status >= 300:
@@ -209,46 +198,39 @@ class _ForwardedAnswer:
         said = json_object(data.decode("utf-8", "replace"))
         if said is None:
             message = "the provider's answer is not JSON"
-            self._fail(
-                ModelFailure(kind=ModelErrorKind.SERVER_ERROR, status=status, message=message)
-            )
+            kind = ModelErrorKind.SERVER_ERROR
+            self._fail(ModelFailure(kind=kind, status=status, message=message))
             return
-        tokens = self._exchange.format.tokens(said)
+        tokens = self.exchange.format.tokens(said)
         if tokens is not None:
-            self._by.ledger.count_tokens(self._exchange, tokens)
-        error = self._exchange.format.error(said)
+            self.by.ledger.count_tokens(self.exchange, tokens)
+        error = self.exchange.format.error(said)
         if error is not None:
             self._fail(failure_of_body(error, status=status))
-        elif self._exchange.format.refuses(said):
+        elif self.exchange.format.refuses(said):
             self._fail(_refusal(status))
         else:
-            self._by.ledger.answered()
+            self.by.ledger.answered()
 
     async def _stream(self, answer: ProviderResponse, *, amended: bool) -> None:
-        watch, splitter = StreamReader(self._exchange, amended=amended), EventSplitter()
-        self._exchange.status = answer.status
-        await self._client.start_answer(answer.status, self._masked(answer))
-        passed = 0
-        async for chunk in answer.chunks:
-            self._first_byte()
-            passed += len(chunk)
-            if passed > self._limit:
-                raise self._too_long()
+        watch, splitter = StreamReader(self.exchange, amended=amended), EventSplitter()
+        self.exchange.status = answer.status
+        await self.client.start_answer(answer.status, self._masked(answer))
+        async for chunk in self._bounded_chunks(answer):
             for event in splitter.feed(chunk):
                 await self._pass_on(event, watch)
-        rest = splitter.rest()
-        if rest:
+        if rest := splitter.rest():
             await self._pass_on(rest, watch)
         if not watch.ended:
             raise UpstreamError(ModelErrorKind.CUT_STREAM, _UNFINISHED)
         self._miss_tokens()
-        await self._client.send_chunk(b"", last=True)
+        await self.client.send_chunk(b"", last=True)
 
     async def _pass_on(self, event: bytes, watch: StreamReader) -> None:
         ended, known, failure = watch.ended, watch.tokens, watch.failure
         wanted = watch.passes(event)
         if watch.tokens is not None and watch.tokens != known:
-            self._by.ledger.count_tokens(self._exchange, watch.tokens)
+            self.by.ledger.count_tokens(self.exchange, watch.tokens)
         if watch.failure is not failure and watch.failure is not None:
             self._fail(watch.failure)
             watch.ended = True
@@ -256,59 +238,48 @@ class _ForwardedAnswer:
             if watch.refused:
                 self._fail(_refusal(200))
             else:
-                self._by.ledger.answered()
+                self.by.ledger.answered()
         if wanted:
-            data = self._by.keys.data(event)
-            self._exchange.log_answer(data)
-            await self._client.send_chunk(data)
+            data = self.by.keys.data(event)
+            self.exchange.log_answer(data)
+            await self.client.send_chunk(data)
         self.ended = watch.ended
 
     async def _break_off(self, failure: ModelFailure) -> None:
-        if self._exchange.failure is None:
+        if self.exchange.failure is None:
             self._fail(failure)
-        if self._client.answer_started:
-            self._client.cut()
+        if self.client.answer_started:
+            self.client.cut()
             return
         status = _TIMED_OUT if failure.kind is ModelErrorKind.TIMEOUT else _BAD_GATEWAY
-        self._exchange.status = status
+        self.exchange.status = status
         message = f"agentbench gateway: {failure.message}"
-        body = self._exchange.format.error_body(failure.kind, status, message)
-        self._exchange.log_answer(json.dumps(body).encode())
-        await self._client.answer_json(status, body)
+        body = self.exchange.format.error_body(failure.kind, status, message)
+        self.exchange.log_answer(json.dumps(body).encode())
+        await self.client.answer_json(status, body)
 
     def _miss_tokens(self) -> None:
-        if self._exchange.tokens is None and self._exchange.failure is None:
-            path = self._exchange.path
-            self._by.ledger.add_finding("gateway-no-usage", Severity.INFO, path, _NO_TOKENS)
+        if self.exchange.tokens is None and self.exchange.failure is None:
+            path = self.exchange.path
+            self.by.ledger.add_finding("gateway-no-usage", Severity.INFO, path, _NO_TOKENS)
 
     def _fail(self, failure: ModelFailure) -> None:
-        said = self._by.keys.text(failure.message)
-        self._exchange.failure = replace(failure, message=said)
-        if not self._exchange.route.counts_only:
-            self._by.ledger.failed(self._exchange.failure)
-
-    def _first_byte(self) -> None:
-        if self._exchange.first_byte_s is None:
-            self._exchange.first_byte_s = self._by.clock() - self._exchange.started
+        said = self.by.keys.text(failure.message)
+        self.exchange.failure = replace(failure, message=said)
+        if not self.exchange.route.counts_only:
+            self.by.ledger.failed(self.exchange.failure)
 
     def _masked(self, answer: ProviderResponse) -> list[tuple[str, str]]:
-        return [(name, self._by.keys.text(value)) for name, value in answer.headers]
+        return [(name, self.by.keys.text(value)) for name, value in answer.headers]
 
     def _headers(self, answer: ProviderResponse) -> list[tuple[str, str]]:
         """The answer's headers; they tell clients not to retry if that cannot help."""
-        headers, failure = self._masked(answer), self._exchange.failure
+        headers, failure = self._masked(answer), self.exchange.failure
         says_so = any(name == RETRY_HEADER for name, _ in headers)
         if failure is not None and failure.kind in _NOT_RETRYABLE and not says_so:
             headers.append((RETRY_HEADER, "false"))
         return headers
 
-    def _too_long(self) -> UpstreamError:
-        return UpstreamError(ModelErrorKind.CUT_STREAM, _TOO_LONG.format(self._limit >> 20))
-
 
 def _refusal(status: int) -> ModelFailure:
     return ModelFailure(kind=ModelErrorKind.REFUSAL, status=status, message=_REFUSED)
-
-
-def _failure(kind: ModelErrorKind, message: str) -> ModelFailure:
-    return ModelFailure(kind=kind, status=None, message=message)

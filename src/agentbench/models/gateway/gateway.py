@@ -5,8 +5,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from socket import socket
@@ -19,7 +19,6 @@ from agentbench.models.gateway.exchange_log import ExchangeLog, ModelExchange
 from agentbench.models.gateway.forwarding import ForwardingContext
 from agentbench.models.gateway.http_server import serve_on, unix_listener
 from agentbench.models.gateway.ledger import Ledger
-from agentbench.models.gateway.probe import PROBE_SECONDS, probe_model
 from agentbench.models.gateway.providers import ProviderAccess
 from agentbench.models.gateway.recording import (
     RecordedAnswer,
@@ -30,9 +29,11 @@ from agentbench.models.gateway.recording import (
 )
 from agentbench.models.gateway.relay import LoopThread
 from agentbench.models.gateway.upstream import (
+    PROBE_SECONDS,
     AnswerLimits,
     LiveUpstream,
     Upstream,
+    probe_model,
     provider_http_client,
 )
 from agentbench.models.interface import ApiFormat, ModelTraffic
@@ -58,70 +59,51 @@ class GatewayEndpoint:
         return self.ledger.facts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayOptions:
-    """The options of a gateway."""
-
-    model: str
-    prices: Prices
-    endpoints: ProviderAccess | None = None  # None: for a replay
-    record: Path | None = None  # a file to write all answers to
-    replay: Path | None = None  # a file to take all answers from
-    bounds: AnswerLimits = field(default_factory=AnswerLimits)
-
-
 class Gateway:
     """Opens model endpoints. Safe to use from several threads. `open_gateway` creates it."""
 
-    def __init__(self, options: GatewayOptions, upstream: Upstream, loop: LoopThread) -> None:
-        self._options = options
+    def __init__(
+        self,
+        upstream: Upstream,
+        loop: LoopThread,
+        *,
+        model: str,
+        prices: Prices,
+        access: ProviderAccess | None,
+        bounds: AnswerLimits,
+    ) -> None:
+        """Use an upstream; without access to a provider, answers are a recording's."""
+        self.model = model
+        self.api_formats = upstream.api_formats
         self._upstream = upstream
         self._loop = loop
+        self._prices = prices
+        self._access = access
+        self._bounds = bounds
         self._keep = ExitStack()
         self._folder = self._keep.enter_context(_short_folder())
         self._numbers = count(1)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="agentbench-llm-log")
-        self._secrets: frozenset[str] = options.endpoints.keys if options.endpoints else frozenset()
+        self._secrets: frozenset[str] = access.keys if access else frozenset()
         self._keys = Redactor(self._secrets)
-
-    @property
-    def model(self) -> str:
-        """The model's name, as its provider knows it."""
-        return self._options.model
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The API formats of its endpoints, the model's main one first."""
-        return self._upstream.api_formats
 
     def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
         """Send one small request, to detect a wrong key or name before a run.
 
         Does nothing in a replay.
 
-        Args:
-            seconds: How long to wait for the answer.
-
         Raises:
             UsageError: the key, the model's name or the base URL is wrong.
             UnavailableError: no answer came in that time.
         """
-        if self._options.replay is None and self._options.endpoints is not None:
-            self._loop.run(
-                probe_model(self._options.endpoints, self._options.model, seconds=seconds)
-            )
+        if self._access is not None:
+            self._loop.run(probe_model(self._access, self.model, seconds=seconds))
 
     @contextmanager
     def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
     ) -> Iterator[GatewayEndpoint]:
-        """An endpoint for one attempt, on a unix socket; its connections are cut at the end.
-
-        Args:
-            budget_usd: The cost limit of the attempt.
-            log: The file for the exchanges, one JSON line each.
-            lane: Names the attempt in a recording.
-        """
+        """An endpoint for one attempt, on a unix socket; its connections are cut at the end."""
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
         folder.chmod(0o755)
@@ -142,16 +124,19 @@ class Gateway:
         ledger = Ledger(
             model=self.model,
             budget_usd=budget_usd,
-            cost_of=self._options.prices.cost_usd,
-            free=self._options.replay is not None,
+            cost_of=self._prices.cost_usd,
+            free=self._access is None,
         )
         token = f"agentbench-{secrets.token_urlsafe(_TOKEN_BYTES)}"
         endpoint = GatewayEndpoint(
             model=self.model,
-            api_formats=self._upstream.api_formats,
+            api_formats=self.api_formats,
             token=token,
             socket=path,
             ledger=ledger,
+        )
+        by = ForwardingContext(
+            upstream=self._upstream, bounds=self._bounds, ledger=ledger, keys=self._keys
         )
         with self._logging(log, token) as finished:
             application = EndpointApplication(
@@ -159,15 +144,10 @@ class Gateway:
                 token=token,
                 budget_usd=budget_usd,
                 lane=lane,
-                by=ForwardingContext(
-                    upstream=self._upstream,
-                    bounds=self._options.bounds,
-                    ledger=ledger,
-                    keys=self._keys,
-                ),
+                by=by,
                 finished=finished,
             )
-            with self._listening(listener, application):
+            with self._loop.holding(serve_on(listener, application)):
                 yield endpoint
 
     def close(self) -> None:
@@ -176,38 +156,21 @@ class Gateway:
         self._keep.close()
 
     @contextmanager
-    def _listening(self, listener: socket, application: EndpointApplication) -> Iterator[None]:
-        opened = AsyncExitStack()
-
-        async def begin() -> None:
-            """Start to serve the socket."""
-            await opened.enter_async_context(serve_on(listener, application))
-
-        self._loop.run(begin())
-        try:
-            yield
-        finally:
-            self._loop.run(opened.aclose())
-
-    @contextmanager
-    def _logging(self, path: Path | None, token: str) -> Iterator[Callable[[ModelExchange], None]]:
+    def _logging(
+        self, path: Path | None, token: str
+    ) -> Iterator[Callable[[ModelExchange], object]]:
         if path is None:
-            yield _discard_exchange
+            yield lambda _exchange: None
             return
         log = ExchangeLog(path, Redactor({*self._secrets, token}))
 
         def write(exchange: ModelExchange) -> None:
             # On a full disk the record cannot be written either, and that failure is reported.
-            """Write a recorded answer."""
             with suppress(OSError):
                 log.write(exchange)
 
-        def finished(exchange: ModelExchange) -> None:
-            """Log a finished exchange."""
-            self._writer.submit(write, exchange)
-
         try:
-            yield finished
+            yield lambda exchange: self._writer.submit(write, exchange)
         finally:
             self._writer.submit(log.close).result()
 
@@ -222,10 +185,6 @@ def _short_folder() -> Iterator[Path]:
         yield folder
 
 
-def _discard_exchange(_exchange: ModelExchange) -> None:
-    pass
-
-
 @contextmanager
 def run_gateway(
     endpoints: ProviderAccess | None,
@@ -236,84 +195,37 @@ def run_gateway(
     replay: Path | None = None,
     bounds: AnswerLimits | None = None,
 ) -> Iterator[Gateway]:
-    """A gateway that answers while the block runs.
-
-    Args:
-        endpoints: The addresses of the model; not needed for a replay.
-        model: Its name, as its provider knows it.
-        prices: The prices of models.
-        record: A file to write all answers to.
-        replay: A file to take all answers from; nothing is sent to a provider.
-        bounds: The time limits of an answer.
-
-    Raises:
-        InputError: the recording cannot be read or continued.
-        StorageError: the recording cannot be written.
-        UsageError: there are neither endpoints nor a recording, or options contradict each other.
-    """
+    """A gateway that answers while the block runs."""
     if record is not None and replay is not None:
         raise UsageError("--record and --replay do not go together: a replay has nothing new")
-    options = GatewayOptions(
-        model=model,
-        prices=prices,
-        endpoints=endpoints,
-        record=record,
-        replay=replay,
-        bounds=bounds or AnswerLimits(),
-    )
-    recording = read_recording(options.replay) if options.replay is not None else None
-    if recording is None and options.endpoints is None:
+    if endpoints is None and replay is None:
         raise UsageError("a gateway needs endpoints, or a recording to replay")
-    loop = LoopThread()
-    try:
+    access, bounds = None if replay else endpoints, bounds or AnswerLimits()
+    recording = read_recording(replay) if replay is not None else None
+    with closing(LoopThread()) as loop, ExitStack() as stack:
+        upstream: Upstream
         if recording is not None:
-            with _open_gateway(options, ReplayedUpstream(recording), loop) as gateway:
-                yield gateway
+            upstream = ReplayedUpstream(recording)
         else:
-            with (
-                _live_upstream(options, loop) as upstream,
-                _recorded_upstream(options, upstream) as kept,
-                _open_gateway(options, kept, loop) as gateway,
-            ):
-                yield gateway
-    finally:
-        loop.stop()
+            assert access is not None
+            client = provider_http_client(bounds)
+            stack.callback(lambda: loop.run(client.aclose()))
+            upstream = LiveUpstream(access, client)
+            if record is not None:
+                kept = _recorded_upstream(upstream, record, model=model, keys=access.keys)
+                upstream = stack.enter_context(kept)
+        gateway = Gateway(upstream, loop, model=model, prices=prices, access=access, bounds=bounds)
+        yield stack.enter_context(closing(gateway))
 
 
 @contextmanager
-def _open_gateway(
-    options: GatewayOptions, upstream: Upstream, loop: LoopThread
-) -> Iterator[Gateway]:
-    gateway = Gateway(options, upstream, loop)
-    try:
-        yield gateway
-    finally:
-        gateway.close()
-
-
-@contextmanager
-def _live_upstream(options: GatewayOptions, loop: LoopThread) -> Iterator[LiveUpstream]:
-    assert options.endpoints is not None
-    client = provider_http_client(options.bounds)
-    try:
-        yield LiveUpstream(options.endpoints, client)
-    finally:
-        loop.run(client.aclose())
-
-
-@contextmanager
-def _recorded_upstream(options: GatewayOptions, upstream: LiveUpstream) -> Iterator[Upstream]:
-    path = options.record
-    if path is None:
-        yield upstream
-        return
-    assert options.endpoints is not None
-    file = RecordingFile(path, model=options.model, wires=upstream.api_formats)
-    keys = Redactor(options.endpoints.keys)
+def _recorded_upstream(
+    upstream: LiveUpstream, path: Path, *, model: str, keys: frozenset[str]
+) -> Iterator[Upstream]:
+    file = RecordingFile(path, model=model, wires=upstream.api_formats)
     faults: list[OSError] = []
 
     def write(make: Callable[[], RecordedAnswer]) -> None:
-        """Write a recorded answer."""
         try:
             file.add(make())
         except OSError as fault:
@@ -321,7 +233,9 @@ def _recorded_upstream(options: GatewayOptions, upstream: LiveUpstream) -> Itera
 
     with ThreadPoolExecutor(1, thread_name_prefix="agentbench-recording") as writer:
         try:
-            yield RecordingUpstream(upstream, keys, lambda make: writer.submit(write, make))
+            yield RecordingUpstream(
+                upstream, Redactor(keys), lambda make: writer.submit(write, make)
+            )
         finally:
             writer.submit(file.close).result()
     if faults:

@@ -5,17 +5,11 @@ from collections.abc import Callable
 from threading import Lock
 from types import MappingProxyType
 
+from agentbench.models import interface
 from agentbench.models.gateway.exchange_log import ModelExchange
-from agentbench.models.interface import (
-    ModelErrorKind,
-    ModelFailure,
-    ModelTraffic,
-    ModelUsage,
-    TokenCounts,
-)
 from agentbench.scoring.evidence import Finding, Severity
 
-CostFunction = Callable[[str, TokenCounts], float | None]
+CostFunction = Callable[[str, interface.TokenCounts], float | None]
 """The price in USD of a model's tokens; None if it is unknown."""
 
 _MAX_FINDINGS = 50
@@ -37,9 +31,9 @@ class Ledger:
         self._requests = 0
         self._tokens = Counter[str]()
         self._spent_usd = 0.0
-        self._unpriced = cost_of(model, TokenCounts()) is None
-        self._errors = Counter[ModelErrorKind]()
-        self._unanswered: ModelFailure | None = None
+        self._unpriced = cost_of(model, interface.TokenCounts()) is None
+        self._errors = Counter[interface.ModelErrorKind]()
+        self._unanswered: interface.ModelFailure | None = None
         self._over_budget = False
         self._findings: dict[tuple[str, str], Finding] = {}
 
@@ -55,11 +49,11 @@ class Ledger:
         with self._lock:
             self._requests += 1
 
-    def count_tokens(self, exchange: ModelExchange, tokens: TokenCounts) -> None:
+    def count_tokens(self, exchange: ModelExchange, tokens: interface.TokenCounts) -> None:
         """Record the tokens of an answer, replacing earlier ones of the same answer."""
         cost = self._cost_of(exchange.model, tokens)
         with self._lock:
-            before = exchange.tokens or TokenCounts()
+            before = exchange.tokens or interface.TokenCounts()
             self._tokens["input"] += tokens.input - before.input
             self._tokens["output"] += tokens.output - before.output
             self._tokens["cached"] += tokens.cached - before.cached
@@ -72,7 +66,7 @@ class Ledger:
         with self._lock:
             self._unanswered = None
 
-    def failed(self, failure: ModelFailure) -> None:
+    def failed(self, failure: interface.ModelFailure) -> None:
         """Record a request without an answer."""
         with self._lock:
             self._errors[failure.kind] += 1
@@ -85,17 +79,17 @@ class Ledger:
                 finding = Finding(rule=rule, severity=severity, where=where, what=what)
                 self._findings.setdefault((rule, where), finding)
 
-    def facts(self) -> ModelTraffic:
+    def facts(self) -> interface.ModelTraffic:
         """The current state."""
         with self._lock:
-            usage = ModelUsage(
+            usage = interface.ModelUsage(
                 requests=self._requests,
                 input_tokens=self._tokens["input"],
                 output_tokens=self._tokens["output"],
                 cached_tokens=self._tokens["cached"],
                 cost_usd=0.0 if self._free else None if self._unpriced else self._spent_usd,
             )
-            return ModelTraffic(
+            return interface.ModelTraffic(
                 usage=usage,
                 errors=MappingProxyType(dict(self._errors)),
                 last_failure=self._unanswered,

@@ -1,16 +1,14 @@
-"""Detects requests that make the provider use the network for the agent.
+"""Detects requests that make the provider use the network, where an agent could read the fix.
 
-An agent has no network, so that it cannot read the fix there. Providers run tools themselves (web
-search, web fetch, remote MCP servers), have models that search, and fetch images and documents from
-addresses; each of these would give an agent network access. Tools that a client runs itself are
-allowed; any other or unknown kind of tool is not.
+Providers run tools themselves, have models that search, and fetch images and documents from
+addresses. Tools that a client runs itself are allowed; any other or unknown kind is not.
 """
 
 import re
 from collections.abc import Iterator
 
 from agentbench.core.schema import JsonObject
-from agentbench.core.untrusted_json import text
+from agentbench.core.untrusted_json import objects, text
 from agentbench.models.interface import ApiFormat
 
 _MAX_QUOTED = 80  # characters
@@ -44,21 +42,14 @@ _FREE_FORM_FIELDS = frozenset({"input", "args", "arguments", "response", "toolca
 def network_access_in(
     api_format: ApiFormat, model: str, request: JsonObject, *, run_model: str
 ) -> str | None:
-    """The first network access in a request; None if it has none.
-
-    Args:
-        api_format: The API format of the request.
-        model: The requested model.
-        request: Its body.
-        run_model: The run's own model, which the user chose and which is always allowed.
-    """
+    """The first network access in a request; the run's own model is always allowed."""
     if model != run_model and _SEARCHING_MODEL.search(model.lower()):
         return f"the model {text(model, _MAX_QUOTED)!r}, which searches by itself"
     for carrier in _tool_holders(request):
         for name, value in _fields(carrier):
             if name in _SEARCH_FIELDS and value:
                 return f"the field {name!r}, which has the provider search or call tools"
-            for tool in _objects(value) if name == "tools" else ():
+            for tool in objects(value) if name == "tools" else ():
                 for kind in _provider_side_tools(api_format, tool):
                     return f"the tool {text(kind, _MAX_QUOTED)!r}, which the provider runs"
     for address in _addresses(request):
@@ -72,9 +63,9 @@ def _tool_holders(request: JsonObject) -> Iterator[JsonObject]:
     for name, value in _fields(request):
         if name == "extrabody" and isinstance(value, dict):
             yield value
-            yield from _objects(list(value.values()))
+            yield from objects(list(value.values()))
         elif name == "input":
-            yield from _objects(value)
+            yield from objects(value)
 
 
 def _provider_side_tools(api_format: ApiFormat, tool: JsonObject) -> Iterator[str]:
@@ -87,20 +78,16 @@ def _provider_side_tools(api_format: ApiFormat, tool: JsonObject) -> Iterator[st
                 if name not in _GEMINI_CLIENT_SIDE:
                     yield name
             elif name == "tools":
-                waiting += _objects(value)
+                waiting += objects(value)
             elif name == "type" and not _is_client_side(value, tool):
                 yield str(value)
 
 
 def _is_client_side(kind: object, tool: JsonObject) -> bool:
-    if not isinstance(kind, str):
-        return False
-    return bool(_CLIENT_SIDE_TOOLS.fullmatch(kind)) or (kind == "shell" and _is_local(tool))
-
-
-def _is_local(shell: JsonObject) -> bool:
-    place = shell.get("environment")
-    return isinstance(place, dict) and place.get("type") == "local"
+    if kind == "shell":
+        place = tool.get("environment")
+        return isinstance(place, dict) and place.get("type") == "local"
+    return isinstance(kind, str) and _CLIENT_SIDE_TOOLS.fullmatch(kind) is not None
 
 
 def _addresses(request: JsonObject) -> Iterator[str]:
@@ -127,7 +114,3 @@ def _fields(said: JsonObject) -> Iterator[tuple[str, object]]:
     """Fields by name as the most lenient servers read them: any case, with or without `_`."""
     for name, value in said.items():
         yield name.replace("_", "").lower(), value
-
-
-def _objects(listed: object) -> list[JsonObject]:
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []

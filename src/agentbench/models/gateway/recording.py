@@ -121,17 +121,12 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording; a truncated last line is skipped.
-
-    Raises:
-        InputError: it cannot be read, or is not a recording.
-    """
+    """Read a recording; a truncated last line is skipped."""
     try:
         lines = path.read_bytes().splitlines()
+        head = RecordingHead.model_validate_json(lines[0] if lines else b"")
     except OSError as fault:
         raise InputError(f"{path}: cannot be read: {fault.strerror}") from fault
-    try:
-        head = RecordingHead.model_validate_json(lines[0] if lines else b"")
     except ValidationError as fault:
         raise InputError(f"{path}: is not a recording made with --record") from fault
     answers = []
@@ -149,12 +144,7 @@ class RecordingFile:
     """Writes a recording. Safe to use from several attempts."""
 
     def __init__(self, path: Path, *, model: str, wires: tuple[ApiFormat, ...]) -> None:
-        """Create it, or continue one of the same model.
-
-        Raises:
-            InputError: another file has that name.
-            StorageError: it cannot be written.
-        """
+        """Create it, or continue one of the same model."""
         old = read_recording(path) if path.exists() and path.stat().st_size else None
         if old is not None and old.head.model != model:
             raise InputError(f"{path}: is a recording of {old.head.model}, not of {model}")
@@ -165,28 +155,19 @@ class RecordingFile:
             raise StorageError(f"{path}: cannot be written: {fault.strerror}") from fault
         if old is None:
             now = datetime.now(UTC)
-            self._put(RecordingHead(model=model, wires=wires, started=now))
+            self.add(RecordingHead(model=model, wires=wires, started=now))
 
-    def add(self, answer: RecordedAnswer) -> None:
-        """Write an answer.
-
-        Raises:
-            OSError: the disk is full, or gone.
-        """
-        self._put(answer)
+    def add(self, line: RecordingHead | RecordedAnswer) -> None:
+        """Write a line."""
+        self._file.write(line.model_dump_json().encode() + b"\n")
 
     def close(self) -> None:
         """End the file."""
         self._file.close()
 
-    def _put(self, line: Schema) -> None:
-        self._file.write(line.model_dump_json().encode() + b"\n")
-
 
 @dataclass(slots=True)
 class _AnswerSoFar:
-    """The received part of an answer."""
-
     status: int | None = None
     headers: Headers = ()
     chunks: list[bytes] = field(default_factory=list)
@@ -204,14 +185,10 @@ class RecordingUpstream:
     def __init__(
         self, inner: Upstream, keys: Redactor, add: Callable[[Callable[[], RecordedAnswer]], object]
     ) -> None:
+        self.api_formats = inner.api_formats
         self._inner = inner
         self._keys = keys
         self._add = add
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The formats of the other upstream."""
-        return self._inner.api_formats
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
@@ -256,7 +233,6 @@ async def _recorded_chunks(
 
 
 def _encode_chunks(chunks: Sequence[bytes]) -> tuple[bool, tuple[str, ...]]:
-    """Whether the chunks need base64, and the encoded chunks."""
     try:
         return False, tuple(chunk.decode() for chunk in chunks)
     except UnicodeDecodeError:
@@ -271,16 +247,11 @@ class ReplayedUpstream:
     """
 
     def __init__(self, recording: Recording) -> None:
-        self._wires = recording.head.wires
+        self.api_formats = recording.head.wires
         self._left: dict[str, list[RecordedAnswer]] = defaultdict(list)
         self._lock = Lock()
         for answer in recording.answers:
             self._left[answer.lane].append(answer)
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The formats at the time of the recording."""
-        return self._wires
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
@@ -292,9 +263,8 @@ class ReplayedUpstream:
             raise UpstreamError(ModelErrorKind.CONNECTION, message)
         if found.status is None:
             raise _recorded_failure(found)
-        yield ProviderResponse(
-            status=found.status, headers=found.headers, chunks=_replayed_chunks(found)
-        )
+        chunks = _replayed_chunks(found)
+        yield ProviderResponse(status=found.status, headers=found.headers, chunks=chunks)
 
     def _take(self, call: ProviderRequest) -> RecordedAnswer | None:
         digest = request_digest(call)

@@ -1,13 +1,10 @@
-"""Runs a command in a sandbox that can reach only its model endpoint.
-
-It reaches the endpoint through a mounted socket, or through a tunnel over the engine's connection.
-"""
+"""Runs a command in a sandbox that reaches only its model endpoint, by a socket or a tunnel."""
 
 import asyncio
 import socket
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -20,7 +17,7 @@ _ResultT = TypeVar("_ResultT")
 
 
 class LoopThread:
-    """An event loop in a thread; ends with `stop`."""
+    """An event loop in a thread, until it is closed."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -33,7 +30,16 @@ class LoopThread:
         """Run a coroutine in the loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def stop(self) -> None:
+    @contextmanager
+    def holding(self, context: AbstractAsyncContextManager[object]) -> Iterator[None]:
+        """Open an asynchronous context in the loop for the block."""
+        self.run(context.__aenter__())
+        try:
+            yield
+        finally:
+            self.run(context.__aexit__(None, None, None))
+
+    def close(self) -> None:
         """Stop the loop; running tasks are cancelled."""
         self.run(_cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -59,22 +65,18 @@ def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
     The agent controls the other end of the stream. Whatever it sends, the worst result is that the
     agent has no model.
     """
-    loop = LoopThread()
-    try:
+    with closing(LoopThread()) as loop:
         work = loop.run(_start_tunnel(stream, path))
         try:
             yield
         finally:
             loop.run(_stop_tunnel(work))
-    finally:
-        loop.stop()
 
 
 async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None]":
     reader, writer = await asyncio.open_connection(sock=stream)
 
     async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to the endpoint's socket."""
         return await asyncio.open_unix_connection(str(path))
 
     writer.write(START_MARK)
@@ -130,28 +132,21 @@ def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint)
 
     It ends like the command itself. The command's own variables take precedence; in them
     `{agentbench-door}` stands for the address without a path.
-
-    Raises:
-        KeyError: the sandbox was opened without the endpoint's mounts.
     """
     relay = sandbox.mounted(RELAY_MOUNT)
     try:
         socket, beside = sandbox.mounted(ENDPOINT_MOUNT) / endpoint.socket.name, None
     except KeyError:  # its engine cannot mount our sockets
-        socket, beside = _TUNNEL_SOCKET, _tunnel_process(sandbox, endpoint)
+        socket = _TUNNEL_SOCKET
+        beside = Sidecar(
+            argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
+            attend=lambda stream: open_tunnel(stream, endpoint.socket),
+        )
     return replace(
         command,
         argv=(*_program_argv(relay, socket), "--", *command.argv),
         env={**model_environment(endpoint), **command.env},
         sidecar=beside,
-    )
-
-
-def _tunnel_process(sandbox: Sandbox, endpoint: ModelEndpoint) -> Sidecar:
-    """The sidecar that leads to the endpoint over the engine's connection."""
-    return Sidecar(
-        argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
-        attend=lambda stream: open_tunnel(stream, endpoint.socket),
     )
 
 
@@ -163,11 +158,7 @@ def model_environment(endpoint: ModelEndpoint) -> Mapping[str, str]:
     """The variables that model clients read, with the values behind the relay."""
     return {
         "AGENTBENCH_MODEL": endpoint.model,
-        "OPENAI_BASE_URL": f"{ADDRESS_PLACEHOLDER}/v1",
-        "OPENAI_API_BASE": f"{ADDRESS_PLACEHOLDER}/v1",
-        "OPENAI_API_KEY": endpoint.token,
-        "ANTHROPIC_BASE_URL": ADDRESS_PLACEHOLDER,
-        "ANTHROPIC_API_KEY": endpoint.token,
-        "GOOGLE_GEMINI_BASE_URL": ADDRESS_PLACEHOLDER,
-        "GEMINI_API_KEY": endpoint.token,
+        **dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), f"{ADDRESS_PLACEHOLDER}/v1"),
+        **dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), ADDRESS_PLACEHOLDER),
+        **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), endpoint.token),
     }

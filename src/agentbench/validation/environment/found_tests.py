@@ -3,7 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from agentbench.tasks.fix_commit import has_tests
@@ -19,20 +19,17 @@ _MOST_READ = 2_000
 class FoundTests:
     """The test files of a tree, and what they use."""
 
-    files: tuple[str, ...] = ()
-    """The test files, by their names or their content."""
+    files: tuple[str, ...] = ()  # the test files, by their names or their content
     imports: frozenset[str] = frozenset()
     """Required modules that are neither in Python nor in the tree."""
-    arguments: frozenset[str] = frozenset()
-    """The parameters of test functions: names of fixtures."""
-    fixtures: frozenset[str] = frozenset()
-    """The fixtures that the tree defines itself."""
+    arguments: frozenset[str] = frozenset()  # the parameters of test functions: names of fixtures
+    fixtures: frozenset[str] = frozenset()  # the fixtures that the tree defines itself
     marks: frozenset[str] = frozenset()
 
     def with_(self, other: "FoundTests") -> "FoundTests":
         """These files, with what they and other tests use."""
-        return FoundTests(
-            files=self.files,
+        return replace(
+            self,
             imports=self.imports | other.imports,
             arguments=self.arguments | other.arguments,
             fixtures=self.fixtures | other.fixtures,
@@ -63,34 +60,26 @@ class FoundTests:
 def find_tests(tree: Path) -> FoundTests:
     """Read the test files of a tree, and the helper files next to them."""
     names = list(python_files(tree))
-    seen = _TestReader()
+    seen = FoundTests()
     files = []
     for name in names:
         if not is_collected_by_default(name) and not _is_in_test_folder(PurePosixPath(name)):
             continue
         text = read_project_file(tree, name) or ""
-        if is_collected_by_default(name) or _is_test(name, text):
+        # pytest also finds tests in other files that it is given by name.
+        given = PurePosixPath(name).name != "conftest.py" and has_tests(text.encode())
+        if is_collected_by_default(name) or given:
             files.append(name)
         if len(files) <= _MOST_READ:
-            seen.read(parse_python(text))
-    return FoundTests(
-        files=tuple(files),
-        imports=frozenset(seen.imports - _own_modules(names) - sys.stdlib_module_names),
-        arguments=frozenset(seen.arguments),
-        fixtures=frozenset(seen.fixtures),
-        marks=frozenset(seen.marks),
-    )
+            seen = seen.with_(_tests_in(parse_python(text)))
+    foreign = seen.imports - _own_modules(names) - sys.stdlib_module_names
+    return replace(seen, files=tuple(files), imports=foreign)
 
 
 def is_collected_by_default(name: str) -> bool:
     """Whether pytest collects a file with this path by default."""
     last = PurePosixPath(name).name
     return last.endswith(".py") and (last.startswith("test_") or last.endswith("_test.py"))
-
-
-def _is_test(name: str, text: str) -> bool:
-    """Whether pytest finds tests in a file that it is given by name."""
-    return PurePosixPath(name).name != "conftest.py" and has_tests(text.encode())
 
 
 def _is_in_test_folder(path: PurePosixPath) -> bool:
@@ -110,35 +99,28 @@ def _root_of(path: PurePosixPath) -> str:
     return path.as_posix()
 
 
-class _TestReader:
-    """Collects the results of reading files."""
-
-    def __init__(self) -> None:
-        self.imports: set[str] = set()
-        self.arguments: set[str] = set()
-        self.fixtures: set[str] = set()
-        self.marks: set[str] = set()
-
-    def read(self, module: ast.Module) -> None:
-        """Add one file: its unconditional imports, and all of its functions.
-
-        An import in a `try`, an `if` or a function may be optional.
-        """
-        self.imports.update(_imported(module.body))
-        self.marks.update(
+def _tests_in(module: ast.Module) -> FoundTests:
+    """What one file uses: its imports, unless they are optional, and all of its functions."""
+    nodes = list(ast.walk(module))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    fixtures = [
+        node
+        for node in functions
+        if any("fixture" in ast.dump(each) for each in node.decorator_list)
+    ]
+    tests = [node for node in functions if node.name.startswith("test")]
+    return FoundTests(
+        imports=frozenset(_imported(module.body)),
+        arguments=frozenset(arg.arg for node in (*tests, *fixtures) for arg in node.args.args),
+        fixtures=frozenset(node.name for node in fixtures),
+        marks=frozenset(
             node.attr
-            for node in ast.walk(module)
+            for node in nodes
             if isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Attribute)
             and node.value.attr == "mark"
-        )
-        for node in ast.walk(module):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                is_fixture = any("fixture" in ast.dump(each) for each in node.decorator_list)
-                if is_fixture:
-                    self.fixtures.add(node.name)
-                if is_fixture or node.name.startswith("test"):
-                    self.arguments.update(argument.arg for argument in node.args.args)
+        ),
+    )
 
 
 def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:

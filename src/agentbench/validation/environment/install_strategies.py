@@ -1,12 +1,13 @@
 """The ways to install a project and what its tests need, the most specific first."""
 
+import ast
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from configparser import ConfigParser
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
-from types import MappingProxyType
+from pathlib import Path, PurePosixPath
 
 from packaging.metadata import parse_email
 from packaging.utils import canonicalize_name
@@ -16,38 +17,107 @@ from agentbench.tasks.project.declaration import (
     RequirementGroup,
     RequirementPurpose,
     distribution_of,
+    ini_lines,
     named_requirements,
+    purpose_of,
     read_project_file,
 )
 from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
-from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg, read_setup_py
+from agentbench.tasks.project.setup_files import (
+    parse_ini,
+    parse_python,
+    read_setup_cfg,
+    read_setup_py,
+)
 from agentbench.validation.environment.found_tests import FoundTests
-from agentbench.validation.environment.known_distributions import (
-    DISTRIBUTION_OF_MODULE,
-    PLUGINS_BY_FIXTURE,
-    PLUGINS_BY_MARK,
-    PLUGINS_BY_SETTING,
-)
 from agentbench.validation.environment.project_settings import PytestSettings
-from agentbench.validation.environment.requirement_files import (
-    nox_bundles,
-    requirement_bundles,
-    tox_bundles,
-)
+
+_SAME_NAME = """
+    aiohttp anyio arrow async_timeout attrs certifi click colorama coverage cryptography ddt
+    django docutils fastapi flaky flask freezegun httpx hypothesis importlib_metadata
+    importlib_resources iniconfig jinja2 jsonschema lxml markupsafe marshmallow mock
+    more_itertools msgpack multidict mypy nose numpy packaging pandas parameterized path pexpect
+    pretend psutil pydantic pyfakefs pygments pyperclip pytest_asyncio pytest_mock pytz regex
+    requests requests_mock responses rich schema setuptools simplejson six sortedcontainers
+    sqlalchemy starlette sybil tabulate testfixtures time_machine toml tomli tomli_w tomlkit
+    tornado tqdm trio twisted typeguard typing_extensions tzdata tzlocal ujson urllib3
+    virtualenv wcwidth webtest werkzeug yarl
+"""
+"""Modules that are called as their distribution, with underscores for its hyphens."""
+
+DISTRIBUTION_OF_MODULE = {name: name.replace("_", "-") for name in _SAME_NAME.split()} | {
+    "OpenSSL": "pyopenssl",
+    "PIL": "pillow",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "pkg_resources": "setuptools<81",
+    "ruamel": "ruamel.yaml",
+    "yaml": "pyyaml",
+    "zope": "zope.interface",
+}
+"""Distributions by the name of the module that they provide."""
+
+PLUGINS_BY_FIXTURE = {
+    "aiohttp_client": "pytest-aiohttp",
+    "benchmark": "pytest-benchmark",
+    "data_regression": "pytest-regressions",
+    "datadir": "pytest-datadir",
+    "event_loop": "pytest-asyncio",
+    "faker": "faker",
+    "file_regression": "pytest-regressions",
+    "freezer": "pytest-freezer",
+    "fs": "pyfakefs",
+    "httpbin": "pytest-httpbin",
+    "httpserver": "pytest-httpserver",
+    "httpx_mock": "pytest-httpx",
+    "image_regression": "pytest-regressions",
+    "mocker": "pytest-mock",
+    "requests_mock": "requests-mock",
+    "snapshot": "syrupy",
+    "subtests": "pytest-subtests",
+    "time_machine": "time-machine",
+}
+PLUGINS_BY_MARK = {
+    "anyio": "anyio",
+    "asyncio": "pytest-asyncio",
+    "benchmark": "pytest-benchmark",
+    "dependency": "pytest-dependency",
+    "django_db": "pytest-django",
+    "flaky": "flaky",
+    "forked": "pytest-forked",
+    "freeze_time": "pytest-freezer",
+    "order": "pytest-order",
+    "repeat": "pytest-repeat",
+    "timeout": "pytest-timeout",
+    "trio": "pytest-trio",
+    "twisted": "pytest-twisted",
+}
+PLUGINS_BY_SETTING = {
+    "anyio_mode": "anyio",
+    "asyncio_default_fixture_loop_scope": "pytest-asyncio",
+    "asyncio_mode": "pytest-asyncio",
+    "django_find_project": "pytest-django",
+    "env": "pytest-env",
+    "timeout": "pytest-timeout",
+    "timeout_method": "pytest-timeout",
+    "trio_mode": "pytest-trio",
+}
+"""Distributions by what a project's tests use of them without an import."""
+
 
 _PIP = "python -m pip install"
 DATED_PIP = "26.0"
 """The first pip that can ignore files uploaded after a given day."""
 
-_VERSION_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "setuptools[-_]scm|hatch-vcs|use_scm_version": ("SETUPTOOLS_SCM_PRETEND_VERSION",),
-        r"\bpbr\b": ("PBR_VERSION",),
-        "pdm-backend|pdm-pep517": ("PDM_BUILD_SCM_VERSION",),
-        "poetry-dynamic-versioning": ("POETRY_DYNAMIC_VERSIONING_BYPASS",),
-        "uv-dynamic-versioning": ("UV_DYNAMIC_VERSIONING_BYPASS",),
-    }
-)
+_VERSION_VARIABLES = {
+    "setuptools[-_]scm|hatch-vcs|use_scm_version": "SETUPTOOLS_SCM_PRETEND_VERSION",
+    r"\bpbr\b": "PBR_VERSION",
+    "pdm-backend|pdm-pep517": "PDM_BUILD_SCM_VERSION",
+    "poetry-dynamic-versioning": "POETRY_DYNAMIC_VERSIONING_BYPASS",
+    "uv-dynamic-versioning": "UV_DYNAMIC_VERSIONING_BYPASS",
+}
 _DESCRIPTIONS = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -63,14 +133,11 @@ class InstallStrategy:
 
 
 def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[str, ...]:
-    """The installation commands for a sandbox with pip and the newest pytest.
-
-    Args:
-        what: What to install.
-        on: Only files uploaded by this day are installed, pytest among them.
-    """
-    arguments = [*_project_arguments(what), *(part for name in what.files for part in ("-r", name))]
-    words = shlex.join([*arguments, *dict.fromkeys(what.requirements)])
+    """The installation commands; with `on`, only files uploaded by that day are installed."""
+    extras = ",".join(dict.fromkeys(what.extras))
+    project = ("-e", f".[{extras}]" if extras else ".") if what.project else ()
+    files = (part for name in what.files for part in ("-r", name))
+    words = shlex.join([*project, *files, *dict.fromkeys(what.requirements)])
     if on is None:
         return (f"{_PIP} {words}",) if words else ()
     until = f"--uploaded-prior-to={on + timedelta(days=1)}T00:00:00Z"
@@ -95,17 +162,9 @@ def version_variables(tree: Path) -> dict[str, str]:
     described = "\n".join(read_project_file(tree, name) or "" for name in _DESCRIPTIONS)
     return {
         variable: version
-        for pattern, variables in _VERSION_VARIABLES.items()
+        for pattern, variable in _VERSION_VARIABLES.items()
         if re.search(pattern, described)
-        for variable in variables
     }
-
-
-def _project_arguments(what: InstallStrategy) -> tuple[str, ...]:
-    if not what.project:
-        return ()
-    extras = ",".join(dict.fromkeys(what.extras))
-    return ("-e", f".[{extras}]" if extras else ".")
 
 
 _BROUGHT_BY_PYTEST = frozenset({"pytest", "_pytest", "pluggy", "py"})  # modules that pytest brings
@@ -190,3 +249,129 @@ def _used_distributions(settings: PytestSettings, found: FoundTests) -> Iterator
         yield PLUGINS_BY_SETTING[setting], f"{settings.where} sets `{setting}`"
     for plugin in named_requirements(settings.plugins):
         yield plugin, f"{settings.where} requires it"
+
+
+_PATTERNS = (
+    "*requirements*.txt",
+    "requirements/*.txt",
+    "test/*requirements*.txt",
+    "tests/*requirements*.txt",
+    "ci/*requirements*.txt",
+    "test-deps*.txt",
+)
+_INCLUDED = re.compile(r"(?:-r|--requirement)[ =]?(.+)")
+_MAX_DEPTH = 5
+
+
+def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
+    """The requirement files of a tree with "test" or "dev" in their name or their folder's."""
+    found = dict.fromkeys(path for pattern in _PATTERNS for path in sorted(tree.glob(pattern)))
+    for path in found:
+        name = path.relative_to(tree).as_posix()
+        purpose = _purpose(PurePosixPath(name))
+        if purpose is not None and read_project_file(tree, name) is not None:
+            yield bundle_of_file(tree, name, purpose)
+
+
+def bundle_of_file(tree: Path, name: str, purpose: RequirementPurpose) -> RequirementGroup:
+    """A requirement file as a requirement group."""
+    held = tuple(requirements_in(tree, name))
+    return RequirementGroup(where=name, purpose=purpose, files=(name,), known_requirements=held)
+
+
+def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
+    """The named requirements in a requirement file and in the files that it includes."""
+    for line in ini_lines(read_project_file(tree, name) or ""):
+        included = _INCLUDED.match(line)
+        if included is None:
+            yield from named_requirements([line.partition(" --hash")[0]])
+        elif depth < _MAX_DEPTH:
+            beside = PurePosixPath(name).parent / included.group(1).strip()
+            yield from requirements_in(tree, beside.as_posix(), depth + 1)
+
+
+def _purpose(path: PurePosixPath) -> RequirementPurpose | None:
+    words = re.split(r"[-_./ ]+", path.with_suffix("").as_posix().lower())
+    told = {purpose_of(word) for word in words if word != "requirements"} - {None}
+    return min((purpose for purpose in told if purpose is not None), default=None)
+
+
+_REQUIREMENT_FILE = re.compile(r"-r\s*(?:\{(?:toxinidir|tox_root)\}/|\./)?([^\s{}]+)$")
+_CONDITION = re.compile(r"^[\w!{},.-]+:\s")
+_OWN_EXTRAS = re.compile(r"\.\[([\w,\s.-]+)\]")
+
+
+def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:
+    """What `[testenv]` installs, without lines for single environments."""
+    said = [line for line in _testenv_lines(parser, "deps") if not _CONDITION.match(line)]
+    extras = [name.strip() for line in _testenv_lines(parser, "extras") for name in line.split(",")]
+    yield from _bundle("[testenv] of tox.ini", said, extras, tree)
+
+
+def tox_environment(parser: ConfigParser) -> dict[str, str]:
+    """The variables that `[testenv]` sets to literal values."""
+    pairs = (line.partition("=") for line in _testenv_lines(parser, "setenv"))
+    return {
+        name.strip(): value.strip()
+        for name, _, value in pairs
+        if re.fullmatch(r"\s*[A-Za-z_]\w*\s*", name) and not re.search(r"[{}$%]", value)
+    }
+
+
+def nox_bundles(text: str | None, tree: Path) -> Iterator[RequirementGroup]:
+    """What the test sessions of a `noxfile.py` install; the file is never run."""
+    for node in ast.walk(parse_python(text)):
+        if isinstance(node, ast.FunctionDef) and "test" in node.name:
+            said = list(_as_lines(_install_calls(node)))
+            extras = [
+                name.strip()
+                for line in said
+                if (own := _OWN_EXTRAS.fullmatch(line))
+                for name in own.group(1).split(",")
+            ]
+            yield from _bundle(f"session `{node.name}` of noxfile.py", said, extras, tree)
+
+
+def _bundle(
+    where: str, said: Iterable[str], extras: Iterable[str], tree: Path
+) -> Iterator[RequirementGroup]:
+    said, own = list(said), tuple(filter(None, extras))
+    named = (match.group(1) for line in said if (match := _REQUIREMENT_FILE.match(line)))
+    files = tuple(
+        name for name in named if _is_inside(name) and read_project_file(tree, name) is not None
+    )
+    held = tuple(each for name in files for each in requirements_in(tree, name))
+    listed = named_requirements(said)
+    if own or files or listed:
+        yield RequirementGroup(
+            where=where,
+            purpose=RequirementPurpose.TESTS,
+            extras=own,
+            files=files,
+            requirements=listed,
+            known_requirements=held,
+        )
+
+
+def _testenv_lines(parser: ConfigParser, name: str) -> tuple[str, ...]:
+    return ini_lines(parser.get("testenv", name, fallback=""))
+
+
+def _install_calls(function: ast.FunctionDef) -> Iterator[list[str]]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "install":
+            constants = (each for each in node.args if isinstance(each, ast.Constant))
+            yield [each.value for each in constants if isinstance(each.value, str)]
+
+
+def _as_lines(calls: Iterable[list[str]]) -> Iterator[str]:
+    """Arguments in the form of a requirement file, with `-r` and its file together."""
+    for arguments in calls:
+        words = iter(arguments)
+        for word in words:
+            yield f"-r {next(words, '')}" if word in {"-r", "--requirement"} else word
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts

@@ -1,15 +1,12 @@
-"""The Python that a project is tested with, and its pytest configuration.
-
-Options that would disturb a judged run are left out.
-"""
+"""The Python that a project is tested with, and the part of its pytest options that is kept."""
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from types import MappingProxyType
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -26,18 +23,16 @@ from agentbench.tasks.project.pyproject import parse_toml
 from agentbench.tasks.project.setup_files import parse_ini
 
 # First releases; https://devguide.python.org/versions/
-_RELEASE_DATES: Mapping[str, date] = MappingProxyType(
-    {
-        "3.7": date(2018, 6, 27),
-        "3.8": date(2019, 10, 14),
-        "3.9": date(2020, 10, 5),
-        "3.10": date(2021, 10, 4),
-        "3.11": date(2022, 10, 24),
-        "3.12": date(2023, 10, 2),
-        "3.13": date(2024, 10, 7),
-        "3.14": date(2025, 10, 7),
-    }
-)
+_RELEASE_DATES = {
+    "3.7": date(2018, 6, 27),
+    "3.8": date(2019, 10, 14),
+    "3.9": date(2020, 10, 5),
+    "3.10": date(2021, 10, 4),
+    "3.11": date(2022, 10, 24),
+    "3.12": date(2023, 10, 2),
+    "3.13": date(2024, 10, 7),
+    "3.14": date(2025, 10, 7),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +50,10 @@ def choose_python(tree: Path, declared: ProjectDeclaration, on: date | None) -> 
     )
     if said:
         return PythonChoice(version=said.group(1), why=".python-version")
-    found = []
+    specifiers = []
     for text in declared.requires_python:
-        try:
-            found.append(SpecifierSet(text))
-        except InvalidSpecifier:
-            continue
-    specifiers = found
+        with suppress(InvalidSpecifier):
+            specifiers.append(SpecifierSet(text))
     classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
     if classified is not None:
         return PythonChoice(version=classified, why="the newest that its classifiers name")
@@ -116,26 +108,24 @@ class PytestSettings:
     where: str = ""
     test_paths: tuple[str, ...] = ()
     added_options: str = ""
-    names: frozenset[str] = frozenset()
-    """All settings; only plugins know some of them."""
-    plugins: tuple[str, ...] = ()
-    """The plugins in `required_plugins`."""
+    names: frozenset[str] = frozenset()  # all settings; only plugins know some of them
+    plugins: tuple[str, ...] = ()  # the plugins in `required_plugins`
 
 
 def read_pytest_settings(tree: Path) -> PytestSettings:
     """The settings of the first configuration file, in pytest's order."""
     for name in ("pytest.toml", ".pytest.toml"):
         if found := table_in(parse_toml(read_project_file(tree, name)), "pytest"):
-            return _of_table(name, found)
-    for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
-        if found := _section(tree, name, section):
-            return _of_ini(name, found)
+            return _settings(name, found)
+    for name in ("pytest.ini", ".pytest.ini"):
+        if found := _section(tree, name, "pytest"):
+            return _settings(name, found)
     tool = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "tool")
     if found := table_in(tool, "pytest", "ini_options") or table_in(tool, "pytest"):
-        return _of_table("pyproject.toml", found)
+        return _settings("pyproject.toml", found)
     for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
         if found := _section(tree, name, section):
-            return _of_ini(name, found)
+            return _settings(name, found)
     return PytestSettings()
 
 
@@ -169,12 +159,15 @@ def _wanted_options(words: list[str]) -> Iterator[str]:
         yield word
 
 
-def _section(tree: Path, name: str, section: str) -> Mapping[str, str]:
+def _section(tree: Path, name: str, section: str) -> TomlTable:
     parser = parse_ini(read_project_file(tree, name))
-    return dict(parser.items(section)) if parser.has_section(section) else {}
+    found = dict(parser.items(section)) if parser.has_section(section) else {}
+    if "addopts" in found:
+        found["addopts"] = " ".join(ini_lines(found["addopts"]))
+    return found
 
 
-def _of_table(name: str, found: TomlTable) -> PytestSettings:
+def _settings(name: str, found: TomlTable) -> PytestSettings:
     options = found.get("addopts")
     return PytestSettings(
         where=name,
@@ -182,16 +175,6 @@ def _of_table(name: str, found: TomlTable) -> PytestSettings:
         added_options=options if isinstance(options, str) else shlex.join(strings_in(options)),
         names=frozenset(found),
         plugins=_split(found.get("required_plugins")),
-    )
-
-
-def _of_ini(name: str, found: Mapping[str, str]) -> PytestSettings:
-    return PytestSettings(
-        where=name,
-        test_paths=_split(found.get("testpaths", "")),
-        added_options=" ".join(ini_lines(found.get("addopts", ""))),
-        names=frozenset(found),
-        plugins=_split(found.get("required_plugins", "")),
     )
 
 

@@ -1,7 +1,4 @@
-"""Proposals for running a source tree's tests, the most specific one first.
-
-They are read from its files. No file of the tree is imported or run here.
-"""
+"""Proposals for running a source tree's tests, read from files that are never run here."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,9 +17,9 @@ from agentbench.validation.environment.install_strategies import (
     install_strategies,
     read_declaration,
     setup_commands,
+    tox_environment,
     version_variables,
 )
-from agentbench.validation.environment.requirement_files import tox_environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +44,8 @@ def propose(
     """Proposals for running a repository's tests, at least one.
 
     The Python that the repository names comes before the default one, the libraries of the
-    change's day before today's, and declared requirements before imported modules.
-
-    Args:
-        tree: The repository's files.
-        on: The day of that state, to install the libraries of that time.
-        tests_of: Another state of the repository, whose tests must run there, too.
+    change's day before today's, and declared requirements before imported modules. The tests of
+    `tests_of`, another state of the repository, must run there, too.
     """
     declared = read_declaration(tree)
     settings, found = project_settings.read_pytest_settings(tree), find_tests(tree)
@@ -61,6 +54,7 @@ def propose(
     ways = install_strategies(tree, declared, settings, found)
     tests, why_tests = _tests(tree, settings, found)
     env, why_env = _environment(tree)
+    wanted = project_settings.choose_python(tree, declared, on)
     proposals = [
         Proposal(
             environment=EnvironmentTable(
@@ -68,11 +62,9 @@ def propose(
             ),
             setup=TaskSetup(commands=setup_commands(way, on=day)),
             tests=tests,
-            reasons=(_python_reason(python), *_install_reasons(way, day), *why_tests, *why_env),
+            reasons=(*_install_reasons(python, day, way), *why_tests, *why_env),
         )
-        for python, day, way in _combinations(
-            project_settings.choose_python(tree, declared, on), on, ways
-        )
+        for python, day, way in _combinations(wanted, on, ways)
     ]
     return tuple(proposals[:_MAX_PROPOSALS])
 
@@ -86,13 +78,10 @@ def _combinations(
         yield from ((python, None, way) for way in ways)
 
 
-def _python_reason(python: project_settings.PythonChoice | None) -> str:
-    if python is None:
-        return "the default image"
-    return f"Python {python.version}: {python.why}"
-
-
-def _install_reasons(way: InstallStrategy, day: date | None) -> Iterator[str]:
+def _install_reasons(
+    python: project_settings.PythonChoice | None, day: date | None, way: InstallStrategy
+) -> Iterator[str]:
+    yield "the default image" if python is None else f"Python {python.version}: {python.why}"
     yield "the newest libraries" if day is None else f"libraries as of {day}"
     if way.project:
         yield "the project itself, editable"
@@ -103,11 +92,8 @@ def _tests(
     tree: Path, settings: project_settings.PytestSettings, found: FoundTests
 ) -> tuple[PytestTable, tuple[str, ...]]:
     command = project_settings.judged_command(settings)
-    reasons = (
-        []
-        if command == project_settings.PLAIN_COMMAND
-        else [f"addopts of {settings.where}, less some"]
-    )
+    changed = command != project_settings.PLAIN_COMMAND
+    reasons = [f"addopts of {settings.where}, less some"] if changed else []
     configured = tuple(
         p for p in map(_path_in_tree, settings.test_paths) if p and (tree / p).exists()
     )

@@ -40,14 +40,10 @@ class WorkingProposal:
     """The first proposal that worked."""
 
     proposal: Proposal
-    passed: int
-    """The number of tests that passed."""
-    ran: int
-    """The number of tests that were not skipped."""
-    seconds: float = 0.0
-    """The duration of all tests together, with one core."""
-    refused: tuple[FailedProposal, ...] = ()
-    """The proposals that were tried before it."""
+    passed: int  # the number of tests that passed
+    ran: int  # the number of tests that were not skipped
+    seconds: float = 0.0  # the duration of all tests together, with one core
+    refused: tuple[FailedProposal, ...] = ()  # the proposals that were tried before it
 
 
 def try_proposals(
@@ -57,14 +53,8 @@ def try_proposals(
 
     The result of the set-up is cached for tasks with these files, environment and set-up.
 
-    Args:
-        tree: The repository's files, at the commit in question.
-        proposals: The most specific one first.
-        options: The sandbox, the cache, and the function that is told about each trial.
-
     Raises:
         InputError: no proposal works; says how each ended.
-        UnavailableError: there is no sandbox.
     """
     provider = select_sandbox(options).provider
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
@@ -79,13 +69,20 @@ def try_proposals(
             options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
             result, ending = _try_proposal(tree, proposal, resources)
             if result is not None and not ending:
-                return _working_proposal(proposal, result, refused)
+                return WorkingProposal(
+                    proposal=proposal,
+                    passed=result.summary.passed,
+                    ran=_ran(result),
+                    seconds=result.summary.duration,
+                    refused=tuple(refused),
+                )
             options.say(f"  {ending}")
             refused.append(FailedProposal(proposal=proposal, ending=ending))
     finally:
         resources.background.finish()
     tried = [each for each in refused if each.proposal.environment.image not in absent]
-    faults = [f"{each.ending} (tried: {_shown(each.proposal)})" for each in tried]
+    commands = ("; ".join(each.proposal.setup.commands) or "no set-up" for each in tried)
+    faults = [f"{one.ending} (tried: {said})" for one, said in zip(tried, commands, strict=True)]
     raise InputError(*faults, *absent.values())
 
 
@@ -126,7 +123,6 @@ def _missing_image(
 def _try_proposal(
     tree: Path, proposal: Proposal, resources: RunResources
 ) -> tuple[PytestResult | None, str]:
-    """The result of a trial, and why the proposal does not work; empty if it does."""
     try:
         result = _run_tests(tree, proposal, resources)
     except (UnavailableError, SandboxError) as error:
@@ -135,7 +131,6 @@ def _try_proposal(
 
 
 def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
-    """Run the proposal's set-up, then all tests without a network."""
     task = task_for_trial(tree, proposal)
     prepared = prepare_task(task, resources).prepared
     request = PytestRequest(
@@ -170,68 +165,37 @@ def _ran(result: PytestResult) -> int:
     return summary.total - summary.skipped - summary.xfailed
 
 
-def _working_proposal(
-    proposal: Proposal, result: PytestResult, refused: Sequence[FailedProposal]
-) -> WorkingProposal:
-    passed = result.summary.passed
-    return WorkingProposal(
-        proposal=proposal,
-        passed=passed,
-        ran=_ran(result),
-        seconds=result.summary.duration,
-        refused=tuple(refused),
-    )
-
-
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return (
-        line
-        if len(line) <= _MAX_CHARACTERS
-        else f"{line[: _MAX_CHARACTERS // 2]} … {line[-_MAX_CHARACTERS // 2 :]}"
-    )
+    line, half = " ".join(text.split()), _MAX_CHARACTERS // 2
+    return line if len(line) <= _MAX_CHARACTERS else f"{line[:half]} … {line[-half:]}"
 
 
-def _shown(proposal: Proposal) -> str:
-    return "; ".join(proposal.setup.commands) or "no set-up"
-
-
-_MAX_TRIALS = (
-    3  # failed changes before giving up; a single change may need more than the sandbox has
-)
+# Failed changes before giving up; a single change may need more than the sandbox has.
+_MAX_TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryChange:
     """A state of a repository, and a later one whose tests pass in the right environment."""
 
-    before: Path
-    """A folder with the files of the first state, which declare what is needed."""
-    after: Path
-    """A folder with the files of the later state."""
-    tests: tuple[PurePosixPath, ...]
-    """The test files that must pass in the later state."""
-    on: date
-    """The day of the change."""
+    before: Path  # a folder with the files of the first state, which declare what is needed
+    after: Path  # a folder with the files of the later state
+    tests: tuple[PurePosixPath, ...]  # the test files that must pass in the later state
+    on: date  # the day of the change
 
 
+@dataclass(slots=True)
 class EnvironmentFinder:
     """Finds environments for changes; states with the same declarations share one."""
 
-    def __init__(self, options: RunOptions, given: Proposal | None = None) -> None:
-        self._options = options
-        self._given = given
-        self._known: list[_TriedProposals] = []
+    options: RunOptions
+    given: Proposal | None = None
+    _known: list["_TriedProposals"] = field(default_factory=list)
 
     def of(self, change: RepositoryChange) -> Proposal:
-        """The environment in which the tests of a change run.
-
-        Raises:
-            InputError: no proposal works; says how each ended.
-            UnavailableError: no sandbox is available.
-        """
-        if self._given is not None:
-            return self._given
+        """The environment in which the tests of a change run."""
+        if self.given is not None:
+            return self.given
         proposals = propose(change.before, on=_end_of_month(change.on))
         known = next((each for each in self._known if each.proposals == proposals), None)
         if known is None:
@@ -244,25 +208,22 @@ class EnvironmentFinder:
         return known.found
 
     def _try(self, known: "_TriedProposals", change: RepositoryChange) -> None:
-        """Find the first proposal with which a change's own tests run."""
         paths = tuple(str(path) for path in change.tests)
         narrowed = [
             replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
             for proposal in known.proposals
         ]
         try:
-            chosen = try_proposals(change.after, narrowed, self._options)
+            chosen = try_proposals(change.after, narrowed, self.options)
         except InputError as error:
             known.failures.append(error)
             return
-        self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
+        self.options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
         known.found = known.proposals[narrowed.index(chosen.proposal)]
 
 
 @dataclass(slots=True, kw_only=True)
 class _TriedProposals:
-    """The results of trying some proposals."""
-
     proposals: tuple[Proposal, ...]
     found: Proposal | None = None
     failures: list[InputError] = field(default_factory=list)

@@ -4,24 +4,34 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from threading import Event
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation import prepare_task
-from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.stages import judged_tests
+from agentbench.attempt.stages.agent_changes import judged_change
+from agentbench.attempt.stages.fresh_sandboxes import fresh_sandbox, write_files
+from agentbench.attempt.stages.judging import baseline_run
+from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
+from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
+from agentbench.pytest_results.execution import execute_tests
 from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
+from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
+from agentbench.scoring.expectation import resolve_expectation, shortfall_of
+from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import Task
-from agentbench.validation.mutation_score import mutant_runner
-from agentbench.validation.mutation_score.mutants import Mutant, Mutants, mutants_of
-from agentbench.validation.mutation_score.results import MutantResult, MutationScore
+from agentbench.validation.mutation_score.mutants import FixedFile, Mutant, Mutants, mutants_of
+from agentbench.validation.mutation_score.results import MutantOutcome, MutantResult, MutationScore
 
 MAX_MUTANTS = 60
 """The default number of mutants per task."""
@@ -43,13 +53,7 @@ class MutationScoreSettings:
 def measure(
     tasks: Sequence[Task], settings: MutationScoreSettings, told: OnScore
 ) -> list[MutationScore]:
-    """Measure the mutation scores of some tasks' tests, one task after the other.
-
-    Raises:
-        RunCancelled: `settings.cancel` was set.
-        UnavailableError: there is no sandbox.
-        UsageError: an option is wrong.
-    """
+    """Measure the mutation scores of some tasks' tests, one task after the other."""
     provider = select_sandbox(settings.options).provider
     measured = []
     for task in tasks:
@@ -64,7 +68,7 @@ def measure(
 def _measure_task(
     task: Task, settings: MutationScoreSettings, provider: SandboxProvider
 ) -> MutationScore:
-    why_not = mutant_runner.why_no_mutants(task)
+    why_not = why_no_mutants(task)
     if not why_not:
         try:
             with _prepared_context(task, settings, provider) as context:
@@ -75,11 +79,9 @@ def _measure_task(
 
 
 def _score(context: PreparedContext, settings: MutationScoreSettings) -> MutationScore:
-    reference = mutant_runner.reference_change(context)
-    mutants = mutants_of(mutant_runner.fixed_files(reference, context.prepared))
-    judge = (
-        mutant_runner.mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
-    )
+    reference = reference_change(context)
+    mutants = mutants_of(fixed_files(reference, context.prepared))
+    judge = mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
     if isinstance(judge, str):
         return MutationScore(why_not=judge, sandbox=context.provider.name)
     drawn = mutants.drawn(settings.most, seed=settings.seed)
@@ -102,13 +104,12 @@ def _why_none(mutants: Mutants) -> str:
 def _run_mutants(
     mutants: Sequence[Mutant],
     reference: JudgedChange,
-    judge: mutant_runner.MutantRunner,
+    judge: "MutantRunner",
     *,
     jobs: int,
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
-        """Judge one mutant."""
         came = judge.run(_with_mutant(reference, mutant))
         return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
 
@@ -155,3 +156,152 @@ def _prepared_context(
             resources.background.finish()
             if not options.use_cache:
                 provider.discard(context.prepared.snapshot)
+
+
+_MAX_RUNS = 3  # of one mutant, if the infrastructure fails
+_TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
+_TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
+# The reference solution kept to these limits.
+_LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutantRunResult:
+    """The result of the hidden tests for one change."""
+
+    outcome: MutantOutcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenTestRun:
+    """A run of the hidden tests, with all of its tests, not only the deciding ones."""
+
+    evidence: Evidence
+    tests: ReportFacts | None = None  # None: a verifier script judges
+    took: timedelta
+
+
+class MutantRunner:
+    """Judges changes to one task, by the measured run of its reference solution."""
+
+    def __init__(
+        self, context: PreparedContext, baseline: Evidence, reference: HiddenTestRun
+    ) -> None:
+        """Use `mutant_runner_for` to create one."""
+        self._context = context
+        self._baseline = baseline
+        self._expected = judged_tests.expected_tests(context.task)
+        self._expectation = resolve_expectation(self._expected, baseline)
+        taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
+        self._limit = min(taken, judged_tests.judged_timeout(context))
+        cases = reference.tests.cases if reference.tests else ()
+        deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
+        self._stops_early = {case.node_id for case in cases} <= deciding
+
+    def run(self, change: JudgedChange) -> MutantRunResult:
+        """Judge a change; a run in which the infrastructure fails is repeated."""
+        judged = self._judged(change)
+        for _ in range(_MAX_RUNS - 1):
+            if judged.outcome is not MutantOutcome.NOT_JUDGED:
+                break
+            judged = self._judged(change)
+        return judged
+
+    def _judged(self, change: JudgedChange) -> MutantRunResult:
+        try:
+            ran = run_change(self._context, change, limit=self._limit, stop=self._stops_early)
+        except (AttemptError, UnavailableError) as error:
+            return MutantRunResult(outcome=MutantOutcome.NOT_JUDGED, detail=str(error))
+        return self._of(ran)
+
+    def _of(self, ran: HiddenTestRun) -> MutantRunResult:
+        lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
+        ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
+        if ending is Ending.LOST:
+            return MutantRunResult(
+                outcome=MutantOutcome.NOT_JUDGED, detail="the sandbox or its engine went away"
+            )
+        if lack is None:
+            return MutantRunResult(outcome=MutantOutcome.SURVIVED)
+        if ending is Ending.TIMED_OUT:
+            seconds = self._limit.total_seconds()
+            return MutantRunResult(
+                outcome=MutantOutcome.TIMED_OUT, detail=f"still running after {seconds:.0f} s"
+            )
+        seen = ending in _LIMIT_ENDINGS or _could_run(ran)
+        outcome = MutantOutcome.KILLED if seen else MutantOutcome.BROKEN
+        return MutantRunResult(outcome=outcome, detail=lack)
+
+
+def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
+    """A runner for changes to a task, or why there is none: its reference solution fails."""
+    baseline = baseline_run(context).evidence
+    ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
+    expected = judged_tests.expected_tests(context.task)
+    lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
+    if lack is not None:
+        return f"the reference solution does not pass: {lack}"
+    return MutantRunner(context, baseline, ran)
+
+
+def run_change(
+    context: PreparedContext, change: JudgedChange, *, limit: timedelta, stop: bool
+) -> HiddenTestRun:
+    """Run a task's hidden tests, or its verifier, on a change in a fresh sandbox."""
+    if context.task.answer_key.verifier is not None:
+        scale = limit.total_seconds() / context.task.problem.test_timeout_s
+        scaled = replace(context, settings=context.settings.replace(timeout_scale=scale))
+        evidence = run_verifier(scaled, change, name="final")
+        return HiddenTestRun(evidence=evidence, took=timedelta(seconds=evidence.own_seconds))
+    request = replace(
+        judged_tests.judged_request(context), timeout=limit, max_failures=1 if stop else None
+    )
+    with fresh_sandbox(context) as sandbox:
+        files = {**change.files, **context.hidden_tests.files}
+        write_files(sandbox, files, emptied=change.emptied)
+        run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
+    tests = run.facts
+    return HiddenTestRun(
+        evidence=judged_tests.judged_evidence(context, Evidence(command=run.command, report=tests)),
+        tests=tests,
+        took=run.command.duration,
+    )
+
+
+def _could_run(ran: HiddenTestRun) -> bool:
+    """Whether tests ran, so that a failure is theirs."""
+    if ran.evidence.rewards is not None:
+        return True
+    return ran.tests is not None and bool(ran.tests.cases) and not ran.tests.collection_errors
+
+
+def why_no_mutants(task: Task) -> str:
+    """Why no file of a reference solution can be changed; empty: one can."""
+    if task.scripted_solution is not None:
+        return "the reference solution is a script, not a patch"
+    if not task.answer_key.solution_patch.strip():
+        return "there is no reference solution"
+    if task.source.workdir is not None:
+        return "the image holds the work: there is no repository that a patch could fit"
+    return ""
+
+
+def reference_change(context: PreparedContext) -> JudgedChange:
+    """The reference solution's change, without the paths that are never judged."""
+    task = context.task
+    try:
+        mirror = context.mirrors.of(task.source)
+        files = apply_patch_to_commit(task.answer_key.solution_patch, mirror)
+    except PatchDoesNotApplyError as error:
+        raise InputError(f"{task.folder / 'solution.patch'}: does not apply: {error}") from None
+    return judged_change(context, WorkspaceChange(files=dict(files)))
+
+
+def fixed_files(change: JudgedChange, prepared: PreparedTask) -> tuple[FixedFile, ...]:
+    """The Python files in a change."""
+    return tuple(
+        FixedFile(path=path, before=prepared.content(path) or b"", after=file.content)
+        for path, file in change.files.items()
+        if file is not None and path.suffix == ".py"
+    )

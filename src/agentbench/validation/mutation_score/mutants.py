@@ -30,10 +30,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 class TouchedLines:
     """Lines of a fixed file, counted from 1."""
 
-    changed: frozenset[int]
-    """The lines that the fix added or replaced."""
-    beside: frozenset[int] = frozenset()
-    """The lines next to removed ones."""
+    changed: frozenset[int]  # the lines that the fix added or replaced
+    beside: frozenset[int] = frozenset()  # the lines next to removed ones
 
 
 def touched_lines(before: str, after: str) -> TouchedLines:
@@ -57,17 +55,12 @@ def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int
         for node in ast.walk(tree)
         if isinstance(node, FunctionNode)
     ]
-    inner = (_innermost(spans, line) for line in sorted(touched.changed | touched.beside))
-    return frozenset(_all_lines(span for span in inner if span is not None))
-
-
-def _innermost(spans: Iterable[range], line: int) -> range | None:
-    return min((span for span in spans if line in span), key=len, default=None)
-
-
-def _all_lines(spans: Iterable[range]) -> Iterator[int]:
-    for span in spans:
-        yield from span
+    return frozenset().union(
+        *(
+            min((span for span in spans if line in span), key=len, default=range(0))
+            for line in touched.changed | touched.beside
+        )
+    )
 
 
 FEW_MUTANTS = 20
@@ -100,8 +93,7 @@ class Mutants:
 
     scope: MutationScope
     found: tuple[Mutant, ...]
-    equivalent: int = 0
-    """The number of skipped mutants that compile to the same code."""
+    equivalent: int = 0  # the number of skipped mutants that compile to the same code
     unread: tuple[str, ...] = ()
     """The files that this interpreter cannot compile, each with the reason."""
 
@@ -122,18 +114,18 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
             read.append(_ParsedFile.of(file))
         except InputError as error:
             unread.append(str(error))
-    mutants = _make_mutants(
-        {one: _rewrites_within(one.source, one.touched.changed) for one in read}
-    )
     scope = MutationScope.LINES
-    if len(mutants.found) < FEW_MUTANTS:
+    own = {one: _rewrites_within(one.source, one.touched.changed) for one in read}
+    found, equivalent = _make_mutants(own)
+    if len(found) < FEW_MUTANTS:
         scope = MutationScope.FUNCTIONS
-        mutants = _make_mutants({one: _rewrites_within(one.source, one.wider) for one in read})
-    halves = _make_mutants(_partial_fixes(read))
+        wider = {one: _rewrites_within(one.source, one.wider) for one in read}
+        found, equivalent = _make_mutants(wider)
+    partial, equivalent_partial = _make_mutants(_partial_fixes(read))
     return Mutants(
         scope=scope,
-        found=(*halves.found, *mutants.found),
-        equivalent=halves.equivalent + mutants.equivalent,
+        found=(*partial, *found),
+        equivalent=equivalent + equivalent_partial,
         unread=tuple(unread),
     )
 
@@ -147,11 +139,6 @@ class _ParsedFile:
 
     @classmethod
     def of(cls, file: FixedFile) -> "_ParsedFile":
-        """Read a fixed file.
-
-        Raises:
-            InputError: this interpreter cannot compile it.
-        """
         try:
             text = file.after.decode()
         except UnicodeDecodeError as error:
@@ -164,37 +151,25 @@ class _ParsedFile:
 
     @property
     def wider(self) -> frozenset[int]:
-        """The mutants of the functions around the fix."""
         return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MutantsOfRewrites:
-    found: tuple[Mutant, ...]
-    equivalent: int
-
-
-def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> _MutantsOfRewrites:
+def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[list[Mutant], int]:
+    """The mutants, and how many others compile to the same code."""
     found: list[Mutant] = []
     equivalent = 0
     for read, wanted in rewrites.items():
         original = comparable_code(read.source.text)
         for rewrite, text in _rewritten_texts(read.source, wanted):
-            code = _compiled(text)
-            if code is None:
+            try:
+                code = comparable_code(text)
+            except python_syntax.UNPARSABLE:
                 continue
             if is_same_code(original, code):
                 equivalent += 1
             else:
                 found.append(_mutant(read, rewrite, text))
-    return _MutantsOfRewrites(found=tuple(found), equivalent=equivalent)
-
-
-def _compiled(text: str) -> CodeType | None:
-    try:
-        return comparable_code(text)
-    except python_syntax.UNPARSABLE:
-        return None
+    return found, equivalent
 
 
 def _partial_fixes(read: Iterable[_ParsedFile]) -> Mapping[_ParsedFile, tuple[Rewrite, ...]]:

@@ -11,8 +11,7 @@ from agentbench.core.schema import Schema
 class MutationScope(StrEnum):
     """Which part of the fixed files was mutated."""
 
-    LINES = "lines"
-    """The lines that the reference solution adds or changes."""
+    LINES = "lines"  # the lines that the reference solution adds or changes
     FUNCTIONS = "functions"
     """The whole functions that it touches, if its own lines give few mutants."""
 
@@ -21,13 +20,10 @@ class MutantOutcome(StrEnum):
     """The result of the hidden tests for a mutant."""
 
     KILLED = "killed"
-    TIMED_OUT = "timed_out"
-    """Killed, too: it takes many times as long as the reference solution."""
+    TIMED_OUT = "timed_out"  # killed, too: it takes many times as long as the reference solution
     SURVIVED = "survived"
-    BROKEN = "broken"
-    """Not counted: its module cannot be imported, so every test would detect it."""
-    NOT_JUDGED = "not_judged"
-    """The infrastructure failed in every run."""
+    BROKEN = "broken"  # not counted: its module cannot be imported, so every test would detect it
+    NOT_JUDGED = "not_judged"  # the infrastructure failed in every run
 
 
 class MutantChange(Schema):

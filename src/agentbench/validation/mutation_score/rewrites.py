@@ -1,12 +1,8 @@
-"""The mutations of a syntax tree's nodes, and parts of a fix undone.
-
-They are the usual ones: conditions, boundaries, arithmetic, constants, results, and removed
-statements, arguments and handlers.
-"""
+"""The usual mutations of a syntax tree's nodes, and parts of a fix undone."""
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -154,18 +150,13 @@ def _comparisons(node: ast.Compare, source: SourceText) -> Iterator[Rewrite]:
     operands = [node.left, *node.comparators]
     for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
         old, others = _COMPARISONS[type(op)]
-        span = _operator(source, left, right, old)
-        for new in others if span is not None else ():
-            assert span is not None
-            yield Rewrite(span=span, text=new, what=f"{old} to {new}")
+        yield from _operators(source, (left, right), old, others)
 
 
 def _connectives(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:
     old, new, neutral = ("and", "or", "True") if isinstance(node.op, ast.And) else _OR
     for left, right in zip(node.values, node.values[1:], strict=False):
-        span = _operator(source, left, right, old)
-        if span is not None:
-            yield Rewrite(span=span, text=new, what=f"{old} to {new}")
+        yield from _operators(source, (left, right), old, (new,))
     for value in node.values:
         yield _in_place(source, value, neutral, f"operand of {old} left out")
 
@@ -181,9 +172,7 @@ def _arithmetic(node: ast.BinOp | ast.AugAssign, source: SourceText) -> Iterator
     if type(node.op) not in _ARITHMETIC or _is_text(left) or _is_text(right):
         return
     old, new = _ARITHMETIC[type(node.op)]
-    span = _operator(source, left, right, old)
-    if span is not None:
-        yield Rewrite(span=span, text=new, what=f"{old} to {new}")
+    yield from _operators(source, (left, right), old, (new,))
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -229,13 +218,16 @@ def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
     return Rewrite(span=SourceSpan(start, stop), text="", what=f"argument {keyword.arg} left out")
 
 
-def _operator(source: SourceText, left: ast.expr, right: ast.expr, op: str) -> SourceSpan | None:
-    """The position of an operator between its operands, which may be in brackets."""
-    start, end = source.span(left).end, source.span(right).start
+def _operators(
+    source: SourceText, operands: tuple[ast.expr, ast.expr], old: str, others: tuple[str, ...]
+) -> Iterator[Rewrite]:
+    """Other operators in the place of one between operands, which may be in brackets."""
+    start, end = source.span(operands[0]).end, source.span(operands[1]).start
     gap = _COMMENT.sub(lambda found: " " * len(found.group()), source.text[start:end])
-    pattern = r"\s+".join(re.escape(word) for word in op.split())
-    found = re.search(pattern, gap)
-    return None if found is None else SourceSpan(start + found.start(), start + found.end())
+    pattern = r"\s+".join(re.escape(word) for word in old.split())
+    if found := re.search(pattern, gap):
+        span = SourceSpan(start + found.start(), start + found.end())
+        yield from (Rewrite(span=span, text=new, what=f"{old} to {new}") for new in others)
 
 
 def _in_place(source: SourceText, node: ast.expr | ast.stmt, text: str, what: str) -> Rewrite:
@@ -257,10 +249,7 @@ def undo_parts(before: str, source: SourceText) -> Iterator[Rewrite]:
         starts.append(starts[-1] + len(line))
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     for tag, first, last, start, end in matcher.get_opcodes():
-        if tag != "equal" and not _only_imports([*old[first:last], *new[start:end]]):
+        changed = [*old[first:last], *new[start:end]]
+        if tag != "equal" and not all(map(_IMPORT.match, changed)):
             span = SourceSpan(starts[start], starts[end])
             yield Rewrite(span=span, text="".join(old[first:last]), what=_PART_UNDONE)
-
-
-def _only_imports(lines: Sequence[str]) -> bool:
-    return all(_IMPORT.match(line) for line in lines)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.agents.llm.tools.tool import escape_control, terminal_text
+from agentbench.agents.llm.tool import escape_control, terminal_text
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=50)
 

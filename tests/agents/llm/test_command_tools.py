@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.llm.tools.command_tools import MAX_OUTPUT_LENGTH
+from agentbench.agents.llm.tools import MAX_OUTPUT_LENGTH
 from agentbench.scoring.evidence import Ending
 from tests.agents.llm.conftest import Ended, called
 from tests.patience import with_growing_limit

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from agentbench.agents.llm.tools.in_sandbox.paths import (
+from agentbench.agents.llm.in_sandbox.paths import (
     RefusedError,
     parts_below,
     printable,
@@ -23,11 +23,7 @@ _NUMBER_WIDTH = 8  # characters for a line's number
 
 
 def read_file(root: str, path: str, start_line: int = 1, end_line: int | None = None) -> str:
-    """Lines of a file, both ends included.
-
-    Raises:
-        RefusedError: there is no such line, or no such text file in the workspace.
-    """
+    """Lines of a file, both ends included."""
     content = read_text_file(root, path)
     if not content:
         return f"{printable(path)} is empty"
@@ -78,25 +74,14 @@ def _remarks(content: bytes) -> Iterator[str]:
 _MAX_ENTRIES = 400
 _MAX_MATCHES = 100
 _MAX_SEARCHED_BYTES = 2 * 1024 * 1024  # bytes of a file
-_SKIPPED_FOLDERS = {
-    ".git",
-    ".hg",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".tox",
-    ".venv",
-    "__pycache__",
-    "node_modules",
-}
+_SKIPPED_FOLDERS = frozenset(
+    {".git", ".hg", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+    | {".tox", ".venv", "__pycache__", "node_modules"}
+)
 
 
 def list_files(root: str, path: str = ".", depth: int = 3) -> str:
-    """Files and folders below a folder, folders with a slash at the end.
-
-    Raises:
-        RefusedError: there is no such folder in the workspace.
-    """
+    """Files and folders below a folder, folders with a slash at the end."""
     place = _existing_path(root, path)
     if not place.is_dir():
         raise RefusedError(f"{printable(path)} is a file; read_file shows it")
@@ -114,11 +99,7 @@ def search(
     glob: str | None = None,
     ignore_case: bool = False,  # noqa: FBT001, FBT002 - as the tool's arguments have it
 ) -> str:
-    """Lines that a regular expression is found in, as `file:line: text`.
-
-    Raises:
-        RefusedError: the expression is none, or there is no such path in the workspace.
-    """
+    """Lines that a regular expression is found in, as `file:line: text`."""
     try:
         compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError, RecursionError) as error:

@@ -1,13 +1,16 @@
-"""The tools that run programs: a shell command, a patch with git, and the project's tests."""
+"""The tools that run programs, and the table of all tools with the function that runs calls."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from datetime import timedelta
+from functools import cache
 from threading import Event
 
 from pydantic import Field
 
-from agentbench.agents.llm.tools.tool import (
+from agentbench.agents.llm.file_tools import EDIT, LIST_FILES, READ_FILE, SEARCH
+from agentbench.agents.llm.tool import (
     Tool,
     ToolContext,
     ToolEffect,
@@ -15,13 +18,16 @@ from agentbench.agents.llm.tools.tool import (
     escape_control,
     terminal_text,
 )
-from agentbench.models.conversation import ToolReply
+from agentbench.core.schema import JsonObject
+from agentbench.models.conversation import ModelToolCall, ToolReply, ToolSpec
 from agentbench.pytest_results.tool_calls.answers import as_text
 from agentbench.pytest_results.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
+    InvalidArgumentsError,
     Seconds,
     ToolArguments,
+    escaped_name,
 )
 from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
 from agentbench.pytest_results.tool_calls.size_limit import cut_middle
@@ -59,13 +65,8 @@ def _run_command(context: ToolContext, arguments: RunArguments) -> ToolReply:
     output = cut_middle(
         terminal_text(result.stdout + result.stderr).rstrip("\n"), MAX_OUTPUT_LENGTH
     )
-    return ToolReply(
-        text=f"[{_ending_text(result)}]\n{output}" if output else _without_output(result)
-    )
-
-
-def _without_output(result: CommandResult) -> str:
-    return f"[{_ending_text(result)}, no output]"
+    ending = _ending_text(result)
+    return ToolReply(text=f"[{ending}]\n{output}" if output else f"[{ending}, no output]")
 
 
 def _ending_text(result: CommandResult) -> str:
@@ -111,8 +112,13 @@ def _apply_patch(context: ToolContext, arguments: PatchArguments) -> ToolReply:
     """Apply the whole patch or nothing; wrong line counts in hunks are tolerated."""
     text = arguments.patch if arguments.patch.endswith("\n") else f"{arguments.patch}\n"
     tried: list[CommandResult] = []
-    for options in _apply_options(text):
-        tried.append(_git_apply(context, text, options))
+    argv = ("git", "apply", "--whitespace=nowarn", "--apply", "--numstat")
+    strip = () if _PREFIXED.search(text) else ("-p0",)
+    for recount in ((), ("--recount",)):
+        command = Command(
+            argv=(*argv, *strip, *recount, "-"), timeout=_PATCH_TIMEOUT, stdin=text.encode()
+        )
+        tried.append(context.sandbox.run(command))
         if tried[-1].ok:
             return ToolReply(text=f"applied; lines added and removed: {_changed_files(tried[-1])}")
     # The second way is only for patches that the first cannot parse: it reads hunks differently.
@@ -122,17 +128,6 @@ def _apply_patch(context: ToolContext, arguments: PatchArguments) -> ToolReply:
         text=f"nothing was changed: {cut_middle(escape_control(said), _MAX_MESSAGE_LENGTH)}",
         failed=True,
     )
-
-
-def _apply_options(patch: str) -> Iterator[tuple[str, ...]]:
-    strip = () if _PREFIXED.search(patch) else ("-p0",)
-    yield strip
-    yield (*strip, "--recount")
-
-
-def _git_apply(context: ToolContext, patch: str, options: tuple[str, ...]) -> CommandResult:
-    argv = ("git", "apply", "--whitespace=nowarn", "--apply", "--numstat", *options, "-")
-    return context.sandbox.run(Command(argv=argv, timeout=_PATCH_TIMEOUT, stdin=patch.encode()))
 
 
 def _changed_files(result: CommandResult) -> str:
@@ -174,3 +169,75 @@ DISCOVER_TESTS = Tool(
     arguments=DiscoverArguments,
     act=_call_tests,
 )
+
+
+_MAX_QUOTED = 200  # characters of arguments that are not JSON
+
+
+class SubmitArguments(ToolArguments):
+    """The arguments of `submit`."""
+
+    summary: ToolText = Field(
+        default="", description="What was wrong and what was changed, in short."
+    )
+
+
+def _submit(context: ToolContext, arguments: SubmitArguments) -> ToolReply:
+    del context, arguments
+    return ToolReply(text="submitted")
+
+
+SUBMIT = Tool(
+    name="submit",
+    description="Say that the work is done. Nothing can be changed afterwards.",
+    arguments=SubmitArguments,
+    act=_submit,
+    effect=ToolEffect.SUBMITS,
+)
+
+_TOOLS = (
+    LIST_FILES,
+    READ_FILE,
+    SEARCH,
+    EDIT,
+    APPLY_PATCH,
+    RUN,
+    RUN_TESTS,
+    DISCOVER_TESTS,
+    SUBMIT,
+)
+EFFECT_OF_TOOL: Mapping[str, ToolEffect] = {tool.name: tool.effect for tool in _TOOLS}
+"""The descriptions of the tools."""
+
+
+@cache
+def tool_specs() -> tuple[ToolSpec, ...]:
+    """The tools' descriptions for a model."""
+    return tuple(tool.spec for tool in _TOOLS)
+
+
+def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
+    """Run a call; a malformed one gets an error reply."""
+    for tool in _TOOLS:
+        if tool.name == call.name:
+            try:
+                return tool.use(context, _parse_arguments(call.arguments))
+            except InvalidArgumentsError as error:
+                told = escape_control("; ".join(error.faults))
+                return ToolReply(text=f"invalid arguments: {told}", failed=True)
+    known = ", ".join(EFFECT_OF_TOOL)
+    return ToolReply(
+        text=f"there is no tool {escaped_name(call.name)}; known: {known}", failed=True
+    )
+
+
+def _parse_arguments(arguments: str) -> JsonObject:
+    """The arguments of a call; many models write an empty text for none."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        message = f"{error}; found {arguments[:_MAX_QUOTED]!a}"
+        raise InvalidArgumentsError([f"expected a JSON object: {message}"]) from None
+    if not isinstance(value, dict):
+        raise InvalidArgumentsError([f"expected a JSON object, found {arguments[:_MAX_QUOTED]!a}"])
+    return value

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.agents.llm.tools.tool import Tool, ToolText
+from agentbench.agents.llm.tool import Tool, ToolText
 from agentbench.models.conversation import ToolReply
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, ToolArguments
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agentbench.agents.llm.tools.in_sandbox.editing import edit, replace_text
-from agentbench.agents.llm.tools.in_sandbox.paths import RefusedError
+from agentbench.agents.llm.in_sandbox.editing import edit, replace_text
+from agentbench.agents.llm.in_sandbox.paths import RefusedError
 
 TEXTS = st.text(alphabet="ab \n\tü.*(", max_size=30)
 PARTS = st.text(alphabet="ab \n\tü.*(", min_size=1, max_size=5)

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.llm.tools.in_sandbox.paths import RefusedError
-from agentbench.agents.llm.tools.in_sandbox.reading import list_files, search
+from agentbench.agents.llm.in_sandbox.paths import RefusedError
+from agentbench.agents.llm.in_sandbox.reading import list_files, search
 
 
 @pytest.fixture

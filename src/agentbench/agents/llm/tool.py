@@ -29,21 +29,18 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def escape_control(text: str) -> str:
     r"""The text with control characters shown like `\x1b`; lone surrogates become U+FFFD."""
-    return _CONTROL.sub(_escaped, text)
+
+    def escaped(found: re.Match[str]) -> str:
+        code = ord(found.group())
+        return f"\\x{code:02x}" if code < 0x100 else "\ufffd"
+
+    return _CONTROL.sub(escaped, text)
 
 
 def terminal_text(text: str) -> str:
-    """The output of a program without terminal commands.
-
-    A carriage return ends a line, so that a progress bar is not one line.
-    """
+    """The output of a program without terminal commands; a carriage return ends a line."""
     text = _ESCAPES.sub("", text)
     return escape_control(text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    return f"\\x{code:02x}" if code < 0x100 else "\ufffd"
 
 
 ToolArgumentsT = TypeVar("ToolArgumentsT", bound=ToolArguments)
@@ -78,12 +75,7 @@ class Tool(Generic[ToolArgumentsT]):
     effect: ToolEffect = ToolEffect.LOOKS
 
     def use(self, context: ToolContext, given: JsonObject) -> ToolReply:
-        """Check the arguments and run the tool.
-
-        Raises:
-            InvalidArgumentsError: the arguments are invalid.
-            SandboxError: the sandbox is lost.
-        """
+        """Check the arguments and run the tool."""
         return self.act(context, read_arguments(self.arguments, given))
 
     @property

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agentbench.agents.llm.tools.in_sandbox.editing import answer
+from agentbench.agents.llm.in_sandbox.editing import answer
 
 
 def told(task, root, **given):

@@ -1,31 +1,159 @@
-"""Imports Terminal-Bench's task folders: each becomes a task, or is rejected with reasons.
+"""Imports Terminal-Bench's task folders, by the models of the package `terminal-bench` 0.2.18.
 
 A task's script prints pytest's output and writes no reward. Our script around it reads the summary
 like Terminal-Bench's own parser, except that a summary without tests fails.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
-from pydantic import TypeAdapter, ValidationError
+import yaml
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from agentbench.core.schema import describe_validation_error
+from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.importers import task_folders
-from agentbench.importers.task_folders import ConvertedTask, FolderFormat
-from agentbench.importers.terminal_bench.task_yaml import (
-    ComposeService,
-    SolutionStep,
-    TerminalBenchTaskFile,
-    UnsupportedComposeError,
-    parse_terminal_bench_task_file,
-    parse_yaml,
-    single_service,
-)
+from agentbench.importers.task_folders import ConvertedTask, FolderFormat, validation_rejections
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile, is_task_id
 from agentbench.tasks.writing import NewTask
+
+_MAX_SECONDS = 7 * 24 * 3600
+Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+
+
+class TerminalBenchTaskFile(Schema):
+    """The whole file; keys that do not affect a run are collected separately."""
+
+    model_config = ConfigDict(extra="allow")
+
+    instruction: Annotated[str, Field(min_length=1)]
+    difficulty: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    parser_name: str = "pytest"
+    max_agent_timeout_sec: Seconds = 360.0
+    max_test_timeout_sec: Seconds = 60.0
+    run_tests_in_same_shell: bool = False
+
+
+class SolutionStep(Schema):
+    """One line of keystrokes of a solution.yaml."""
+
+    command: str
+    min_timeout_sec: float = 0.0
+    max_timeout_sec: float = 180.0
+    block: bool = False
+    append_enter: bool = True
+
+
+def parse_yaml(text: str, where: str) -> object | Rejection:
+    """The plain values in a YAML file; tags create no other objects."""
+    try:
+        found: object = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return Rejection(where=where, what=f"not valid YAML: {' '.join(str(error).split())[:200]}")
+    return found
+
+
+def parse_terminal_bench_task_file(
+    text: str, *, where: str
+) -> TerminalBenchTaskFile | list[Rejection]:
+    """Parse the text of a task.yaml; if it is invalid, all its faults."""
+    found = parse_yaml(text, where)
+    if isinstance(found, Rejection):
+        return [found]
+    if not isinstance(found, dict):
+        return [Rejection(where=where, what="expected keys and values, found something else")]
+    try:
+        return TerminalBenchTaskFile.model_validate(found)
+    except ValidationError as error:
+        return validation_rejections(error, TerminalBenchTaskFile, where=where)
+
+
+_OWN_VARIABLE = re.compile(r"\$\{?T_BENCH_\w+\}?")
+# Keys of Terminal-Bench's template, and keys without effect on a sleeping container.
+_HARMLESS = frozenset({"container_name", "command", "tty", "stdin_open", "init", "platform"})
+_KNOWN_KEYS = frozenset({"build", "image", "environment", "volumes"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeService:
+    """The container in a compose file."""
+
+    dockerfile: str | None = "Dockerfile"
+    image: str | None = None
+    env: dict[str, str] = field(default_factory=dict)
+
+
+class UnsupportedComposeError(ValueError):
+    """A compose file needs more than one plain container; the text says what."""
+
+
+def single_service(document: object) -> ComposeService:
+    """The only container of a compose file.
+
+    Raises:
+        UnsupportedComposeError: a sandbox cannot replace it.
+    """
+    services = document.get("services") if isinstance(document, dict) else None
+    if not isinstance(services, dict) or not services:
+        raise UnsupportedComposeError("services: names no container")
+    if len(services) > 1:
+        names = ", ".join(sorted(map(str, services)))
+        many = f"starts {len(services)} ({names})"
+        raise UnsupportedComposeError(f"services: {many}; a sandbox is one")
+    ((name, service),) = services.items()
+    if not isinstance(service, dict):
+        raise UnsupportedComposeError(f"services.{name}: is not a table")
+    where = f"services.{name}"
+    for key in service.keys() - _HARMLESS - _KNOWN_KEYS:
+        raise UnsupportedComposeError(f"{where}.{key}: asks for what a sandbox does not give")
+    for volume in service.get("volumes") or ():
+        if not _OWN_VARIABLE.search(str(volume)):
+            mounted = str(volume)[:80]
+            raise UnsupportedComposeError(
+                f"{where}.volumes: mounts {mounted!r}, which is not there"
+            )
+    return _parse_service(service, where)
+
+
+def _parse_service(service: dict[object, object], where: str) -> ComposeService:
+    env = dict(_variables(service.get("environment"), where))
+    build, image = service.get("build"), service.get("image")
+    if build is None:
+        if not isinstance(image, str) or "$" in image:
+            raise UnsupportedComposeError(f"{where}: has neither a build nor the name of an image")
+        return ComposeService(dockerfile=None, image=image, env=env)
+    if isinstance(build, str):
+        build = {"context": build}
+    if not isinstance(build, dict) or build.keys() - {"context", "dockerfile"}:
+        raise UnsupportedComposeError(f"{where}.build: has more than a context and a dockerfile")
+    if str(build.get("context", ".")).rstrip("/") not in {".", ""}:
+        raise UnsupportedComposeError(f"{where}.build.context: is not the task's own folder")
+    return ComposeService(dockerfile=str(build.get("dockerfile", "Dockerfile")), env=env)
+
+
+def _variables(given: object, where: str) -> Iterator[tuple[str, str]]:
+    pairs = given.items() if isinstance(given, dict) else _split_variables(given or ())
+    for key, value in pairs:
+        text = "" if value is None else str(value)
+        if _OWN_VARIABLE.search(text):
+            continue  # Terminal-Bench's own variables, such as TEST_DIR
+        if "$" in text:
+            what = f"{where}.environment.{key}"
+            raise UnsupportedComposeError(f"{what}: would be taken from the host")
+        yield str(key), text
+
+
+def _split_variables(given: object) -> Iterator[tuple[str, str]]:
+    for each in given if isinstance(given, (list, tuple)) else ():
+        key, _, value = str(each).partition("=")
+        yield key, value
+
 
 ORIGINALS_FOLDER = "terminal-bench"
 """The folder in a task that keeps Terminal-Bench's own files."""
@@ -52,8 +180,6 @@ awk '
 
 @dataclass(slots=True, kw_only=True)
 class _FolderContents:
-    """The parts of a folder that are read so far."""
-
     form: TerminalBenchTaskFile | None = None
     container: ComposeService | None = None
     solution: bytes = b""
@@ -75,31 +201,30 @@ def read_terminal_bench_task(folder: Path) -> ConvertedTask | list[Rejection]:
 
 
 def _read_task_yaml(folder: Path, found: _FolderContents) -> None:
-    where = folder / "task.yaml"
-    text = task_folders.read_text(where)
-    form = (
-        parse_terminal_bench_task_file(text, where=str(where)) if isinstance(text, str) else [text]
-    )
+    text = task_folders.read_text(folder / "task.yaml")
+    where = str(folder / "task.yaml")
+    form = parse_terminal_bench_task_file(text, where=where) if isinstance(text, str) else [text]
     if isinstance(form, list):
         found.faults += form
         return
     found.form = form
+    unsupported = {}
     if form.parser_name != "pytest":
-        message = f"is {form.parser_name[:40]!r}; of its parsers pytest's alone is known here"
-        found.faults.append(Rejection(where=str(where), field="parser_name", what=message))
+        name = form.parser_name[:40]
+        unsupported["parser_name"] = f"is {name!r}; of its parsers pytest's alone is known here"
     if form.run_tests_in_same_shell:
-        message = "asks for the agent's own shell; the tests run in a container of their own"
-        found.faults.append(
-            Rejection(where=str(where), field="run_tests_in_same_shell", what=message)
-        )
+        what = "asks for the agent's own shell; the tests run in a container of their own"
+        unsupported["run_tests_in_same_shell"] = what
+    found.faults += [
+        Rejection(where=where, field=field, what=what) for field, what in unsupported.items()
+    ]
 
 
 def _read_container(folder: Path, found: _FolderContents) -> None:
     compose = folder / _COMPOSE_FILE
     container = ComposeService()
     if compose.exists():
-        text = task_folders.read_text(compose)
-        document = parse_yaml(text, str(compose)) if isinstance(text, str) else text
+        document = _read_yaml(compose)
         if isinstance(document, Rejection):
             found.faults.append(document)
             return
@@ -122,26 +247,27 @@ def _read_solution(folder: Path, found: _FolderContents) -> None:
         found.solution = script.read_bytes()
         return
     steps = folder / "solution.yaml"
-    text = task_folders.read_text(steps)
-    document = parse_yaml(text, str(steps)) if isinstance(text, str) else text
+    document = _read_yaml(steps)
     if isinstance(document, Rejection):
         found.faults.append(document)
         return
     try:
         found.solution = _script_of(_STEPS.validate_python(document)).encode()
     except ValidationError as error:
-        said, _, what = describe_validation_error(error.errors()[0], SolutionStep).partition(": ")
-        found.faults.append(Rejection(where=str(steps), field=said, what=what))
+        found.faults += task_folders.validation_rejections(error, SolutionStep, where=str(steps))[
+            :1
+        ]
     except UnsupportedComposeError as error:
         found.faults.append(Rejection(where=str(steps), what=str(error)))
 
 
-def _script_of(steps: tuple[SolutionStep, ...]) -> str:
-    """The shell lines that the keystrokes type.
+def _read_yaml(path: Path) -> object | Rejection:
+    text = task_folders.read_text(path)
+    return parse_yaml(text, str(path)) if isinstance(text, str) else text
 
-    Raises:
-        UnsupportedComposeError: they operate an interactive program, which a script cannot.
-    """
+
+def _script_of(steps: tuple[SolutionStep, ...]) -> str:
+    """The shell lines that the keystrokes type."""
     for number, step in enumerate(steps):
         if not step.append_enter or step.command.startswith(_KEYS):
             raise UnsupportedComposeError(
@@ -221,17 +347,12 @@ def _copies(folder: Path, container: ComposeService) -> Iterator[tuple[str, Path
 
 
 def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
-    """The image's working folder.
-
-    Raises:
-        ValueError: it depends on a variable.
-    """
+    """The image's working folder."""
     if container.dockerfile is None:
         return _DEFAULT_WORKDIR
     text = task_folders.read_text(folder / container.dockerfile)
-    return (
-        task_folders.dockerfile_workdir(text) if isinstance(text, str) else None
-    ) or _DEFAULT_WORKDIR
+    found = task_folders.dockerfile_workdir(text) if isinstance(text, str) else None
+    return found or _DEFAULT_WORKDIR
 
 
 def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.llm.tools.in_sandbox.paths import (
+from agentbench.agents.llm.in_sandbox.paths import (
     FILE_FLAGS,
     FOLDER_FLAGS,
     SIZE_LIMIT,

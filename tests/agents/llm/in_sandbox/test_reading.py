@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.agents.llm.tools.in_sandbox.paths import RefusedError
-from agentbench.agents.llm.tools.in_sandbox.reading import (
+from agentbench.agents.llm.in_sandbox.paths import RefusedError
+from agentbench.agents.llm.in_sandbox.reading import (
     MAX_ANSWER_LENGTH,
     read_file,
     shorten_line,

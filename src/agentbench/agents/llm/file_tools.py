@@ -2,11 +2,12 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from importlib.resources import files
 
 from pydantic import Field, ValidationError
 
-from agentbench.agents.llm.tools.tool import Tool, ToolContext, ToolEffect, ToolText, escape_control
+from agentbench.agents.llm.tool import Tool, ToolContext, ToolEffect, ToolText, escape_control
 from agentbench.core.schema import Schema
 from agentbench.models.conversation import ToolReply
 from agentbench.pytest_results.tool_calls.arguments import ToolArguments
@@ -20,7 +21,7 @@ CALL_TIMEOUT = timedelta(seconds=60)
 MAX_REPLY_LENGTH = 40_000
 """The most characters of a reply."""
 
-PACKAGE = "agentbench.agents.llm.tools.in_sandbox"
+PACKAGE = "agentbench.agents.llm.in_sandbox"
 """The package that runs in the sandbox."""
 
 MODULES = ("paths", "reading", "editing")
@@ -41,25 +42,17 @@ class _InSandboxReply(Schema):
     error: str | None = None
 
 
-def run_in_sandbox(context: ToolContext, task: str, arguments: ToolArguments) -> ToolReply:
-    """Run a task in the sandbox, which refuses paths that leave the workspace.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
+def run_in_sandbox(task: str, context: ToolContext, arguments: ToolArguments) -> ToolReply:
+    """Run a task in the sandbox, which refuses paths that leave the workspace."""
     call = {
         "modules": [(f"{PACKAGE}.{name}", source_of(name)) for name in MODULES],
         "task": task,
         "root": str(context.sandbox.workspace),
         "given": arguments.model_dump(mode="json"),
     }
-    result = context.sandbox.run(
-        Command(
-            argv=("python", "-I", "-S", "-B", "-c", _LOADER),
-            timeout=CALL_TIMEOUT,
-            stdin=json.dumps(call).encode(),
-        )
-    )
+    argv = ("python", "-I", "-S", "-B", "-c", _LOADER)
+    stdin = json.dumps(call).encode()
+    result = context.sandbox.run(Command(argv=argv, timeout=CALL_TIMEOUT, stdin=stdin))
     try:
         told = _InSandboxReply.model_validate_json(result.stdout) if result.ok else None
     except ValidationError:
@@ -128,29 +121,17 @@ class EditArguments(ToolArguments):
     replace_all: bool = Field(default=False, description="Replace every occurrence.")
 
 
-def _list_files(context: ToolContext, arguments: ListArguments) -> ToolReply:
-    return run_in_sandbox(context, "list_files", arguments)
-
-
 def _read_file(context: ToolContext, arguments: ReadArguments) -> ToolReply:
     if arguments.end_line is not None and arguments.end_line < arguments.start_line:
         return ToolReply(text="end_line is before start_line", failed=True)
-    return run_in_sandbox(context, "read_file", arguments)
-
-
-def _search(context: ToolContext, arguments: SearchArguments) -> ToolReply:
-    return run_in_sandbox(context, "search", arguments)
-
-
-def _edit(context: ToolContext, arguments: EditArguments) -> ToolReply:
-    return run_in_sandbox(context, "edit", arguments)
+    return run_in_sandbox("read_file", context, arguments)
 
 
 LIST_FILES = Tool(
     name="list_files",
     description="List the files and folders below a folder.",
     arguments=ListArguments,
-    act=_list_files,
+    act=partial(run_in_sandbox, "list_files"),
 )
 READ_FILE = Tool(
     name="read_file",
@@ -162,12 +143,12 @@ SEARCH = Tool(
     name="search",
     description="Search files for lines that fit a regular expression.",
     arguments=SearchArguments,
-    act=_search,
+    act=partial(run_in_sandbox, "search"),
 )
 EDIT = Tool(
     name="edit",
     description="Replace an exact text in a file by another one, or make a new file.",
     arguments=EditArguments,
-    act=_edit,
+    act=partial(run_in_sandbox, "edit"),
     effect=ToolEffect.CHANGES,
 )

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.llm.tools import file_tools
-from agentbench.agents.llm.tools.in_sandbox import editing
+from agentbench.agents.llm import file_tools
+from agentbench.agents.llm.in_sandbox import editing
 from agentbench.errors import SandboxError
 from tests.agents.llm.conftest import called
-from tests.agents.llm.tools.in_sandbox.test_paths import LEAVING
+from tests.agents.llm.in_sandbox.test_paths import LEAVING
 from tests.sandbox.conformance_base import sh
 
 TOOLS = {

@@ -6,23 +6,19 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from agentbench.agents.llm.tools.in_sandbox.paths import (
+from agentbench.agents.llm.in_sandbox.paths import (
     RefusedError,
     printable,
     read_text_file,
     write_file,
 )
-from agentbench.agents.llm.tools.in_sandbox.reading import list_files, read_file, search
+from agentbench.agents.llm.in_sandbox.reading import list_files, read_file, search
 
 _MAX_LINE_NUMBERS = 10  # line numbers
 
 
 def edit(root: str, path: str, old_text: str, new_text: str, replace_all: bool = False) -> str:  # noqa: FBT001, FBT002 - as the tool's arguments have it
-    """Replace a text that occurs once, or everywhere; with no old text, fill a new file.
-
-    Raises:
-        RefusedError: it does not occur, or too often, or this is no text file of the workspace.
-    """
+    """Replace a text that occurs once, or everywhere; with no old text, fill a new file."""
     if not old_text:
         return _write_new_file(root, path, new_text)
     before = read_text_file(root, path).decode("utf-8", "surrogateescape")
@@ -36,9 +32,6 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> tuple[s
 
     Where nothing is equal to the letter, `\n` in the old text fits `\r\n` as well. The new text
     takes on the line endings that most lines have.
-
-    Raises:
-        RefusedError: the part does not occur, or is ambiguous, or stays the same.
     """
     if old == new:
         raise RefusedError("old_text and new_text are the same")
@@ -104,12 +97,8 @@ def _write_new_file(root: str, path: str, text: str) -> str:
     return f"{printable(path)}: written, {len(text.encode())} bytes"
 
 
-_CALLS: dict[str, Callable[..., str]] = {
-    "list_files": list_files,
-    "read_file": read_file,
-    "search": search,
-    "edit": edit,
-}
+_TASKS: tuple[Callable[..., str], ...] = (list_files, read_file, search, edit)
+_CALLS = {task.__name__: task for task in _TASKS}
 
 
 def answer(task: str, root: str, given: dict[str, object]) -> str:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL, tool_specs, use_tool
+from agentbench.agents.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
 from agentbench.models.conversation import ModelToolCall, ToolReply
 from tests.agents.llm.conftest import called, desk_of
 

@@ -1,0 +1,269 @@
+"""Presets: how a client is installed, started and connected, and the agent that runs it."""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from agentbench.agents import client_bundles
+from agentbench.agents.command import outcome_of, run_with_model
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.core.files import FileContent
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.errors import InputError, UsageError
+from agentbench.models.interface import ApiFormat, ModelEndpoint
+from agentbench.sandbox.archives import tar_of_files
+from agentbench.sandbox.interface import Command, ImageId, ReadOnlyMount, Sandbox, SandboxProvider
+from agentbench.scoring.evidence import AgentEnding, CommandResult
+from agentbench.tasks.problem import Problem
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_TAIL_LINES = 12  # of each stream, which say why a client stopped
+
+PresetName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+
+
+class PresetApiFormat(Schema):
+    """An API format that the client supports, with its settings."""
+
+    wire: ApiFormat
+    model: str = "{model}"  # the model's name in the client's form
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class StopRule(Schema):
+    """A kind of ending, recognised by the exit code or the last lines."""
+
+    ending: Literal[
+        AgentEnding.SUBMITTED,
+        AgentEnding.STEP_LIMIT,
+        AgentEnding.COST_LIMIT,
+        AgentEnding.TIME_LIMIT,
+        AgentEnding.LLM_ERROR,
+        AgentEnding.TOOL_ERROR,
+    ]
+    exit_code: int | None = None  # None: any
+    says: str | None = None  # in one of its last lines
+
+    @model_validator(mode="after")
+    def _tells_something(self) -> "StopRule":
+        if self.exit_code is None and self.says is None:
+            raise ValueError("needs exit_code, says or both")
+        return self
+
+    def fits(self, result: CommandResult) -> bool:
+        """Whether a command ended in this way."""
+        if self.exit_code is not None and result.exit_code != self.exit_code:
+            return False
+        if self.says is None:
+            return True
+        streams = (result.stdout, result.stderr)
+        return any(
+            self.says in line
+            for text in streams
+            for line in text.strip().splitlines()[-_TAIL_LINES:]
+        )
+
+
+class ScriptedReply(Schema):
+    """An answer of the scripted model in `agentbench agents test`: a tool call or a text.
+
+    `{workspace}` stands for the folder of the test project.
+    """
+
+    tool: str | None = None
+    arguments: dict[str, str | bool | int] = Field(default_factory=dict)
+    say: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "ScriptedReply":
+        if (self.tool is None) == (self.say is None):
+            raise ValueError("needs tool or say, and not both")
+        return self
+
+
+class Preset(Schema):
+    """The description of a client.
+
+    `command`, the values of `env` and `files` may contain these placeholders, which are replaced
+    when an attempt begins and quoted for the shell in the command:
+    `{tools}`, the folder of its programs; `{home}`, a writable folder of its own; `{model}`;
+    `{instruction}`; `{max_steps}`; `{workspace}`; in `env` also `{agentbench-door}`, the address
+    that leads to the model.
+    """
+
+    name: PresetName
+    about: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    homepage: str
+    version: str  # the version that this preset was tested with
+    wires: Annotated[tuple[PresetApiFormat, ...], Field(min_length=1)]  # the preferred one first
+    install: client_bundles.InstallTable
+    command: str  # for `sh -c`; the instruction is on stdin and in $AGENTBENCH_INSTRUCTION
+    version_command: str
+    env: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)  # by their path in `{home}`
+    stops: tuple[StopRule, ...] = ()  # the first match counts
+    rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
+
+    @property
+    def recipe(self) -> client_bundles.BundleRecipe:
+        """How to install its programs."""
+        return client_bundles.BundleRecipe(name=self.name, **self.install.model_dump())
+
+    def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
+        """The API format to use with a model: the model's main one if the client supports it.
+
+        Other formats lack features (Anthropic's chat completions do not cache). Without the main
+        one, it is the client's preferred one.
+        """
+        able = [spoken for spoken in self.wires if spoken.wire in wires]
+        return min(able, key=lambda spoken: spoken.wire is not wires[0], default=None)
+
+    def ending_of(self, result: CommandResult) -> AgentEnding | None:
+        """The recognised ending; None if only success and failure are known."""
+        return next((stop.ending for stop in self.stops if stop.fits(result)), None)
+
+
+PRESET_SUFFIX = ".toml"
+
+
+@cache
+def shipped_presets() -> tuple[Preset, ...]:
+    """The presets that agentbench ships, by name."""
+    folder = files("agentbench.agents").joinpath("presets")
+    found = sorted(each.name for each in folder.iterdir() if each.name.endswith(PRESET_SUFFIX))
+    return tuple(parse_preset((folder / name).read_text("utf-8"), name) for name in found)
+
+
+def find_preset(name: str) -> Preset | None:
+    """The preset with a name, or in a `.toml` file."""
+    if name.endswith(PRESET_SUFFIX):
+        path = Path(name)
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: expected a preset, cannot read it: {error}") from error
+        return parse_preset(text, str(path))
+    return next((preset for preset in shipped_presets() if preset.name == name), None)
+
+
+def parse_preset(text: str, where: str) -> Preset:
+    """Parse the text of a preset's file."""
+    try:
+        return Preset.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: expected TOML: {error}") from error
+    except ValidationError as error:
+        faults = [f"{where}: {describe_validation_error(each, Preset)}" for each in error.errors()]
+        raise InputError(*faults) from error
+
+
+_HOME = "agent-home"
+_INSTRUCTION = "instruction.md"
+
+
+class PresetAgent:
+    """Runs a preset's command in the workspace, with its programs and its model endpoint."""
+
+    needs_model = True
+
+    def __init__(
+        self,
+        preset: Preset,
+        *,
+        toolboxes: Path,
+        name: str | None = None,
+        say: client_bundles.MessageSink = lambda _line: None,
+    ) -> None:
+        self.name = name or preset.name
+        self.preset = preset
+        self._folder = toolboxes
+        self._say = say
+        self._boxes: dict[str, client_bundles.ClientBundles] = {}  # by the name of the back end
+
+    @property
+    def version(self) -> str:
+        """The version of its client."""
+        return self.preset.version
+
+    @property
+    def api_formats(self) -> frozenset[ApiFormat]:
+        """The API formats of its client."""
+        return frozenset(spoken.wire for spoken in self.preset.wires)
+
+    def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:
+        """Its programs, installed now if necessary."""
+        fresh = client_bundles.ClientBundles(self._folder, provider, say=self._say)
+        boxes = self._boxes.setdefault(provider.name, fresh)
+        return (boxes.ready(self.preset.recipe, image),)
+
+    def solve(
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
+    ) -> AgentOutcome:
+        """Run the command until it ends or the budget is spent."""
+        if model is None:
+            raise UsageError(f"--agent {self.name} needs a model: --model provider/name")
+        spoken = self._preferred_format(model)
+        env = {**self.preset.env, **spoken.env}
+        values = {
+            "tools": str(sandbox.mounted(client_bundles.TOOLS_MOUNT)),
+            "home": str(sandbox.results / _HOME),
+            "workspace": str(sandbox.workspace),
+            "instruction": problem.instruction,
+            "max_steps": str(budget.max_steps),
+            "model": spoken.model.replace("{model}", model.model),
+        }
+        sandbox.write_tree(sandbox.results, self._files(problem, values))
+        quoted = {name: shlex.quote(value) for name, value in values.items()}
+        command = Command(
+            argv=("sh", "-c", fill_placeholders(self.preset.command, quoted)),
+            timeout=budget.remaining(),
+            env={
+                "AGENTBENCH_INSTRUCTION": f"{sandbox.results}/{_INSTRUCTION}",
+                **{name: fill_placeholders(value, values) for name, value in env.items()},
+            },
+            stdin=problem.instruction.encode(),
+        )
+        return self._outcome(run_with_model(command, sandbox, model), budget, model)
+
+    def _preferred_format(self, model: ModelEndpoint) -> PresetApiFormat:
+        spoken = self.preset.spoken(model.api_formats)
+        if spoken is None:
+            own, there = ", ".join(sorted(self.api_formats)), ", ".join(sorted(model.api_formats))
+            raise UsageError(
+                f"--agent {self.name} speaks {own}; {model.model} is reached by {there or 'none'}"
+            )
+        return spoken
+
+    def _files(self, problem: Problem, values: Mapping[str, str]) -> bytes:
+        texts = {
+            PurePosixPath(_INSTRUCTION): problem.instruction,
+            PurePosixPath(_HOME, ".agentbench"): "",  # creates the folder
+        }
+        for path, text in self.preset.files.items():
+            texts[PurePosixPath(_HOME, path)] = fill_placeholders(text, values)
+        content = (FileContent(content=text.encode(), executable=False) for text in texts.values())
+        return tar_of_files(dict(zip(texts, content, strict=True)))
+
+    def _outcome(self, result: CommandResult, budget: Budget, model: ModelEndpoint) -> AgentOutcome:
+        steps = model.traffic().usage.requests
+        outcome = replace(outcome_of(result, budget), steps=steps)
+        ending = self.preset.ending_of(result)
+        if ending is None or outcome.ending is AgentEnding.TIME_LIMIT:
+            return outcome
+        if ending is AgentEnding.SUBMITTED:
+            return replace(outcome, ending=ending, detail="")
+        detail = outcome.detail or f"{self.name} stopped by itself"
+        return replace(outcome, ending=ending, detail=detail)
+
+
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
+    """A text with its placeholders replaced once; placeholders in the values are not replaced."""
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)

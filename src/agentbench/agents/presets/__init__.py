@@ -1,1 +1,0 @@
-"""Presets: descriptions of other clients, and the agent that runs them."""

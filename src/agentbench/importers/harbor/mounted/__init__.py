@@ -1,1 +1,0 @@
-"""What an exported Harbor task runs by itself: a pytest plug-in."""

@@ -1,1 +1,0 @@
-"""Creates tasks from the fixes in a repository's history."""

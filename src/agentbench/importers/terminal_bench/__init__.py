@@ -1,1 +1,0 @@
-"""Reads Terminal-Bench's task folders, and converts them to tasks."""
