@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from agentbench.core.files import is_owned
 
+from agentbench.core.files import is_owned
 from agentbench.sandbox.folder_sandbox import sandbox_folders
 from agentbench.sandbox.trees import FileOwner
 

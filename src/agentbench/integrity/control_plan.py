@@ -1,7 +1,6 @@
 """Plans control runs: which tests expect a wrong value in which run, and their files.
 
-It uses results of earlier runs of the reference solution. The engine that changes tests is imported
-on first use, since a run without controls does not need it.
+The engine that changes tests is imported on first use: a run without controls does not need it.
 """
 
 import contextlib
@@ -11,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import ValidationError, field_serializer
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
@@ -22,16 +21,14 @@ from agentbench.integrity.records import ChangedExpectation, WeakControl
 from agentbench.scoring.evidence import NodeId
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class FunctionKey:
+class FunctionKey(NamedTuple):
     """A test function of the task."""
 
     file: str
     function: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFunctions:
+class KnownFunctions(ChecksummedDocument):
     """The results of earlier runs of the reference solution for a task's functions."""
 
     uncertain: frozenset[FunctionKey] = frozenset()  # passed although a value was changed
@@ -43,12 +40,9 @@ class KnownFunctions:
             uncertain=self.uncertain | other.uncertain, useless=self.useless | other.useless
         )
 
-
-class _StoredMemory(ChecksummedDocument):
-    """The file's content: pairs of a test file and a function."""
-
-    uncertain: tuple[tuple[str, str], ...] = ()
-    useless: tuple[tuple[str, str], ...] = ()
+    @field_serializer("uncertain", "useless")
+    def _in_order(self, keys: frozenset[FunctionKey]) -> list[FunctionKey]:
+        return sorted(keys)
 
 
 class ControlMemory:
@@ -63,46 +57,24 @@ class ControlMemory:
         """The stored memory; empty if the file is damaged."""
         if self._path is not None:
             with contextlib.suppress(OSError, ValidationError):
-                kept = _StoredMemory.model_validate_json(self._path.read_bytes())
-                self._known = self._known.joined(
-                    KnownFunctions(uncertain=_keys(kept.uncertain), useless=_keys(kept.useless))
-                )
+                stored = KnownFunctions.model_validate_json(self._path.read_bytes())
+                self._known = self._known.joined(stored)
         return self._known
 
     def remember(self, known: KnownFunctions) -> None:
         """Add results; of two concurrent additions one may be lost and found out again."""
         self._known = self.recall().joined(known)
-        if self._path is None:
-            return
-        kept = _StoredMemory(
-            uncertain=_pairs(self._known.uncertain), useless=_pairs(self._known.useless)
-        )
-        with contextlib.suppress(OSError):
-            write_atomically(self._path, kept.json_with_checksum().encode())
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                write_atomically(self._path, self._known.json_with_checksum().encode())
 
 
-def _keys(pairs: tuple[tuple[str, str], ...]) -> frozenset[FunctionKey]:
-    return frozenset(FunctionKey(file, function) for file, function in pairs)
-
-
-def _pairs(keys: frozenset[FunctionKey]) -> tuple[tuple[str, str], ...]:
-    return tuple((key.file, key.function) for key in sorted(keys))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Partitions:
-    """Two partitions of functions; the first may have one more."""
-
-    first: frozenset[str]
-    second: frozenset[str]
-
-
-def _partition(functions: Iterable[str], rng: Random) -> _Partitions:
-    """Divide functions at random; equal states of `rng` give equal partitions."""
+def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], frozenset[str]]:
+    """Divide functions at random; the first part may have one more."""
     names = sorted(set(functions))
     rng.shuffle(names)
     middle = (len(names) + 1) // 2
-    return _Partitions(first=frozenset(names[:middle]), second=frozenset(names[middle:]))
+    return frozenset(names[:middle]), frozenset(names[middle:])
 
 
 _FEWEST_FUNCTIONS = 8
@@ -159,17 +131,10 @@ class ControlPlan:
         self._seed = seed
         self._certain_only = certain_only
         self._sources = _read_sources(tests)
-        self._sides = self._divide(Random(seed))
-
-    @property
-    def unreadable(self) -> tuple[WeakControl, ...]:
+        self.unreadable = tuple(self._sources.weak)
         """The files without any control."""
-        return tuple(self._sources.weak)
-
-    @property
-    def sides(self) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
+        self.sides = self._divide(Random(seed))
         """The functions that expect a wrong value in the first and in the second run."""
-        return self._sides
 
     def half(self, side: int, known: KnownFunctions) -> PlannedControlRun:
         """The files of one run.
@@ -178,7 +143,7 @@ class ControlPlan:
             side: 0 or 1.
             known: Functions that are useless as controls, or need an added assertion.
         """
-        wrong = self._sides[side] - known.useless
+        wrong = self.sides[side] - known.useless
         uncertain = wrong & known.uncertain
         half = self._draw(wrong, uncertain, side)
         doubtful = {
@@ -197,17 +162,15 @@ class ControlPlan:
         return None
 
     def _divide(self, rng: Random) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
-
         fixed = set(self._tests.fixed)
         found = self._sources.functions
         chosen = {key for key, tests in found.items() if fixed.intersection(tests)}
         spare = sorted(found.keys() - chosen)
         missing = min(max(0, _FEWEST_FUNCTIONS - len(chosen)), len(spare))
-        names = {f"{key.file}::{key.function}": key for key in chosen}
-        names |= {f"{key.file}::{key.function}": key for key in rng.sample(spare, missing)}
-        two = _partition(names, rng)
-        first, second = ({names[name] for name in side} for side in (two.first, two.second))
-        return frozenset(first), frozenset(second)
+        chosen.update(rng.sample(spare, missing))
+        names = {"::".join(key): key for key in chosen}
+        first, second = _partition(names, rng)
+        return frozenset(map(names.__getitem__, first)), frozenset(map(names.__getitem__, second))
 
     def _draw(
         self, wrong: Collection[FunctionKey], uncertain: Collection[FunctionKey], side: int

@@ -5,7 +5,7 @@ Also the findings of control runs. Reading a record does not import the engine.
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,9 +13,6 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
-
-if TYPE_CHECKING:
-    pass
 
 
 class DroppedPath(Schema):

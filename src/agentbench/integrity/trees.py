@@ -150,7 +150,7 @@ class _ChunkReader(io.RawIOBase):
         self.taken = 0  # bytes read so far
 
     def readable(self) -> bool:
-        """Whether it can be read: yes."""
+        """Yes."""
         return True
 
     def read(self, size: int = -1) -> bytes:

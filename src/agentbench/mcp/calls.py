@@ -21,8 +21,8 @@ from agentbench.mcp.symbolic_tools import (
 )
 from agentbench.pytest_results.report_files import RunProgress
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
-from agentbench.pytest_results.tool_calls.calls import CallControl
 from agentbench.pytest_results.tool_calls.envelope import INVALID_PARAMS, SERVER_ERROR
+from agentbench.pytest_results.tool_calls.project import CallControl
 
 _POLL_SECONDS = 0.1  # seconds
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls import project
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
 from agentbench.sandbox.process.in_place import open_in_place

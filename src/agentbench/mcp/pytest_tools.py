@@ -15,8 +15,7 @@ from agentbench.pytest_results.tool_calls.arguments import (
     ExecuteArguments,
     ToolArguments,
 )
-from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
-from agentbench.pytest_results.tool_calls.project import PytestProject
+from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject, call_tests
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason, StageName
 

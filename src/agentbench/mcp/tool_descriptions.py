@@ -9,7 +9,7 @@ from agentbench.core.schema import JsonObject
 from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool
 from agentbench.mcp.symbolic_tools import ENVELOPES, SYMBOLIC_ARGUMENTS, SymbolicTool
 from agentbench.pytest_results.tool_calls.arguments import input_schema
-from agentbench.pytest_results.tool_calls.envelope import output_schema
+from agentbench.pytest_results.tool_calls.envelope import PytestAnswer
 
 _NUMBERS = frozenset({"integer", "number"})
 
@@ -142,7 +142,7 @@ def pytest_tool_descriptions(*, isolated: bool) -> tuple[Tool, ...]:
             title=name.value.replace("_", " ").capitalize(),
             description=_DESCRIPTIONS[name],
             input_schema=input_schema(PYTEST_ARGUMENTS[name]),
-            output_schema=compact_schema(output_schema()),
+            output_schema=compact_schema(PytestAnswer.model_json_schema(mode="serialization")),
             annotations=_annotations(name, isolated=isolated),
         )
         for name in PytestTool

@@ -6,7 +6,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentbench.pytest_results.serialize import serialize_pytest_results
+    from agentbench.pytest_results.report_files import serialize_pytest_results
 
 __all__ = ["serialize_pytest_results"]
 
@@ -19,6 +19,6 @@ def __getattr__(name: str) -> object:
     """
     if name != "serialize_pytest_results":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentbench.pytest_results.serialize import serialize_pytest_results
+    from agentbench.pytest_results.report_files import serialize_pytest_results
 
     return serialize_pytest_results

@@ -1,7 +1,4 @@
-"""Holds long texts compressed, reads them in chunks, and reads large JSON arrays.
-
-A report of 100,000 tests is read element by element, never as a whole.
-"""
+"""Holds long texts compressed, and reads them in chunks and large JSON arrays by their elements."""
 
 import codecs
 import json
@@ -122,40 +119,24 @@ class _JsonReader:
         return True
 
     def expect(self, mark: str) -> None:
-        """Read a token.
-
-        Raises:
-            ValueError: another token is next.
-        """
+        """Read a token; raises ValueError if another one is next."""
         if not self.takes(mark):
             raise ValueError(f"expected {mark}")
 
     def ends(self, mark: str) -> bool:
-        """Whether a token ends a list here; if not, a comma is read.
-
-        Raises:
-            ValueError: neither is next.
-        """
+        """Whether a token ends a list here; if not, a comma is read, or ValueError raised."""
         if self.takes(mark):
             return True
         self.expect(",")
         return False
 
     def expect_end(self) -> None:
-        """Check that the text ends here.
-
-        Raises:
-            ValueError: it does not.
-        """
+        """Check that the text ends here; raises ValueError."""
         if self._next():
             raise ValueError("expected nothing more")
 
     def value(self, decoder: json.JSONDecoder) -> object:
-        """Read a value.
-
-        Raises:
-            ValueError: it is invalid, incomplete, or nested too deep.
-        """
+        """Read a value; raises ValueError if it is invalid, incomplete or nested too deep."""
         self._next()
         step = _FIRST_STEP
         while True:

@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 from agentbench.core import untrusted_json
 from agentbench.pytest_results.collection_errors import error_line, skip_reason
-from agentbench.pytest_results.model import CaseResult, CollectionError
-from agentbench.pytest_results.session import ReportedSession
+from agentbench.pytest_results.model import CaseResult, CollectionError, ReportedSession
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
 JUNIT_LIMIT = 64 * 1024 * 1024

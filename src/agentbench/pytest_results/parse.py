@@ -1,7 +1,6 @@
-"""Chooses the most trusted report, decides the outcome, and creates the result.
+"""Chooses the most trusted report, decides the outcome (table in docs/mcp.md), makes the result.
 
-The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code. The
-table of outcomes is in docs/mcp.md.
+The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code.
 """
 
 from collections import Counter
@@ -24,8 +23,15 @@ from agentbench.pytest_results.json_report import (
     parse_json_report,
     read_json_report,
 )
-from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult, PytestSummary
-from agentbench.pytest_results.session import ReportedSession, cases_of, has_passed
+from agentbench.pytest_results.model import (
+    CaseResult,
+    CollectionError,
+    PytestResult,
+    PytestSummary,
+    ReportedSession,
+    cases_of,
+    has_passed,
+)
 from agentbench.pytest_results.stream import read_stream
 from agentbench.scoring.evidence import (
     CaseFact,
@@ -37,7 +43,10 @@ from agentbench.scoring.evidence import (
     ReportSource,
 )
 
-_NO_PROGRAM = (126, 127)  # a shell's codes: not executable, not found
+_NO_PROGRAM = {  # a shell's codes
+    126: "the interpreter may not be executed (exit 126)",
+    127: "there is no such interpreter (exit 127)",
+}
 _PLAIN_CODES: dict[int | None, PytestOutcome] = {
     2: PytestOutcome.INTERRUPTED,
     3: PytestOutcome.PYTEST_INTERNAL,
@@ -170,15 +179,7 @@ def facts_of(result: PytestResult) -> ReportFacts:
         collected=result.summary.collected,
         passed=counts[CaseOutcome.PASSED],
         failed=counts[CaseOutcome.FAILED] + counts[CaseOutcome.ERROR],
-        cases=tuple(
-            CaseFact(
-                node_id=case.node_id,
-                outcome=case.outcome,
-                phases=case.phases,
-                duration=case.duration,
-            )
-            for case in result.tests
-        ),
+        cases=tuple(map(_case_fact, result.tests)),
         collection_errors=tuple(error.file for error in result.collection_errors),
         collection_facts=tuple(map(_fact_of, result.collection_errors[:_MAX_COLLECTION_FACTS])),
         internals_changed=result.internals_changed,
@@ -186,8 +187,12 @@ def facts_of(result: PytestResult) -> ReportFacts:
     )
 
 
+def _case_fact(case: CaseResult) -> CaseFact:
+    node_id, outcome = case.node_id, case.outcome
+    return CaseFact(node_id=node_id, outcome=outcome, phases=case.phases, duration=case.duration)
+
+
 def _fact_of(error: CollectionError) -> CollectionFact:
-    """The stream's result of a test, with another reporter's message."""
     return error.fact or collection_fact(error.file, error.message, "", "")
 
 
@@ -213,13 +218,7 @@ def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestS
 def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: PytestExit) -> str | None:
     if outcome is not PytestOutcome.SPAWN or session.spawn_error is not None:
         return session.spawn_error
-    match ended.exit_code:
-        case 126:
-            return "the interpreter may not be executed (exit 126)"
-        case 127:
-            return "there is no such interpreter (exit 127)"
-        case _:
-            return "the sandbox was lost"
+    return _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,10 +235,7 @@ def session_of(
 ) -> ReportedSession:
     """The session by the most trusted source with any content.
 
-    Args:
-        files: The files of the reporters.
-        text_output: The output of pytest.
-        report_limit: Bytes; a larger JSON report is used, but not stored.
+    A JSON report of more than `report_limit` bytes is used, but not stored.
     """
     stream = read_stream(lines_of(files.stream or ""))
     said = files.json_report or ""

@@ -27,7 +27,7 @@ from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
 from agentbench.runs.environment import default_cache_dir, usable_cache_dir
 from agentbench.sandbox.interface import Promise, SandboxProvider

@@ -1,12 +1,10 @@
-"""Finds the expected values of a test function.
-
-It reads assertions, and decides which side of a comparison is the expected one.
-"""
+"""Finds the expected values of a test function: of a comparison, those of the expected side."""
 
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
 from agentbench.integrity.expectation_changes.expected_values import (
     AllowedValues,
@@ -14,13 +12,6 @@ from agentbench.integrity.expectation_changes.expected_values import (
     NumberBound,
 )
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
-from agentbench.integrity.expectation_changes.scopes import (
-    UNCERTAIN,
-    FunctionNode,
-    name_of,
-    names_in,
-    statements,
-)
 from agentbench.integrity.expectation_changes.values import NotConstantError, Scalar, is_scalar
 from agentbench.integrity.records import ValueKind
 
@@ -48,7 +39,7 @@ def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Iterator[lis
 
 
 def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[ExpectedValue]]:
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     match call.args:
         case [ast.GeneratorExp(elt=element)] if name == "all":
             yield from _asserted(reader, element, doubt + 1)
@@ -89,7 +80,7 @@ def _equal(
         return []
     on_left = _apart(reader, left, right, doubt, distance)
     on_right = _apart(reader, right, left, doubt, distance)
-    if isinstance(left, ast.Call) and not name_of(left.func)[:1].isupper():
+    if isinstance(left, ast.Call) and not scopes.name_of(left.func)[:1].isupper():
         on_left = [value for value in on_left if value.doubt < doubt + _ARGUMENTS]
     least_left = min((value.doubt for value in on_left), default=doubt + 99)
     least_right = min((value.doubt for value in on_right), default=doubt + 99)
@@ -100,14 +91,13 @@ def _apart(
     reader: LiteralReader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
     """The values of a side, except those that may also change the other side."""
-    around = reader.context
     values = reader.literals(side, doubt, distance)
-    if not around.columns:
+    if not reader.columns:
         return values
-    own = around.function.origins(side) & around.columns.keys()
-    shared = not own.isdisjoint(names_in(other))
-    extra = UNCERTAIN if own & around.function.origins(other) else 0
-    within = around.source.span(side)
+    own = reader.function.origins(side) & reader.columns.keys()
+    shared = not own.isdisjoint(scopes.names_in(other))
+    extra = scopes.UNCERTAIN if own & reader.function.origins(other) else 0
+    within = reader.source.span(side)
     found = []
     for value in values:
         if within.start <= value.span.start <= within.end:
@@ -127,7 +117,7 @@ def _member(
 ) -> list[ExpectedValue]:
     if reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
         return reader.literals(left, doubt, FAR)
-    if isinstance(left, ast.Name) and left.id in reader.context.columns:
+    if isinstance(left, ast.Name) and left.id in reader.columns:
         return reader.literals(left, doubt, FAR)
     if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
         return []
@@ -140,7 +130,7 @@ def _member(
         if not is_scalar(value) or value is None or isinstance(value, bool):
             return []
         values.append(value)
-    text = reader.context.source.segment(right)
+    text = reader.source.segment(right)
     way = AllowedValues(values=tuple(values), opening=text[0], closing=text[-1])
     return [reader.value(right, ValueKind.CONTAINER, doubt, way)] if text[0] in "([{" else []
 
@@ -199,13 +189,13 @@ _CALLS_PLAINLY = 1
 class AssertingHelper:
     """A helper function in the same file with assertions."""
 
-    node: FunctionNode
+    node: scopes.FunctionNode
     bound: bool
     """Whether it is a method, whose calls omit the first parameter."""
 
 
 def expected_in(
-    reader: LiteralReader, function: FunctionNode, helpers: Mapping[str, AssertingHelper]
+    reader: LiteralReader, function: scopes.FunctionNode, helpers: Mapping[str, AssertingHelper]
 ) -> list[ExpectedValue]:
     """The expected values of a test function."""
     found: list[ExpectedValue] = []
@@ -215,9 +205,9 @@ def expected_in(
 
 
 def _sites(
-    reader: LiteralReader, function: FunctionNode, helpers: Mapping[str, AssertingHelper]
+    reader: LiteralReader, function: scopes.FunctionNode, helpers: Mapping[str, AssertingHelper]
 ) -> Sites:
-    for statement, doubt in statements(function.body):
+    for statement, doubt in scopes.statements(function.body):
         match statement:
             case ast.Assert(test=test):
                 yield from _asserted(reader, test, doubt)
@@ -236,7 +226,7 @@ def _sites(
 
 
 def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     if name in _MOCK_METHODS:
         for node in (*call.args, *(keyword.value for keyword in call.keywords)):
             yield reader.literals(node, doubt)
@@ -247,7 +237,7 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
 
 
 def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedValue]:
-    name, (one, other) = name_of(call.func), call.args[:2]
+    name, (one, other) = scopes.name_of(call.func), call.args[:2]
     if name in _EQUALITY_METHODS:
         return _equal(reader, (one, other), doubt)
     if name in _COMPARING_METHODS:
@@ -260,7 +250,7 @@ def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedV
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     """The tolerance of an assertion of closeness; `None` if it is another assertion."""
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})
     if name not in _ALMOST:
@@ -278,7 +268,7 @@ def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
 
 
 def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     if name not in _RAISES or not call.args:
         return
     yield reader.errors(call.args[0], doubt)
@@ -292,13 +282,13 @@ def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
 def _helped(
     reader: LiteralReader, call: ast.Call, doubt: int, helpers: Mapping[str, AssertingHelper]
 ) -> Sites:
-    helper = helpers.get(name_of(call.func))
+    helper = helpers.get(scopes.name_of(call.func))
     if helper is None or isinstance(call.func, ast.Attribute) != helper.bound:
         return
     parameters = [argument.arg for argument in helper.node.args.args[helper.bound :]]
     given = dict(zip(parameters, call.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-    for statement, inner in statements(helper.node.body):
+    for statement, inner in scopes.statements(helper.node.body):
         test = statement.test if isinstance(statement, ast.Assert) else None
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
             sides = test.left, test.comparators[0]

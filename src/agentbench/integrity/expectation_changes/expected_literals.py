@@ -1,22 +1,19 @@
 """Finds the values in an expected expression, each with a rewriter."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.expected_values import (
     EMPTY_CALLS,
     EMPTY_DICT,
-    AddedElement,
     ConstantValue,
-    ContainerElement,
     ExpectedError,
     ExpectedPattern,
     ExpectedValue,
     FormattedText,
     ParameterRow,
-    RemovedElement,
     ValueRewriter,
     with_added_element,
     with_first_element,
@@ -35,28 +32,18 @@ _PURE = frozenset([
 ])  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterColumn:
-    """The expressions of a parameter or a loop variable, one for each round."""
-
-    cells: tuple[tuple[ParameterRow | None, ast.expr], ...]
+ParameterColumn = tuple[tuple[ParameterRow | None, ast.expr], ...]
+"""The expressions of a parameter or a loop variable, one for each round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionContext:
-    """The context of a test function for reading its expressions."""
+class LiteralReader:
+    """Reads expected expressions of one test function."""
 
     source: SourceText
     module: NameScope
     function: NameScope
     columns: Mapping[str, ParameterColumn]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiteralReader:
-    """Reads expected expressions of one function."""
-
-    context: FunctionContext
     names: values.Names
     """The constant that a name always stands for."""
 
@@ -67,11 +54,7 @@ class LiteralReader:
         return list(self._leaves(node, doubt, distance))
 
     def value_of(self, node: ast.expr) -> values.LiteralValue:
-        """The value of a constant expression.
-
-        Raises:
-            NotConstantError: it is not constant.
-        """
+        """The value of a constant expression; raises NotConstantError."""
         return values.evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:
@@ -84,27 +67,19 @@ class LiteralReader:
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The expected exception type, or one for each round."""
-        if isinstance(node, ast.Name) and node.id in self.context.columns:
-            return [
-                replace(value, row=row)
-                for row, cell in self.context.columns[node.id].cells
-                for value in self.errors(cell, doubt)
-            ]
+        if isinstance(node, ast.Name) and node.id in self.columns:
+            return self._in_rows(node.id, lambda cell: self.errors(cell, doubt))
         types = node.elts if isinstance(node, ast.Tuple) else [node]
         names = tuple(name_of(one) for one in types)
-        if not names or "" in names or set(names) & set(self.context.function.bound):
+        if not names or "" in names or set(names) & set(self.function.bound):
             return []
         return [self.value(node, ValueKind.ERROR, doubt, ExpectedError(names=names))]
 
     def patterns(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The expected regular expression."""
         match node:
-            case ast.Name(id=name) if name in self.context.columns:
-                return [
-                    replace(value, row=row)
-                    for row, cell in self.context.columns[name].cells
-                    for value in self.patterns(cell, doubt)
-                ]
+            case ast.Name(id=name) if name in self.columns:
+                return self._in_rows(name, lambda cell: self.patterns(cell, doubt))
             case ast.Call(func=ast.Attribute(attr="escape"), args=[inner]):
                 return self.literals(inner, doubt, FAR)
             case _:
@@ -117,15 +92,21 @@ class LiteralReader:
             return []
         return [self.value(node, ValueKind.PATTERN, doubt, ExpectedPattern(value=value))]
 
+    def _in_rows(
+        self, name: str, find: Callable[[ast.expr], Iterable[ExpectedValue]]
+    ) -> list[ExpectedValue]:
+        cells = self.columns[name]
+        return [replace(value, row=row) for row, cell in cells for value in find(cell)]
+
     def value(
         self, node: ast.expr, kind: ValueKind, doubt: int, way: ValueRewriter
     ) -> ExpectedValue:
         """An expected value that is a whole node."""
         return ExpectedValue(
-            span=self.context.source.span(node),
+            span=self.source.span(node),
             line=node.lineno,
             kind=kind,
-            original=self.context.source.segment(node),
+            original=self.source.segment(node),
             doubt=doubt,
             rewriter=way,
         )
@@ -139,7 +120,7 @@ class LiteralReader:
         elif isinstance(node, ast.Name):
             yield from self._named(node.id, doubt, distance)
         elif isinstance(node, ast.JoinedStr):
-            way = FormattedText(written=self.context.source.segment(node))
+            way = FormattedText(written=self.source.segment(node))
             yield self.value(node, ValueKind.FORMATTED, doubt, way)
         elif isinstance(node, ast.Call):
             yield from self._call(node, doubt, distance)
@@ -166,19 +147,17 @@ class LiteralReader:
         return self.value(node, _kind(value), doubt, way)
 
     def _named(self, name: str, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
-        scope = self.context.function
-        if name in self.context.columns:
-            elsewhere = scope.loads[name] > scope.compared.get(name, 0)
-            for row, cell in self.context.columns[name].cells:
-                for value in self._leaves(cell, doubt + elsewhere, distance):
-                    if not (
-                        elsewhere and isinstance(value.rewriter, AddedElement | RemovedElement)
-                    ):
-                        yield replace(value, row=row)
+        scope, count = self.function, self.function.compared.get(name, 0)
+        if name in self.columns:
+            elsewhere = scope.loads[name] > count
+            for value in self._in_rows(
+                name, lambda cell: self._leaves(cell, doubt + elsewhere, distance)
+            ):
+                if not (elsewhere and value.rewriter.changes_length):
+                    yield value
             return
         if name not in scope.bound:
-            scope = self.context.module
-        count = self.context.function.compared.get(name, 0)
+            scope = self.module
         definition = scope.constants.get(name)
         if definition is not None and scope.loads[name] == count:
             yield from self._leaves(definition, doubt, distance)
@@ -186,14 +165,13 @@ class LiteralReader:
     def _elements(
         self, node: ast.Tuple | ast.List | ast.Set, doubt: int, distance: Distance
     ) -> Iterator[ExpectedValue]:
-        source, elements = self.context.source, node.elts
+        source, elements = self.source, node.elts
         neighbours = self._scalars(elements)
         for element in elements:
             yield from self._leaves(element, doubt, distance, neighbours)
         if elements:
             yield from with_added_element(source, node, elements[0], neighbours, doubt)
-            pairs = [ContainerElement(first=element, last=element) for element in elements]
-            yield from without_element(source, pairs, doubt)
+            yield from without_element(source, [(one, one) for one in elements], doubt)
         else:
             yield with_first_element(source, node, source.segment(node)[0], doubt)
 
@@ -205,19 +183,17 @@ class LiteralReader:
         for value in node.values:
             yield from self._leaves(value, doubt, distance)
         if not node.keys:
-            yield with_first_element(self.context.source, node, EMPTY_DICT, doubt)
+            yield with_first_element(self.source, node, EMPTY_DICT, doubt)
         elif len(keys) == len(node.keys):  # none is a {**spread}
-            pairs = [
-                ContainerElement(first=key, last=value)
-                for key, value in zip(keys, node.values, strict=True)
-            ]
-            yield from without_element(self.context.source, pairs, doubt)
+            yield from without_element(
+                self.source, list(zip(keys, node.values, strict=True)), doubt
+            )
 
     def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         name = name_of(node.func)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         if not arguments and name in EMPTY_CALLS:
-            yield with_first_element(self.context.source, node, EMPTY_CALLS[name], doubt)
+            yield with_first_element(self.source, node, EMPTY_CALLS[name], doubt)
         elif name == "approx":
             tolerance = self.tolerance(node, {"rel": 1e-6, "abs": 1e-12})
             if tolerance is not None and node.args:
@@ -225,9 +201,8 @@ class LiteralReader:
         else:
             extra = 1 if name in _PURE else 2
             for argument in arguments:
-                for value in self._leaves(argument, doubt + extra, distance):
-                    if not isinstance(value.rewriter, RemovedElement | AddedElement):
-                        yield value
+                values_in = self._leaves(argument, doubt + extra, distance)
+                yield from (one for one in values_in if not one.rewriter.changes_length)
 
     def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:
         """The tolerance of a comparison; `None` if it is not a constant."""

@@ -2,10 +2,11 @@
 
 import ast
 import re
+import string
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import ClassVar
 
 from agentbench.integrity.expectation_changes import other_values
 from agentbench.integrity.expectation_changes.disguise import write_disguised
@@ -22,14 +23,20 @@ class Replacement:
     shown: str
 
 
-class ValueRewriter(Protocol):
+class ValueRewriter:
     """Rewrites a part of a test, with the same meaning or with another one."""
 
-    def disguised(self, rng: Random) -> str | None:
+    __slots__ = ()
+    changes_length: ClassVar[bool] = False
+    """Whether a change adds or removes an element of a container."""
+
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (of what has one form only)
         """Text with an equal value; `None`: only its constants are disguised."""
+        return None
 
     def changed(self, rng: Random) -> Replacement | None:
         """Text with another value, or `None` if none certainly differs."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +64,7 @@ class ExpectedValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantValue:
+class ConstantValue(ValueRewriter):
     """A value that can be written as a literal."""
 
     value: LiteralValue
@@ -71,12 +78,11 @@ class ConstantValue:
     def changed(self, rng: Random) -> Replacement | None:
         """Another value, disguised in the same way."""
         new = _changed_value(self.value, rng, self.distance, self.avoid)
-        text = write_disguised(new, rng) if new != self.value else None
-        return None if text is None else Replacement(text=text, shown=repr(new))
+        return _replacement(new, rng) if new != self.value else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedPattern:
+class ExpectedPattern(ValueRewriter):
     """A regular expression for a search."""
 
     value: str
@@ -88,22 +94,11 @@ class ExpectedPattern:
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
         new = other_values.other_pattern(self.value, rng)
-        text = write_disguised(new, rng) if new is not None else None
-        return None if text is None else Replacement(text=text, shown=repr(new))
-
-
-class _WithoutOtherForm:
-    """A rewriter of what has one form only: at most the constants in it are disguised, singly."""
-
-    __slots__ = ()
-
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (there is nothing to choose)
-        """Nothing."""
-        return None
+        return None if new is None else _replacement(new, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedError(_WithoutOtherForm):
+class ExpectedError(ValueRewriter):
     """The name of an expected exception."""
 
     names: tuple[str, ...]
@@ -116,7 +111,7 @@ class ExpectedError(_WithoutOtherForm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormattedText:
+class FormattedText(ValueRewriter):
     """An f-string, whose value is known only at run time: text is added to its end."""
 
     written: str
@@ -134,7 +129,7 @@ class FormattedText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberBound:
+class NumberBound(ValueRewriter):
     """A number that is an upper or a lower bound."""
 
     value: float
@@ -146,14 +141,12 @@ class NumberBound:
 
     def changed(self, rng: Random) -> Replacement | None:
         """A bound that no likely value satisfies."""
-        way = (1000 * abs(self.value) + rng.randrange(5_000, 90_000)) * (-1 if self.upper else 1)
-        new = self.value + way
-        text = write_disguised(new, rng)
-        return None if text is None else Replacement(text=text, shown=repr(new))
+        step = 1000 * abs(self.value) + rng.randrange(5_000, 90_000)
+        return _replacement(self.value + (-step if self.upper else step), rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedValues(_WithoutOtherForm):
+class AllowedValues(ValueRewriter):
     """The allowed values of something; all of them are changed."""
 
     values: tuple[Scalar, ...]
@@ -162,10 +155,8 @@ class AllowedValues(_WithoutOtherForm):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
-        new = [
-            other_values.other_value(value, rng, other_values.Distance(far=True), self.values)
-            for value in self.values
-        ]
+        far = other_values.FAR
+        new = [other_values.other_value(one, rng, far, self.values) for one in self.values]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
             return None
@@ -174,9 +165,10 @@ class AllowedValues(_WithoutOtherForm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedElement(_WithoutOtherForm):
+class RemovedElement(ValueRewriter):
     """An element that is removed from its container."""
 
+    changes_length: ClassVar[bool] = True
     lines: int
 
     def changed(self, rng: Random) -> Replacement | None:  # noqa: ARG002 (there is one way only)
@@ -185,9 +177,10 @@ class RemovedElement(_WithoutOtherForm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedElement(_WithoutOtherForm):
+class AddedElement(ValueRewriter):
     """An element that is added to a container, similar to an existing one."""
 
+    changes_length: ClassVar[bool] = True
     like: Scalar
     avoid: Collection[object]
     before: str = ""
@@ -201,6 +194,23 @@ class AddedElement(_WithoutOtherForm):
         if text is None:
             return None
         return Replacement(text=self.before + text + self.after, shown=f"with {new!r} added")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctestOutput(ValueRewriter):
+    """One line of a doctest's output, which is text and cannot be disguised."""
+
+    line: str
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """A line that differs in a character."""
+        new = other_values.other_text(self.line, rng)
+        return Replacement(text=new, shown=new) if "\\" not in new else None
+
+
+def _replacement(new: LiteralValue, rng: Random) -> Replacement | None:
+    text = write_disguised(new, rng)
+    return None if text is None else Replacement(text=text, shown=repr(new))
 
 
 def _changed_value(
@@ -223,7 +233,7 @@ def _changed_value(
 
 
 def _word(rng: Random) -> str:
-    return "".join(rng.sample("abcdefghijklmnopqrstuvwxyz", 2))
+    return "".join(rng.sample(string.ascii_lowercase, 2))
 
 
 EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
@@ -233,14 +243,6 @@ EMPTY_DICT = EMPTY_CALLS["dict"]
 _CLOSING = {"{": "}", "[": "]", "(": ", )"}
 _GAP = re.compile(r"\s*")
 _COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerElement:
-    """The span of an element, or of a pair of a dict."""
-
-    first: ast.expr
-    last: ast.expr
 
 
 def with_first_element(
@@ -264,20 +266,23 @@ def with_added_element(
 
 
 def without_element(
-    source: SourceText, elements: Sequence[ContainerElement], doubt: int
+    source: SourceText, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
 ) -> Iterator[ExpectedValue]:
-    """The changes that remove an inner element that the container has only once."""
-    shapes = [ast.dump(element.first) for element in elements]
+    """The changes that remove an inner element that the container has only once.
+
+    Each element has its first and its last expression: the same one, or a key and its value.
+    """
+    shapes = [ast.dump(first) for first, _ in elements]
     for at in range(1, len(elements) - 1):
-        last, this, following = elements[at - 1 : at + 2]
-        span = SourceSpan(source.span(this.first).start, source.span(following.first).start)
+        (_, before), (first, last), (following, _) = elements[at - 1 : at + 2]
+        span = SourceSpan(source.span(first).start, source.span(following).start)
         gaps = (
-            source.text[source.span(last.last).end : span.start],
-            source.text[source.span(this.last).end : span.end],
+            source.text[source.span(before).end : span.start],
+            source.text[source.span(last).end : span.end],
         )
         if shapes.count(shapes[at]) == 1 and all(_COMMA.fullmatch(gap) for gap in gaps):
             way = RemovedElement(lines=source.text.count("\n", span.start, span.end))
-            yield _container_value(source, this.first, span, doubt, way)
+            yield _container_value(source, first, span, doubt, way)
 
 
 def _container_value(

@@ -1,7 +1,4 @@
-"""The functions of a test file.
-
-Finds the function of a node id, and the functions that read their own ids.
-"""
+"""Finds the functions of a test file, by node ids, and those that read their own ids."""
 
 import ast
 from collections import Counter
@@ -91,10 +88,10 @@ def functions_of(tree: ast.Module) -> FunctionsOfFile:
     functions: dict[str, FoundFunction] = {}
     classes: dict[str, ast.ClassDef] = {}
     for prefix, node in _definitions(tree.body, ""):
+        name = prefix + node.name
         if isinstance(node, ast.ClassDef):
-            classes[prefix + node.name] = node
+            classes[name] = node
         else:
-            name = prefix + node.name
             functions[name] = FoundFunction(name=name, node=node, is_method=bool(prefix))
     return FunctionsOfFile(functions=functions, classes=classes)
 

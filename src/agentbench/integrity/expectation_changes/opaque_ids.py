@@ -1,7 +1,4 @@
-"""Replaces node ids by random ones, so that they do not reveal a test's values.
-
-For that it finds out which case each id stands for.
-"""
+"""Replaces node ids by random ones, so that they do not reveal a test's values."""
 
 import ast
 import math
@@ -55,12 +52,7 @@ def _in_id_order(tables: Sequence[parametrize.ParameterTable]) -> list[parametri
 def _cases_by_name(
     tables: Sequence[parametrize.ParameterTable], listed: Iterable[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """The case of each bracketed part; empty if one is in doubt.
-
-    Args:
-        tables: All tables of a function.
-        listed: The known parts, for each class that has the function.
-    """
+    """The case of each bracketed part, listed by class; empty if one is in doubt."""
     cases = _cases(tables)
     found = {case.name: case for case in cases}
     if len(found) < len(cases):
@@ -74,13 +66,7 @@ def _cases_by_name(
 
 
 def _cases(tables: Sequence[parametrize.ParameterTable]) -> list[ParameterCase]:
-    columns = [
-        [
-            tuple(None if part is None else parametrize.escaped(part) for part in row.parts)
-            for row in table.rows
-        ]
-        for table in _in_id_order(tables)
-    ]
+    columns = [[row.escaped_parts for row in table.rows] for table in _in_id_order(tables)]
     if not columns or math.prod(map(len, columns)) > _MOST_CASES:
         return []
     rows = product(*(range(len(column)) for column in columns))
@@ -235,10 +221,7 @@ def _edits(
             yield edit_keeping_lines(source, source.span(table.ids), f"{[*ids]!r}", rank=_RANK)
         else:
             at = source.span(table.call).end - 1
-            last = max(
-                source.span(node).end
-                for node in (*table.call.args, *(keyword.value for keyword in table.call.keywords))
-            )
+            last = parametrize.last_argument_end(source, table.call)
             comma = "" if "," in source.text[last:at] else ", "
             yield SourceEdit(span=SourceSpan(at, at), text=f"{comma}ids={[*ids]!r}")
 

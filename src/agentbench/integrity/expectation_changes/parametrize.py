@@ -37,6 +37,11 @@ class TableRow:
     """The position of the id in its own `pytest.param`."""
 
     @property
+    def escaped_parts(self) -> tuple[str | None, ...]:
+        """The parts in pytest's form."""
+        return tuple(None if part is None else escaped(part) for part in self.parts)
+
+    @property
     def id(self) -> str | None:
         """The row's part of the node id, if all of it is known."""
         known = [part for part in self.parts if part is not None]
@@ -92,7 +97,13 @@ def tables(source: SourceText, function: FunctionNode, module: NameScope) -> lis
 def parametrized(function: FunctionNode) -> list[ast.Call]:
     """The parametrizing decorators of a function."""
     calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
-    return [call for call in calls if _is_parametrize(call.func)]
+    return [call for call in calls if getattr(call.func, "attr", "") == "parametrize"]
+
+
+def last_argument_end(source: SourceText, call: ast.Call) -> int:
+    """The position after the last argument of a call."""
+    arguments = (*call.args, *(keyword.value for keyword in call.keywords))
+    return max(source.span(node).end for node in arguments)
 
 
 def escaped(id_: str) -> str:
@@ -107,10 +118,6 @@ def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
             at for id_, rows in ids.items() if id_ and f"-{id_}-" in f"-{case}-" for at in rows
         ]
     return found[0] if len(found) == 1 else None
-
-
-def _is_parametrize(func: ast.expr) -> bool:
-    return isinstance(func, ast.Attribute) and func.attr == "parametrize"
 
 
 def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTable | None:
@@ -128,13 +135,8 @@ def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTa
     read = tuple(row for row in rows if row is not None)
     if len(read) < len(rows) or not rows:
         return None
-    return ParameterTable(
-        names=names,
-        rows=read,
-        ids_at=_ids_at(source, call) if not shape.ids else None,
-        call=call,
-        ids=shape.ids,
-    )
+    ids_at = _ids_at(source, call) if not shape.ids else None
+    return ParameterTable(names=names, rows=read, ids_at=ids_at, call=call, ids=shape.ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,8 +237,6 @@ def _id_of_value(value: LiteralValue, number: str) -> str | None:
 
 
 def _ids_at(source: SourceText, call: ast.Call) -> int | None:
-    last = max(
-        [source.span(node).end for node in (*call.args, *(kw.value for kw in call.keywords))]
-    )
+    last = last_argument_end(source, call)
     rest = source.text[last : source.span(call).end - 1]
     return last if _SEPARATOR.fullmatch(rest) else None

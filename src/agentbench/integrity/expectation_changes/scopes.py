@@ -16,16 +16,9 @@ from agentbench.integrity.expectation_changes.values import (
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_NAMED = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.arg,
-    ast.ExceptHandler,
-    ast.MatchAs,
-    ast.MatchStar,
-)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = (*_DEFINITIONS, ast.Lambda)
+_NAMED = (*_DEFINITIONS, ast.arg, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +49,7 @@ class NameScope:
 
 def module_scope(tree: ast.Module) -> NameScope:
     """The names of a module, including those that functions declare global."""
-    bound = Counter(_bindings(_outermost_nodes(tree)))
+    bound = Counter(_bindings(own_nodes(tree.body)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             bound.update(node.names)
@@ -126,23 +119,14 @@ def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> Name
             compared.update(_compared(child))
         for name, origin in _derivations(child):
             made_of.setdefault(name, set()).add(origin)
-    constants = {
-        name: value
-        for statement in body
-        for name, value in _assigned(statement)
-        if bound[name] == 1
-    }
+    assigned = (pair for statement in body for pair in _assigned(statement))
     return NameScope(
-        constants=constants,
+        constants={name: value for name, value in assigned if bound[name] == 1},
         bound=bound,
         loads=loads,
         compared=compared,
         derived_from={name: frozenset(origins) for name, origins in made_of.items()},
     )
-
-
-def _outermost_nodes(tree: ast.Module) -> Iterator[ast.AST]:
-    yield from own_nodes(tree.body)
 
 
 def _derivations(node: ast.AST) -> Iterator[tuple[str, str]]:
@@ -179,7 +163,6 @@ def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _named(node: ast.AST) -> Iterator[str]:
-    """The name in a definition, a parameter, a handler or a pattern."""
     if isinstance(node, _NAMED):
         name = getattr(node, "arg" if isinstance(node, ast.arg) else "name", None)
         if isinstance(name, str):
@@ -195,14 +178,16 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
             yield name, value
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-            pairs = list(zip(targets, values, strict=False))
-            if len(targets) != len(values) or any(isinstance(v, ast.Starred) for v in values):
-                return
-            for target, value in pairs:
-                if isinstance(target, ast.Name):
-                    yield target.id, value
+            if len(targets) == len(values) and not _has_starred(values):
+                for target, value in zip(targets, values, strict=True):
+                    if isinstance(target, ast.Name):
+                        yield target.id, value
         case _:
             pass
+
+
+def _has_starred(nodes: Iterable[ast.expr]) -> bool:
+    return any(isinstance(node, ast.Starred) for node in nodes)
 
 
 def _compared(node: ast.AST) -> Iterator[str]:

@@ -38,8 +38,7 @@ class NotConstantError(Exception):
 def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue:
     """The value of literals, containers of them, and simple arithmetic.
 
-    Raises:
-        NotConstantError: the expression is not constant, or its value is too large.
+    Raises NotConstantError for anything else, and if the value is too large.
     """
     return _evaluate(node, names or {}, _MOST_DEPTH)
 
@@ -83,7 +82,6 @@ def _container(
     node: ast.Tuple | ast.List | ast.Set | ast.Dict, names: Names, depth: int
 ) -> LiteralValue:
     def items(nodes: Iterable[ast.expr | None]) -> list[LiteralValue]:
-        """The values of several expressions."""
         if any(item is None for item in nodes):
             raise NotConstantError  # {**more}
         return [_evaluate(item, names, depth) for item in nodes if item is not None]

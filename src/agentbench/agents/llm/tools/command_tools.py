@@ -15,6 +15,7 @@ from agentbench.agents.llm.tools.tool import (
     escape_control,
     terminal_text,
 )
+from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ToolReply
 from agentbench.pytest_results.tool_calls.answers import as_text
 from agentbench.pytest_results.tool_calls.arguments import (
@@ -23,8 +24,7 @@ from agentbench.pytest_results.tool_calls.arguments import (
     Seconds,
     ToolArguments,
 )
-from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
-from agentbench.pytest_results.tool_calls.size_limit import cut_middle
+from agentbench.pytest_results.tool_calls.project import CallControl, call_tests
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
 
