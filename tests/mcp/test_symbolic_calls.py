@@ -9,7 +9,7 @@ import pytest
 
 from agentbench.errors import RunCancelled
 from agentbench.mcp.calls import SymbolicCalls, symbolic_error
-from agentbench.mcp.symbolic_schemas import SymbolicErrorType
+from agentbench.mcp.symbolic_answers import SymbolicErrorType
 from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from tests.mcp.symbolic_bench import symbolic, without_sandbox

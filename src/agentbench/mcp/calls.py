@@ -12,19 +12,18 @@ from mcp.shared.exceptions import MCPError
 
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled
-from agentbench.mcp.symbolic_schemas import SymbolicErrorType
-from agentbench.mcp.symbolic_tools import (
-    SYMBOLIC_ARGUMENTS,
-    SymbolicTool,
-    SymbolicTools,
-    error_answer,
-)
+from agentbench.mcp.symbolic_answers import SymbolicErrorType
+from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer
 from agentbench.pytest_results.report_files import RunProgress
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 from agentbench.pytest_results.tool_calls.envelope import INVALID_PARAMS, SERVER_ERROR
 from agentbench.pytest_results.tool_calls.project import CallControl
 
-_POLL_SECONDS = 0.1  # seconds
+_POLL_SECONDS = 0.1
+_logger = logging.getLogger(__name__)
+_MAX_SEARCHES = 2
+_INCIDENT_BYTES = 6
+_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
 
 ProgressReporter = Callable[[RunProgress], Awaitable[None]]
 """Sends progress to the client."""
@@ -103,10 +102,9 @@ def _none_if_interrupted(
         return None
 
 
-_logger = logging.getLogger(__name__)
-_MAX_SEARCHES = 2
-_INCIDENT_BYTES = 6
-_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
+def new_incident() -> str:
+    """A random name for a bug, which is all that a client sees of it."""
+    return secrets.token_hex(_INCIDENT_BYTES)
 
 
 class SymbolicCalls:
@@ -123,7 +121,7 @@ class SymbolicCalls:
         limiter = self._looks if is_look else self._searches
         try:
             # The health check ignores its arguments.
-            arguments = read_arguments(SYMBOLIC_ARGUMENTS[tool], None if is_look else given)
+            arguments = read_arguments(tool.arguments, None if is_look else given)
             return await run_in_thread(
                 lambda watch: self._symbolic.call(tool, arguments, watch.cancel),
                 limiter=limiter,
@@ -133,11 +131,10 @@ class SymbolicCalls:
             message = f"invalid arguments: {'; '.join(error.faults)}"
             return error_answer(tool, SymbolicErrorType.VALUE, message)
         except Exception:  # a bug must neither end the server nor reveal its traceback
-            incident = secrets.token_hex(_INCIDENT_BYTES)
+            incident = new_incident()
             _logger.error("incident %s", incident, exc_info=True)
-            return error_answer(
-                tool, SymbolicErrorType.RUNTIME, f"Internal server error (incident {incident})"
-            )
+            message = f"Internal server error (incident {incident})"
+            return error_answer(tool, SymbolicErrorType.RUNTIME, message)
 
 
 def symbolic_error(answer: JsonObject) -> MCPError:

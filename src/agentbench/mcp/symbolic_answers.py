@@ -1,22 +1,22 @@
-"""What a search came to, in the words of ADR-009: never more certain than what was examined."""
+"""The answers of the symbolic tools, and what a search came to in the words of ADR-009.
+
+An answer is never more certain than what was examined. Each is a flat dictionary with every field.
+"""
 
 from collections.abc import Sequence
+from enum import StrEnum
+from typing import Literal, NamedTuple
 
-from agentbench.mcp.symbolic_schemas import (
-    BranchesAnswer,
-    CheckAnswer,
-    CompareAnswer,
-    FindPathAnswer,
-    ObservedCall,
-    SearchBounds,
-    SymbolicErrorType,
-)
+from pydantic import Field
+
+from agentbench.core.schema import JsonObject, Schema
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
 from agentbench.symbolic.analysis import (
     EXAMPLES,
     MOST_PATHS,
     AnalysisFinding,
     AnalysisResult,
+    FunctionBranch,
     FunctionComparison,
 )
 from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult
@@ -24,6 +24,114 @@ from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
 _MAX_BRANCHES = 200
 _CUT_OFF_SHARE = 0.9  # of the time: who used so much of it was cut off by it
+
+
+class SymbolicErrorType(StrEnum):
+    """ADR-009's kinds of errors."""
+
+    VALUE = "ValueError"
+    SYNTAX = "SyntaxError"
+    VALIDATION = "ValidationError"
+    IMPORT = "ImportError"
+    TIMEOUT = "TimeoutError"
+    RUNTIME = "RuntimeError"
+
+
+class SearchBounds(Schema):
+    """Within which bounds an answer holds."""
+
+    exhaustive: bool = Field(
+        default=False, description="every path was explored: it is proven for these types"
+    )
+    paths_explored: int = 0
+    paths_given_up: int = 0
+    max_paths: int = 0
+    inputs_tried: int = 0
+    seconds: float = 0.0
+
+
+class ObservedCall(Schema):
+    """A call that was really made."""
+
+    call: str
+    inputs: dict[str, str] = Field(default_factory=dict)
+    outcome: str = ""  # `returns 1`, `raises ZeroDivisionError: division by zero`
+    condition: str = ""  # of the contract, that does not hold
+    line: int | None = None
+
+
+class SymbolicAnswer(Schema):
+    """What every answer has."""
+
+    status: str
+    error_type: SymbolicErrorType | None = None
+    message: str
+    time_seconds: float = 0.0
+
+
+class CheckAnswer(SymbolicAnswer):
+    """What `symbolic_check` answers."""
+
+    status: Literal["verified", "counterexample", "error", "timeout"]
+    counterexamples: tuple[ObservedCall, ...] = ()
+    paths_explored: int = 0
+    paths_verified: int = 0
+    coverage_estimate: float = Field(default=0.0, description="of the function's lines, 0 to 1")
+    checked: str = Field(default="", description="what the function was held to")
+    assumed_types: tuple[dict[str, str], ...] = ()
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class FindPathAnswer(SymbolicAnswer):
+    """What `find_path_to_exception` answers."""
+
+    status: Literal["found", "unreachable", "error"]
+    triggering_inputs: tuple[ObservedCall, ...] = ()
+    paths_to_exception: int = 0
+    total_paths_explored: int = 0
+    assumed_types: tuple[dict[str, str], ...] = ()
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class CompareAnswer(SymbolicAnswer):
+    """What `compare_functions` answers."""
+
+    status: Literal["equivalent", "different", "error"]
+    distinguishing_input: str | None = None
+    result_a: str | None = None
+    result_b: str | None = None
+    paths_explored: int = 0
+    confidence: Literal["proven", "tested", "none"] = "none"
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class BranchesAnswer(SymbolicAnswer):
+    """What `analyze_branches` answers."""
+
+    status: Literal["complete", "error"]
+    branches: tuple[FunctionBranch, ...] = ()
+    total_branches: int = 0
+    reachable_branches: int = 0
+    dead_code_lines: tuple[int, ...] = Field(
+        default=(), description="proven, by all paths or by form"
+    )
+    cyclomatic_complexity: int = 0
+    assumed_types: tuple[dict[str, str], ...] = ()
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class HealthAnswer(SymbolicAnswer):
+    """What `health_check` answers."""
+
+    status: Literal["healthy"] = "healthy"
+    version: str = ""
+    python_version: str = ""
+    crosshair_version: str | None = None
+    hypothesis_version: str | None = None
+    z3_version: str | None = None
+    sandbox: str | None = Field(default=None, description="what code is run in")
+    missing: tuple[str, ...] = Field(default=(), description="what is not there, by name")
+    tools: tuple[str, ...] = ()
 
 
 class CallTime:
@@ -40,20 +148,22 @@ class CallTime:
 
 def check_answer(name: str, found: AnalysisResult, spent: CallTime) -> CheckAnswer:
     """What `symbolic_check` says of a search."""
-    status, error, message = _check_verdict(name, found, spent)
+    nothing = f"no counterexample to {name}"
+    words = _SearchWords(
+        hit="counterexample",
+        none="verified",
+        over="timeout",
+        proven=f"{nothing} on any of its {_paths(found)}; checked: {found.checked}",
+        unproven=f"{nothing} found{_within_bounds(found)}; checked: {found.checked}",
+    )
     return CheckAnswer.model_validate(
         {
-            "status": status,
-            "error_type": error,
-            "message": spent.mask.text(message),
-            "time_seconds": spent.took,
+            **_common_fields(found, _search_verdict(name, found, spent, words), spent),
             "counterexamples": _calls(found.findings, spent.mask),
             "paths_explored": found.paths,
             "paths_verified": found.verified,
             "coverage_estimate": found.coverage,
             "checked": found.checked,
-            "assumed_types": found.assumed,
-            "bounds": _bounds(found, spent),
         }
     )
 
@@ -62,18 +172,19 @@ def find_path_answer(
     name: str, kind: str, found: AnalysisResult, spent: CallTime
 ) -> FindPathAnswer:
     """What `find_path_to_exception` says of a search."""
-    status, error, message = _path_verdict(name, kind, found, spent)
+    words = _SearchWords(
+        hit="found",
+        none="unreachable",
+        over="error",
+        proven=f"{name} raises no {kind} on any of its {_paths(found)}",
+        unproven=f"{name} was not seen to raise {kind}{_within_bounds(found)}",
+    )
     return FindPathAnswer.model_validate(
         {
-            "status": status,
-            "error_type": error,
-            "message": spent.mask.text(message),
-            "time_seconds": spent.took,
+            **_common_fields(found, _search_verdict(name, found, spent, words), spent),
             "triggering_inputs": _calls(found.findings, spent.mask),
             "paths_to_exception": found.hits,
             "total_paths_explored": found.paths,
-            "assumed_types": found.assumed,
-            "bounds": _bounds(found, spent),
         }
     )
 
@@ -81,19 +192,15 @@ def find_path_answer(
 def branches_answer(name: str, found: AnalysisResult, spent: CallTime) -> BranchesAnswer:
     """What `analyze_branches` says of a search."""
     error, message = _branches_verdict(name, found, spent)
+    verdict = "complete" if error is None else "error", error, message
     return BranchesAnswer.model_validate(
         {
-            "status": "complete" if error is None else "error",
-            "error_type": error,
-            "message": spent.mask.text(message),
-            "time_seconds": spent.took,
+            **_common_fields(found, verdict, spent),
             "branches": found.branches[:_MAX_BRANCHES],
             "total_branches": len(found.branches),
             "reachable_branches": _reachable_count(found),
             "dead_code_lines": found.dead,
             "cyclomatic_complexity": found.complexity,
-            "assumed_types": found.assumed,
-            "bounds": _bounds(found, spent),
         }
     )
 
@@ -128,40 +235,52 @@ def compare_answer(
     )
 
 
-_Verdict = tuple[str, SymbolicErrorType | None, str]
+_Verdict = tuple[str, SymbolicErrorType | None, str]  # status, error and message
 
 
-def _check_verdict(name: str, found: AnalysisResult, spent: CallTime) -> _Verdict:
+def _common_fields(found: AnalysisResult, verdict: _Verdict, spent: CallTime) -> JsonObject:
+    status, error, message = verdict
+    bounds = SearchBounds(
+        exhaustive=found.exhausted and not found.unconfirmed,
+        paths_explored=found.paths,
+        paths_given_up=sum(found.given_up.values()),
+        max_paths=MOST_PATHS,
+        inputs_tried=found.tried,
+        seconds=spent.given,
+    )
+    return {
+        "status": status,
+        "error_type": error,
+        "message": spent.mask.text(message),
+        "time_seconds": spent.took,
+        "assumed_types": found.assumed,
+        "bounds": bounds,
+    }
+
+
+class _SearchWords(NamedTuple):
+    hit: str  # the status with a finding
+    none: str  # without one
+    over: str  # if the time ran out
+    proven: str  # the message if all paths were followed
+    unproven: str
+
+
+def _search_verdict(
+    name: str, found: AnalysisResult, spent: CallTime, words: _SearchWords
+) -> _Verdict:
     refusal = _error_of(found)
     if refusal is not None:
         return "error", *refusal
     if found.findings:
-        first = found.findings[0]
-        return "counterexample", None, _describe_finding(first)
+        return words.hit, None, _describe_finding(found.findings[0])
     if found.exhausted:
-        checked = f"no counterexample to {name} on any of its {_paths(found)}"
-        return "verified", None, f"{checked}; checked: {found.checked}"
+        return words.none, None, words.proven
     if found.over:
-        return "timeout", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
+        return words.over, SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
     if not found.verified:
         return "error", SymbolicErrorType.RUNTIME, _nothing_explored(name, found)
-    message = f"no counterexample to {name} found{_within_bounds(found)}"
-    return "verified", None, f"{message}; checked: {found.checked}"
-
-
-def _path_verdict(name: str, kind: str, found: AnalysisResult, spent: CallTime) -> _Verdict:
-    refusal = _error_of(found)
-    if refusal is not None:
-        return "error", *refusal
-    if found.findings:
-        return "found", None, _describe_finding(found.findings[0])
-    if found.exhausted:
-        return "unreachable", None, f"{name} raises no {kind} on any of its {_paths(found)}"
-    if found.over:
-        return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
-    if not found.verified:
-        return "error", SymbolicErrorType.RUNTIME, _nothing_explored(name, found)
-    return "unreachable", None, f"{name} was not seen to raise {kind}{_within_bounds(found)}"
+    return words.none, None, words.unproven
 
 
 def _branches_verdict(
@@ -204,7 +323,8 @@ def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: Cal
     if _was_cut_off(answer, spent):
         told = f"no difference on {answer.inputs_tried} inputs until then"
         return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {told}"
-    if answer.ending is not ComparisonEnding.NO_DIFFERENCE or not _was_compared(answer):
+    compared = answer.inputs_tried or answer.paths_explored
+    if answer.ending is not ComparisonEnding.NO_DIFFERENCE or not compared:
         why = answer.why or "no input could be made for them"
         return "error", SymbolicErrorType.RUNTIME, f"{one} and {other} were not compared: {why}"
     if answer.exhausted:
@@ -219,10 +339,6 @@ def _was_cut_off(answer: ComparisonResult, spent: CallTime) -> bool:
     unfinished = answer.ending is ComparisonEnding.NO_DIFFERENCE and not answer.exhausted
     short = answer.inputs_tried < EXAMPLES and answer.time_spent >= _CUT_OFF_SHARE * spent.given
     return unfinished and short
-
-
-def _was_compared(answer: ComparisonResult) -> bool:
-    return bool(answer.inputs_tried or answer.paths_explored)
 
 
 def _error_of(
@@ -278,17 +394,6 @@ def _calls(findings: Sequence[AnalysisFinding], mask: PathMask) -> tuple[Observe
             line=each.line,
         )
         for each in findings
-    )
-
-
-def _bounds(found: AnalysisResult, spent: CallTime) -> SearchBounds:
-    return SearchBounds(
-        exhaustive=found.exhausted and not found.unconfirmed,
-        paths_explored=found.paths,
-        paths_given_up=sum(found.given_up.values()),
-        max_paths=MOST_PATHS,
-        inputs_tried=found.tried,
-        seconds=spent.given,
     )
 
 

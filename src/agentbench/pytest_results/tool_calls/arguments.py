@@ -2,11 +2,12 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Annotated, Literal, Self, TypeVar
 
 import pydantic
 
-from agentbench.core.schema import JsonObject
+from agentbench.core.schema import JsonObject, Schema
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # Unicode's categories
 _MAX_FAULTS = 20
@@ -31,6 +32,23 @@ class ToolArguments(pydantic.BaseModel):
     """The base class, which refuses unknown names and wrong types."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class NamedTool(StrEnum):
+    """The base of tables of tools: the name of each, and what it takes, answers and is for."""
+
+    arguments: type[ToolArguments]
+    answer: type[Schema]
+    description: str
+
+    def __new__(
+        cls, name: str, arguments: type[ToolArguments], answer: type[Schema], description: str
+    ) -> Self:
+        """A row of the table."""
+        tool = str.__new__(cls, name)
+        tool._value_ = name
+        tool.arguments, tool.answer, tool.description = arguments, answer, description
+        return tool
 
 
 def _check_no_option(text: str) -> str:
