@@ -7,7 +7,6 @@ import pytest
 
 from agentbench.core.extras import install_command
 from agentbench.mcp.server import server_instructions
-from agentbench.mcp.symbolic_answers import SymbolicErrorType
 from agentbench.mcp.symbolic_tools import (
     SymbolicTool,
     error_answer,
@@ -15,6 +14,7 @@ from agentbench.mcp.symbolic_tools import (
 )
 from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.tool_calls.arguments import read_arguments
+from agentbench.symbolic.analysis import SymbolicErrorType
 from tests.mcp.symbolic_bench import without_sandbox
 
 SEARCHES = tuple(tool for tool in SymbolicTool if tool is not SymbolicTool.HEALTH)

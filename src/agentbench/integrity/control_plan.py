@@ -79,8 +79,7 @@ def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], f
 
 _FEWEST_FUNCTIONS = 8
 """With fewer functions to fix, regression tests are added, since one or two could be guessed."""
-_PERHAPS = 3
-"""Changes with at least this doubt need a reference solution that confirms them."""
+_PERHAPS = 3  # changes with at least this doubt need a reference solution that confirms them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,18 +130,12 @@ class ControlPlan:
         self._seed = seed
         self._certain_only = certain_only
         self._sources = _read_sources(tests)
-        self.unreadable = tuple(self._sources.weak)
-        """The files without any control."""
+        self.unreadable = tuple(self._sources.weak)  # the files without any control
         self.sides = self._divide(Random(seed))
         """The functions that expect a wrong value in the first and in the second run."""
 
     def half(self, side: int, known: KnownFunctions) -> PlannedControlRun:
-        """The files of one run.
-
-        Args:
-            side: 0 or 1.
-            known: Functions that are useless as controls, or need an added assertion.
-        """
+        """The files of one run, 0 or 1; known functions are useless or get an added assertion."""
         wrong = self.sides[side] - known.useless
         uncertain = wrong & known.uncertain
         half = self._draw(wrong, uncertain, side)

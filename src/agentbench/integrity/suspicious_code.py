@@ -20,7 +20,6 @@ _PARSED_BYTES = 512 * 1024  # a syntax tree takes a hundred times the memory of 
 _SCANNED_BYTES = 8 * 1024 * 1024
 _LONGEST_LINE = 120
 _DEEPEST = 4  # dots of a name; a hostile file may have thousands
-
 _FRAMES = "reads the frames of its callers"
 _OBJECTS = "goes through the objects of other code"
 _ENDS = "ends the process past its clean-up"
@@ -72,13 +71,7 @@ class _SuspiciousLine(NamedTuple):
 
 
 def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Finding, ...]:
-    """The new suspicious places in a Python file; other files have none.
-
-    Args:
-        path: Its path in the workspace, for the findings.
-        before: Its content in the base; `None` for a new file.
-        after: Its content after the agent's change.
-    """
+    """The new suspicious places in a Python file; other files, and unchanged places, have none."""
     if not _is_python(path, after):
         return ()
     known = Counter((seen.what, seen.text) for seen in _sightings(before or b""))

@@ -50,11 +50,7 @@ BaseContent = Callable[[PurePosixPath], bytes | None]
 
 
 def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
-    """Read a tree that agentbench's own stages created.
-
-    Raises:
-        tarfile.TarError: the stream is not a tar, or is truncated.
-    """
+    """Read a tree that agentbench's own stages created; raises tarfile.TarError."""
     entries: dict[PurePosixPath, TreeEntry] = {}
     with open_tar_stream(chunks) as archive:
         for member in archive:
@@ -95,11 +91,7 @@ class TooLongStreamError(tarfile.TarError):
 
 
 def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """The chunks of a stream, up to so many bytes.
-
-    Raises:
-        TooLongStreamError: it has more.
-    """
+    """The chunks of a stream; raises TooLongStreamError beyond so many bytes."""
     taken = 0
     for chunk in chunks:
         taken += len(chunk)

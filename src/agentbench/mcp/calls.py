@@ -12,12 +12,12 @@ from mcp.shared.exceptions import MCPError
 
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled
-from agentbench.mcp.symbolic_answers import SymbolicErrorType
 from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer
 from agentbench.pytest_results.report_files import RunProgress
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 from agentbench.pytest_results.tool_calls.envelope import INVALID_PARAMS, SERVER_ERROR
 from agentbench.pytest_results.tool_calls.project import CallControl
+from agentbench.symbolic.analysis import SymbolicErrorType
 
 _POLL_SECONDS = 0.1
 _logger = logging.getLogger(__name__)
@@ -25,8 +25,7 @@ _MAX_SEARCHES = 2
 _INCIDENT_BYTES = 6
 _CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
 
-ProgressReporter = Callable[[RunProgress], Awaitable[None]]
-"""Sends progress to the client."""
+ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
 
 
 class CallCancelledError(Exception):

@@ -100,11 +100,7 @@ class _Handlers:
     async def call_tool(
         self, context: ServerRequestContext[object], params: CallToolRequestParams
     ) -> CallToolResult:
-        """Answer one call.
-
-        Raises:
-            MCPError: there is no such tool, or errors are sent as JSON-RPC errors.
-        """
+        """Answer one call; MCPError if there is no such tool, or for errors in JSON-RPC mode."""
         tool = _TOOLS.get(params.name)
         if self._symbolic is not None and isinstance(tool, SymbolicTool):
             answer = await self._symbolic.answer(tool, params.arguments)

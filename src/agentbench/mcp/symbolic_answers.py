@@ -4,7 +4,6 @@ An answer is never more certain than what was examined. Each is a flat dictionar
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -18,23 +17,13 @@ from agentbench.symbolic.analysis import (
     AnalysisResult,
     FunctionBranch,
     FunctionComparison,
+    SymbolicErrorType,
 )
 from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult
 
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
 _MAX_BRANCHES = 200
 _CUT_OFF_SHARE = 0.9  # of the time: who used so much of it was cut off by it
-
-
-class SymbolicErrorType(StrEnum):
-    """ADR-009's kinds of errors."""
-
-    VALUE = "ValueError"
-    SYNTAX = "SyntaxError"
-    VALIDATION = "ValidationError"
-    IMPORT = "ImportError"
-    TIMEOUT = "TimeoutError"
-    RUNTIME = "RuntimeError"
 
 
 class SearchBounds(Schema):
@@ -345,7 +334,7 @@ def _error_of(
     found: AnalysisResult, *, but_unconfirmed: bool = True
 ) -> tuple[SymbolicErrorType, str] | None:
     if found.error_type is not None:
-        return SymbolicErrorType(found.error_type), found.message
+        return found.error_type, found.message
     if but_unconfirmed and found.unconfirmed and not found.findings:
         call = found.unconfirmed[0]
         message = f"the search reports {call}, and really calling it shows nothing of the kind"

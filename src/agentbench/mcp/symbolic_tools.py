@@ -14,10 +14,10 @@ from agentbench.core.extras import SYMBOLIC, install_command, is_installed
 from agentbench.core.schema import JsonObject
 from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
 from agentbench.mcp import symbolic_answers
-from agentbench.mcp.symbolic_answers import SymbolicErrorType
 from agentbench.pytest_results.tool_calls.arguments import NamedTool, ToolArguments
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
 from agentbench.symbolic import analysis
+from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 
 _DISTRIBUTIONS = ("crosshair-tool", "hypothesis", "z3-solver")
@@ -35,11 +35,7 @@ class SymbolicTools:
     def call(
         self, tool: "SymbolicTool", arguments: "SymbolicArguments", cancel: Event
     ) -> JsonObject:
-        """Run a tool and return its answer. It takes long, so it must not block an event loop.
-
-        Raises:
-            RunCancelled: it was cancelled; all its processes have ended.
-        """
+        """Run a tool and return its answer. It takes long, so it must not block an event loop."""
         if not self.installed and tool is not SymbolicTool.HEALTH:
             message = f"{tool} is not installed: {install_command('symbolic')}"
             return error_answer(tool, SymbolicErrorType.IMPORT, message)
@@ -70,9 +66,7 @@ class SymbolicTools:
         return symbolic_answers.CallTime(given=given, took=took, mask=self.mask)
 
 
-MAX_CODE_BYTES = 1_000_000
-"""Bytes of code that are read."""
-
+MAX_CODE_BYTES = 1_000_000  # bytes of code that are read
 _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 

@@ -12,11 +12,7 @@ __all__ = ["serialize_pytest_results"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the serializer.
-
-    Raises:
-        AttributeError: there is no such name.
-    """
+    """Import the serializer."""
     if name != "serialize_pytest_results":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from agentbench.pytest_results.report_files import serialize_pytest_results

@@ -41,8 +41,7 @@ class CompressedText:
         yield decoder.decode(unpacker.flush(), final=True)
 
 
-ReportText = str | CompressedText
-"""A file's content, compressed if it is long."""
+ReportText = str | CompressedText  # a file's content, compressed if it is long
 
 
 def chunks_of(text: ReportText) -> Iterator[str]:
@@ -75,11 +74,7 @@ _FIRST_STEP = 1 << 12  # more characters for an incomplete value, doubled each t
 
 
 def array_elements(chunks: Iterator[str], name: str) -> Iterator[JsonObject]:
-    """The objects in a top-level array of a JSON object.
-
-    Raises:
-        ValueError: the text is not one JSON object; may be raised after all elements.
-    """
+    """The objects in a top-level array; ValueError, also at the end, if it is no JSON object."""
     text = _JsonReader(chunks)
     text.expect("{")
     closed = text.takes("}")

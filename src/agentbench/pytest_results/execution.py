@@ -37,11 +37,7 @@ def reporter_mounts() -> tuple[ReadOnlyMount, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestRequest:
-    """Which tests to run, and how.
-
-    Raises:
-        ValueError: pytest would take a target or an expression for an option or a file of them.
-    """
+    """Which tests to run, and how; ValueError if pytest would misread a target or an expression."""
 
     command: PytestCommand
     timeout: timedelta

@@ -126,10 +126,7 @@ def read_json_report(report: JsonObject) -> model.ReportedSession:
 def merge_tests_one_by_one(
     stream: model.ReportedSession, tests: Iterator[JsonObject]
 ) -> model.ReportedSession:
-    """Merge a stream with a report that is read test by test.
-
-    A report that turns out to be invalid is ignored completely.
-    """
+    """Merge a stream with a report that is read test by test; an invalid one is ignored."""
     worse: dict[NodeId, tuple[model.Phase, ...]] = {}
     try:
         for test in tests:

@@ -114,9 +114,7 @@ class Phase:
 PASSED_PHASES = {when.value: Phase(when=when, outcome=PhaseOutcome.PASSED) for when in PhaseName}
 """The phases without details by outcome; most phases are such, and share these objects."""
 
-PASSED_AT_ONCE = tuple(PASSED_PHASES.values())
-"""The phases of a test that passed in its first run."""
-
+PASSED_AT_ONCE = tuple(PASSED_PHASES.values())  # the phases of a test that passed in its first run
 _OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
 
 

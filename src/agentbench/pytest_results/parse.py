@@ -25,7 +25,6 @@ from agentbench.pytest_results.json_report import (
 )
 from agentbench.pytest_results.model import (
     CaseResult,
-    CollectionError,
     PytestResult,
     PytestSummary,
     ReportedSession,
@@ -36,7 +35,6 @@ from agentbench.pytest_results.stream import read_stream
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
-    CollectionFact,
     Ending,
     PytestOutcome,
     ReportFacts,
@@ -181,7 +179,10 @@ def facts_of(result: PytestResult) -> ReportFacts:
         failed=counts[CaseOutcome.FAILED] + counts[CaseOutcome.ERROR],
         cases=tuple(map(_case_fact, result.tests)),
         collection_errors=tuple(error.file for error in result.collection_errors),
-        collection_facts=tuple(map(_fact_of, result.collection_errors[:_MAX_COLLECTION_FACTS])),
+        collection_facts=tuple(
+            error.fact or collection_fact(error.file, error.message, "", "")
+            for error in result.collection_errors[:_MAX_COLLECTION_FACTS]
+        ),
         internals_changed=result.internals_changed,
         python=result.versions.python if result.versions is not None else None,
     )
@@ -190,10 +191,6 @@ def facts_of(result: PytestResult) -> ReportFacts:
 def _case_fact(case: CaseResult) -> CaseFact:
     node_id, outcome = case.node_id, case.outcome
     return CaseFact(node_id=node_id, outcome=outcome, phases=case.phases, duration=case.duration)
-
-
-def _fact_of(error: CollectionError) -> CollectionFact:
-    return error.fact or collection_fact(error.file, error.message, "", "")
 
 
 def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestSummary:
@@ -233,10 +230,7 @@ class ReportFiles:
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None
 ) -> ReportedSession:
-    """The session by the most trusted source with any content.
-
-    A JSON report of more than `report_limit` bytes is used, but not stored.
-    """
+    """The session by the most trusted source; a larger JSON report is used, but not stored."""
     stream = read_stream(lines_of(files.stream or ""))
     said = files.json_report or ""
     if stream.started and report_limit is not None and len(said) > report_limit:

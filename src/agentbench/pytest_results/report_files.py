@@ -12,7 +12,6 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from threading import Event, Thread
-from typing import IO
 
 from agentbench.core import untrusted_json
 from agentbench.core.gc_tuning import paused
@@ -31,9 +30,7 @@ JUNIT_FILE = "junit.xml"
 
 _MIB = 1024 * 1024
 _LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
-TOTAL_LIMIT = 1024 * _MIB
-"""The most bytes to read from a sandbox."""
-
+TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
 _MEMBER_LIMIT = 1000
 _COMPRESS_FROM = _MIB
 
@@ -41,11 +38,7 @@ _COMPRESS_FROM = _MIB
 def read_report_files(
     sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
 ) -> ReportFiles:
-    """The report files in a folder of a sandbox; other files are ignored.
-
-    Raises:
-        SandboxError: the sandbox is lost. A missing folder is not an error.
-    """
+    """The report files in a folder, which may be missing; SandboxError: the sandbox is lost."""
     try:
         with sandbox.read_tree(folder) as chunks:
             files = dict(_named_files(_BoundedReader(chunks, total_limit)))
@@ -76,15 +69,14 @@ def _named_files(chunks: "_BoundedReader") -> Iterator[tuple[str, ReportText]]:
                 if name not in seen and _is_report_file(name, member):
                     seen.add(name)
                     file = archive.extractfile(member) or BytesIO()
-                    yield name, _content(file, member.size)
+                    is_long = member.size > _COMPRESS_FROM
+                    yield name, CompressedText(file.read) if is_long else _decode(file.read())
     except (tarfile.TarError, ValueError, EOFError):
         return  # truncated, or beyond the limit: earlier files count
 
 
-def _content(file: IO[bytes], size: int) -> ReportText:
-    if size > _COMPRESS_FROM:
-        return CompressedText(file.read)
-    return file.read().decode("utf-8", "replace")
+def _decode(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
 
 
 def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
@@ -121,8 +113,7 @@ class RunProgress:
     collected: int
 
 
-ProgressSink = Callable[[RunProgress], None]
-"""Is called with every change, from its own thread."""
+ProgressSink = Callable[[RunProgress], None]  # is called with every change, from its own thread
 
 
 @contextmanager
@@ -187,8 +178,7 @@ class ProgressCounter:
                 self._done.add(untrusted_json.text(record.get("id")))
 
 
-REPORT_LIMIT = 256 * 1024 * 1024
-"""The most bytes of a report; a larger one counts as missing."""
+REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
 
 
 def serialize_pytest_results(
@@ -217,6 +207,6 @@ def _read(path: Path | None) -> str | None:
     try:
         if path is None or not path.is_file() or path.stat().st_size > REPORT_LIMIT:
             return None
-        return path.read_bytes().decode("utf-8", "replace")
+        return _decode(path.read_bytes())
     except OSError:
         return None

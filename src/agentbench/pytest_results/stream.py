@@ -9,9 +9,7 @@ from agentbench.pytest_results import model
 from agentbench.pytest_results.collection_errors import collection_fact
 from agentbench.scoring.evidence import NodeId, ReportSource
 
-LINE_LIMIT = 16 * 1024 * 1024
-"""The most characters of a line."""
-
+LINE_LIMIT = 16 * 1024 * 1024  # the most characters of a line
 FORGED = "agentbench stream"
 """The entry among changed internals if lines are missing, repeated or forged."""
 

@@ -82,10 +82,7 @@ class ComparisonResult(Schema):
 
 
 class ReplayRequest(Schema):
-    """A program to run in a single tree, to confirm a difference.
-
-    `agentbench_mounted.replay` reads it as JSON from stdin and writes a `ReplayResult`.
-    """
+    """A program to run in one tree, to confirm a difference: the input of `worker_process`."""
 
     paths: tuple[str, ...]
     program: tuple[str, ...]

@@ -16,9 +16,7 @@ from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, Sand
 from agentbench.scoring.evidence import CommandResult
 from agentbench.symbolic.libraries import PythonVersion, program_argv, python_of, symbolic_mounts
 
-SUBMITTED_MODULE = "submitted"
-"""The module name of the code in the workspace."""
-
+SUBMITTED_MODULE = "submitted"  # the module name of the code in the workspace
 ANALYSIS_LIMITS = Limits(
     cpus=1.0, memory_mib=1024, pids=64, disk_mib=64, files=2000, open_files=256
 )
@@ -38,12 +36,7 @@ class AnalysisSandbox:
         return f"{self.sandbox.workspace}/{SUBMITTED_MODULE}.py"
 
     def run(self, program: str, question: str, *, seconds: float) -> CommandResult:
-        """Ask one of the mounted programs.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-            RunCancelled: it was cancelled; all its processes have ended.
-        """
+        """Ask one of the mounted programs."""
         return self.sandbox.run(
             Command(
                 argv=program_argv(self.sandbox, program),
@@ -65,12 +58,7 @@ class AnalysisSandboxes:
         self._base: tuple[ImageId, PythonVersion] | None = None
 
     def provider(self) -> SandboxProvider:
-        """The back end.
-
-        Raises:
-            UnavailableError: no sandbox works here.
-            SandboxError: the engine is lost.
-        """
+        """The back end; UnavailableError or SandboxError if none works here."""
         with self._lock:
             if self._provider is None:
                 self._provider = self._connect()

@@ -26,7 +26,7 @@ from agentbench.audit.task_facts import TaskFacts
 from agentbench.core.files import FileContent
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.symbolic.amplification import variants
+from agentbench.symbolic import variants
 from agentbench.symbolic.libraries import PROGRAMS_MOUNT
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 

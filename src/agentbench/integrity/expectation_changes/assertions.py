@@ -17,8 +17,7 @@ from agentbench.integrity.records import ValueKind
 
 _LESS = (ast.Lt, ast.LtE)
 _GREATER = (ast.Gt, ast.GtE)
-_ARGUMENTS = 2
-"""The doubt about a call's arguments: another argument may give the same result."""
+_ARGUMENTS = 2  # the doubt about a call's arguments: another argument may give the same result
 _CLOSE = {
     "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
     "allclose": {"rtol": 1e-5, "atol": 1e-8},
@@ -181,8 +180,7 @@ _MOCK_METHODS = frozenset([
 _RAISES = frozenset(
     ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
 )
-_CALLS_PLAINLY = 1
-"""The positional arguments of these if they are used without a function to call."""
+_CALLS_PLAINLY = 1  # the positional arguments of these if they are used without a function to call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,8 +188,7 @@ class AssertingHelper:
     """A helper function in the same file with assertions."""
 
     node: scopes.FunctionNode
-    bound: bool
-    """Whether it is a method, whose calls omit the first parameter."""
+    bound: bool  # whether it is a method, whose calls omit the first parameter
 
 
 def expected_in(

@@ -142,17 +142,15 @@ def _constants(root: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _child_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, _SKIPPED_NODES) or _is_bare_text(node):
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # a docstring, or another text that is no value
+    if isinstance(node, _SKIPPED_NODES):
         return
     alone = _compared_by_identity(node)
     for name, part in ast.iter_fields(node):
         children = part if isinstance(part, list) else [part]
         if name not in _ANNOTATIONS:
             yield from (c for c in children if isinstance(c, ast.AST) and c not in alone)
-
-
-def _is_bare_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
@@ -207,10 +205,7 @@ _EXAMPLE = ">>>"  # of a doctest, which is code
 
 
 def without_prose(source: source_text.SourceText) -> str:
-    """The text with empty docstrings and messages in tests, unless the file reads them itself.
-
-    Line numbers stay.
-    """
+    """The text with empty docstrings and messages in tests, unless the file reads them itself."""
     docstrings = not any(word in source.text for word in _READS_DOCSTRINGS)
     messages = not any(word in source.text for word in _READS_MESSAGES)
     prose: list[ast.expr] = []

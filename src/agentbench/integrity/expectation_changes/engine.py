@@ -25,10 +25,7 @@ class SelectedChange:
 def select_changes(
     function: parsed_file.ParsedFunction, cases: Sequence[str | None], rng: Random
 ) -> tuple[SelectedChange, ...]:
-    """One value of the function, or one for each selected set of parameters.
-
-    Empty if no choice makes every selected test fail.
-    """
+    """One value of the function, or one for each set of parameters; empty if none decides."""
     whole = [value for value in function.values if value.row is None]
     for groups in sorted(_by_row(function, cases), key=_doubt):
         if _doubt(groups) < UNCERTAIN or not whole:
@@ -151,23 +148,14 @@ def rewrite_tests(
     *,
     listed: Iterable[str] | None = None,
 ) -> records.RewrittenTestFile:
-    """Make selected tests expect other values, and disguise all constants of the file.
+    """Make selected tests expect other values, and disguise all constants of a file.
 
-    Args:
-        source: The text of the file.
-        path: Its path, for messages and the record.
-        tests: Selected node ids. In each function with selected tests one expected value is
-            changed, or one for each selected set of parameters if these decide.
-        rng: The only source of chance: equal states give equal texts.
-        uncertain: Functions that correct code passed although a value was changed. They get a
-            failing assertion at their end.
-        listed: Node ids that must be found in a run that hides its expectations: comments,
-            docstrings and messages lose their text, and rows get random ids if `renamed` can
-            give the new ids of all listed tests of a function. Functions that keep their ids
-            are in `visible_ids`.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
+    In each function of `tests` one expected value is changed, or one for each selected set of
+    parameters if these decide; the functions in `uncertain`, which correct code passed in spite of
+    a changed value, get a failing assertion at their end. `listed` are the node ids that must be
+    found in a run that hides its expectations: comments, docstrings and messages lose their text,
+    and rows get random ids if `renamed` can give the new ids of all listed tests of a function.
+    Equal states of `rng` give equal texts. Raises InputError if the source cannot be compiled.
     """
     tests = list(tests)
     if listed is not None:

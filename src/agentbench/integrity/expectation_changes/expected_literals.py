@@ -44,8 +44,7 @@ class LiteralReader:
     module: NameScope
     function: NameScope
     columns: Mapping[str, ParameterColumn]
-    names: values.Names
-    """The constant that a name always stands for."""
+    names: values.Names  # the constant that a name always stands for
 
     def literals(
         self, node: ast.expr, doubt: int, distance: Distance = NEAR

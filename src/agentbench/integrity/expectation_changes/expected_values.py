@@ -59,8 +59,7 @@ class ExpectedValue:
     """0: a change certainly fails the test. More: it may be in a branch, an argument, a bound."""
     rewriter: ValueRewriter
     row: ParameterRow | None = None
-    site: int = 0
-    """The number of its assertion, so that long lists are not chosen more often."""
+    site: int = 0  # the number of its assertion, so that long lists are not chosen more often
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +100,7 @@ class ExpectedPattern(ValueRewriter):
 class ExpectedError(ValueRewriter):
     """The name of an expected exception."""
 
-    names: tuple[str, ...]
-    """The names; several if any of them is allowed."""
+    names: tuple[str, ...]  # the names; several if any of them is allowed
 
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated one."""
@@ -183,8 +181,7 @@ class AddedElement(ValueRewriter):
     changes_length: ClassVar[bool] = True
     like: Scalar
     avoid: Collection[object]
-    before: str = ""
-    """The text before the new element: the bracket of an empty container, or a key."""
+    before: str = ""  # the text before the new element: the bracket of an empty container, or a key
     after: str = ", "
 
     def changed(self, rng: Random) -> Replacement | None:

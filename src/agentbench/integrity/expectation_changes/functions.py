@@ -14,8 +14,7 @@ _BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With, ast.For)
 class FoundFunction:
     """A function at the top level of a file or of a class."""
 
-    name: str
-    """As in a node id: `TestX::test_y`."""
+    name: str  # as in a node id: `TestX::test_y`
     node: FunctionNode
     is_method: bool
 
@@ -29,12 +28,9 @@ class FoundFunction:
 class SelectedFunction:
     """A function with its selected tests."""
 
-    function: FoundFunction | None
-    """`None` if the file does not define it."""
-    cases: tuple[str | None, ...]
-    """The bracketed parts of node ids; `None` stands for all."""
-    tests: tuple[str, ...]
-    """The node ids of the tests."""
+    function: FoundFunction | None  # `None` if the file does not define it
+    cases: tuple[str | None, ...]  # the bracketed parts of node ids; `None` stands for all
+    tests: tuple[str, ...]  # the node ids of the tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +113,9 @@ class DefinitionIndex:
     """The functions of a file whose names have no other meaning in it."""
 
     functions: FunctionsOfFile
-    again: frozenset[str]
-    """Names that are bound in another way or in unknown places."""
-    used: frozenset[str]
-    """Names that are read, so that their functions may have another name, too."""
-    bases: frozenset[str]
-    """Top-level classes of the file with a unique name."""
+    again: frozenset[str]  # names that are bound in another way or in unknown places
+    used: frozenset[str]  # names that are read, so that their functions may have another name, too
+    bases: frozenset[str]  # top-level classes of the file with a unique name
 
     def is_sure(self, name: str) -> bool:
         """Whether pytest certainly uses the file's function of this name."""
@@ -193,10 +186,7 @@ _SNAPSHOT_FIXTURES = ("snapshot", "_regression")
 
 
 def readers_of_own_ids(tree: ast.Module, functions: Iterable[FoundFunction]) -> set[str]:
-    """The test functions whose outcome may depend on their ids.
-
-    All functions if a fixture of the file or other code in it reads an id.
-    """
+    """The test functions whose outcome may depend on their ids; all if other code reads ids."""
     tests = [function for function in functions if function.looks_like_a_test]
     looks = {function.name: _id_accesses(function.node) for function in tests}
     if _id_accesses(tree) > sum(looks.values()):

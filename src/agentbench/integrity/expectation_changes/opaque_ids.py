@@ -35,8 +35,7 @@ class ParameterCase:
     """One row of each table, in pytest's order of ids."""
 
     rows: tuple[int, ...]
-    parts: tuple[str | None, ...]
-    """The known parts of the id."""
+    parts: tuple[str | None, ...]  # the known parts of the id
 
     @property
     def name(self) -> str:
@@ -135,8 +134,7 @@ class OpaqueIds:
     """The changes of the ids of a file."""
 
     edits: list[SourceEdit] = field(default_factory=list)
-    functions: set[str] = field(default_factory=set)
-    """The functions with new ids."""
+    functions: set[str] = field(default_factory=set)  # the functions with new ids
     renamed: dict[str, str] = field(default_factory=dict)
     visible: set[str] = field(default_factory=set)
     """The functions of listed tests that keep their ids."""
@@ -147,8 +145,7 @@ class _Listed:
     """Listed tests with a bracketed part, by their certain function."""
 
     tests: dict[str, list[str]] = field(default_factory=dict)
-    unclear: set[str] = field(default_factory=set)
-    """The possible functions of the others."""
+    unclear: set[str] = field(default_factory=set)  # the possible functions of the others
     unclear_names: set[str] = field(default_factory=set)
     """Their names without classes, which may mean functions elsewhere."""
 

@@ -23,8 +23,7 @@ class Distance:
 
     relative: float = 0.0
     absolute: float = 0.0
-    far: bool = False
-    """Whether it must be in no likely collection or text."""
+    far: bool = False  # whether it must be in no likely collection or text
 
     def margin(self, value: float) -> float:
         """The least difference of a number: above the tolerance, which the old value may use up."""
@@ -63,10 +62,7 @@ def other_text(text: str, rng: Random, distance: Distance = NEAR) -> str:
 
 
 def other_pattern(pattern: str, rng: Random) -> str | None:
-    """A regular expression that does not match the texts of the original one.
-
-    `None` if that is not certain.
-    """
+    """A regular expression that certainly does not match the original's texts, or `None`."""
     literal = _LITERAL_PATTERN.fullmatch(pattern)
     if literal is not None and len(literal[1]) > 2:
         text = re.sub(r"\\(.)", r"\1", literal[1])
@@ -119,16 +115,13 @@ def _number(value: complex, rng: Random, distance: Distance) -> complex:
         elif distance.relative or distance.absolute:
             least += int(distance.margin(value))
         elif abs(value) >= 100 and rng.random() < 0.5:
-            return value + rng.choice((-1, 1)) * int(10 ** rng.randrange(_digits(value) - 1))
+            digits = int(abs(value).bit_length() * math.log10(2))  # str() refuses huge numbers
+            return value + rng.choice((-1, 1)) * int(10 ** rng.randrange(digits - 1))
         step = least + rng.randrange(3)
         return value + (-step if value > step and rng.random() < 0.5 else step)
     if isinstance(value, float):
         return _real(value, rng, distance)
     return value + rng.choice((1, 2, -1, 1j, 2j))
-
-
-def _digits(value: int) -> int:
-    return int(abs(value).bit_length() * math.log10(2))  # str() refuses very large numbers
 
 
 def _real(value: float, rng: Random, distance: Distance) -> float:

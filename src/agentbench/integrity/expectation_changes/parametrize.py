@@ -6,21 +6,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.scopes import FunctionNode, NameScope, name_of
 from agentbench.integrity.expectation_changes.source_text import SourceEdit, SourceSpan, SourceText
 from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstantError, evaluate
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
-_LONGEST = 100
-"""Newer versions of pytest number rows with longer ids."""
+_LONGEST = 100  # newer versions of pytest number rows with longer ids
 _OBJECTS = frozenset([
     "Decimal", "Fraction", "date", "datetime", "time", "timedelta", "Path", "PurePath",
     "PurePosixPath", "UUID", "set", "frozenset", "list", "dict", "tuple", "bytearray",
     "OrderedDict", "Counter"
 ])  # fmt: skip
 """Calls whose results never appear in an id."""
-_UNREADABLE_ID = ast.Name(id="")
-"""Stands for an id that cannot be read in the file."""
+_UNREADABLE_ID = ast.Name(id="")  # stands for an id that cannot be read in the file
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
@@ -29,12 +28,9 @@ class TableRow:
     """One set of parameters."""
 
     values: tuple[ast.expr, ...]
-    parts: tuple[str | None, ...]
-    """The row's parts of the node id, if they are known."""
-    fixed: bool
-    """Whether the id is explicit, so that it does not change with the values."""
-    own_id: ast.expr | None = None
-    """The position of the id in its own `pytest.param`."""
+    parts: tuple[str | None, ...]  # the row's parts of the node id, if they are known
+    fixed: bool  # whether the id is explicit, so that it does not change with the values
+    own_id: ast.expr | None = None  # the position of the id in its own `pytest.param`
 
     @property
     def escaped_parts(self) -> tuple[str | None, ...]:
@@ -54,11 +50,9 @@ class ParameterTable:
 
     names: tuple[str, ...]
     rows: tuple[TableRow, ...]
-    ids_at: int | None
-    """Where explicit ids can be added in place of pytest's."""
+    ids_at: int | None  # where explicit ids can be added in place of pytest's
     call: ast.Call
-    ids: ast.expr | None
-    """The decorator's `ids` argument."""
+    ids: ast.expr | None  # the decorator's `ids` argument
 
     def keeps_id(self, row: int, value: ast.expr) -> bool:
         """Whether a row keeps its id if one of its values changes."""
@@ -66,10 +60,7 @@ class ParameterTable:
         return self.rows[row].fixed or fixable or isinstance(value, _DISPLAYS)
 
     def rows_of(self, cases: Iterable[str | None]) -> list[int]:
-        """The rows of bracketed parts of node ids; empty if one is unclear.
-
-        A part of `None` stands for all rows.
-        """
+        """The rows of bracketed parts of node ids (`None`: all rows); empty if one is unclear."""
         wanted = set(cases)
         if None in wanted:
             return list(range(len(self.rows)))
@@ -159,7 +150,7 @@ class _TableShape:
             written = _UNREADABLE_ID if None in named else own or written
         elif self.wrapped:
             values = node.elts if isinstance(node, ast.Tuple | ast.List) else []
-        if len(values) != len(self.names) or any(isinstance(v, ast.Starred) for v in values):
+        if len(values) != len(self.names) or scopes.has_starred(values):
             return None
         parts = self._made(values, index) if written is None else (_text_of(written),)
         fixed = own is not None or (written is not None and None not in parts)
@@ -174,9 +165,7 @@ def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
     """The explicit ids of rows; `None` if pytest creates one."""
     if ids is None:
         return None
-    if not isinstance(ids, ast.List | ast.Tuple) or any(
-        isinstance(element, ast.Starred) for element in ids.elts
-    ):
+    if not isinstance(ids, ast.List | ast.Tuple) or scopes.has_starred(ids.elts):
         return _UNREADABLE_ID
     id_ = ids.elts[index] if index < len(ids.elts) else None
     return None if isinstance(id_, ast.Constant) and id_.value is None else id_
@@ -195,9 +184,9 @@ def _names(node: ast.expr) -> tuple[tuple[str, ...], bool]:
 def _rows_of(node: ast.expr, module: NameScope) -> Sequence[ast.expr]:
     if isinstance(node, ast.Name) and module.loads[node.id] == 1:
         node = module.constants.get(node.id, node)
-    if not isinstance(node, ast.List | ast.Tuple):
+    if not isinstance(node, ast.List | ast.Tuple) or scopes.has_starred(node.elts):
         return []
-    return [] if any(isinstance(item, ast.Starred) for item in node.elts) else node.elts
+    return node.elts
 
 
 def _text_of(node: ast.expr) -> str | None:

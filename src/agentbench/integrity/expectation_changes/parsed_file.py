@@ -94,8 +94,7 @@ class ParsedFunction:
     """A test function with its parameters and expected values."""
 
     name: str
-    node: scopes.FunctionNode | None
-    """`None` for a doctest, and for functions outside of the file."""
+    node: scopes.FunctionNode | None  # `None` for a doctest, and for functions outside of the file
     tables: tuple[ParameterTable, ...] = ()
     values: tuple[expected_values.ExpectedValue, ...] = ()
 

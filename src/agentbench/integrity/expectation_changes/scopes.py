@@ -28,8 +28,7 @@ class NameScope:
     constants: Names
     """Names that are bound once, at the top of the scope, so that they are constant."""
     bound: Mapping[str, int]
-    loads: Mapping[str, int]
-    """How often each name is read, also in nested functions."""
+    loads: Mapping[str, int]  # how often each name is read, also in nested functions
     compared: Mapping[str, int]
     """How often each is read as a whole operand or argument of an assertion."""
     derived_from: Mapping[str, frozenset[str]]
@@ -98,6 +97,11 @@ def names_in(node: ast.AST) -> Iterator[str]:
         return  # a length does not depend on the values
     for child in ast.iter_child_nodes(node):
         yield from names_in(child)
+
+
+def has_starred(nodes: Iterable[ast.expr]) -> bool:
+    """Whether any expression is unpacked, so that the number of values is unknown."""
+    return any(isinstance(node, ast.Starred) for node in nodes)
 
 
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -178,16 +182,12 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
             yield name, value
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-            if len(targets) == len(values) and not _has_starred(values):
+            if len(targets) == len(values) and not has_starred(values):
                 for target, value in zip(targets, values, strict=True):
                     if isinstance(target, ast.Name):
                         yield target.id, value
         case _:
             pass
-
-
-def _has_starred(nodes: Iterable[ast.expr]) -> bool:
-    return any(isinstance(node, ast.Starred) for node in nodes)
 
 
 def _compared(node: ast.AST) -> Iterator[str]:
@@ -200,8 +200,7 @@ def _compared(node: ast.AST) -> Iterator[str]:
     yield from (side.id for side in sides if isinstance(side, ast.Name))
 
 
-UNCERTAIN = 3
-"""The doubt about a statement in a branch, above that of any expression."""
+UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expression
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 

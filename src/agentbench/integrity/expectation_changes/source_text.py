@@ -99,8 +99,7 @@ class SourceEdit:
 
     span: SourceSpan
     text: str
-    rank: int = 0
-    """Of two edits of one range, the one with the higher rank counts."""
+    rank: int = 0  # of two edits of one range, the one with the higher rank counts
 
 
 def edit_keeping_lines(

@@ -16,9 +16,7 @@ LiteralValue: TypeAlias = (
 )
 """A constant value; members of sets and keys of dicts are hashable."""
 
-Names: TypeAlias = Mapping[str, ast.expr]
-"""The expression of a constant name."""
-
+Names: TypeAlias = Mapping[str, ast.expr]  # the expression of a constant name
 _OPERATORS: Mapping[type[ast.operator], Callable[[object, object], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -36,10 +34,7 @@ class NotConstantError(Exception):
 
 
 def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue:
-    """The value of literals, containers of them, and simple arithmetic.
-
-    Raises NotConstantError for anything else, and if the value is too large.
-    """
+    """The value of literals, containers of them and simple arithmetic; else NotConstantError."""
     return _evaluate(node, names or {}, _MOST_DEPTH)
 
 
@@ -68,7 +63,10 @@ def _evaluate(node: ast.expr, names: Names, depth: int) -> LiteralValue:
         case ast.Name(id=name) if name in names:
             return _evaluate(names[name], names, depth - 1)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _negative(_evaluate(operand, names, depth - 1))
+            number = _evaluate(operand, names, depth - 1)
+            if not isinstance(number, int | float | complex):
+                raise NotConstantError
+            return -number
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             both = _evaluate(left, names, depth - 1), _evaluate(right, names, depth - 1)
             return _combined(type(op), *both)
@@ -98,12 +96,6 @@ def _container(
                 return dict(zip(items(keys), items(values), strict=True))
     except TypeError as error:
         raise NotConstantError from error
-
-
-def _negative(value: LiteralValue) -> LiteralValue:
-    if isinstance(value, int | float | complex):
-        return -value
-    raise NotConstantError
 
 
 def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -> LiteralValue:

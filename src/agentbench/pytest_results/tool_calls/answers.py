@@ -13,9 +13,7 @@ from agentbench.pytest_results.tool_calls import envelope
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
 
-SIZE_LIMIT = 64 * 1024
-"""The most bytes of a compact answer in a message."""
-
+SIZE_LIMIT = 64 * 1024  # the most bytes of a compact answer in a message
 _PROTOCOL_BYTES = 1024  # bytes of the protocol around an answer
 _ID_REDUCTION = 0.5  # of the node ids, if all are too many
 _MAX_ARGUMENT_LENGTH = 4096  # characters of one argument
@@ -169,10 +167,7 @@ FitsLimit = Callable[[PytestResult], bool]
 
 
 def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:
-    """The first of ever smaller versions of a result that fits; else the smallest.
-
-    Versions with more bytes than the limit by a rough count are skipped.
-    """
+    """The first of ever smaller versions of a result that fits; else the smallest."""
     form = result
     for form in _smaller_results(result):
         if _least_size(form) <= limit and fits(form):

@@ -161,11 +161,7 @@ class DiscoverArguments(ToolArguments):
 
 
 def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) -> ArgumentsT:
-    """Parse the arguments of a call; null means a missing one, as in many clients.
-
-    Raises:
-        InvalidArgumentsError: they are invalid; names all faults.
-    """
+    """Parse a call's arguments, of which null is a missing one; raises InvalidArgumentsError."""
     told = {
         name: value
         for name, value in (given or {}).items()
@@ -201,10 +197,7 @@ def _location_part(part: str) -> str:
 
 
 def input_schema(arguments: type[ToolArguments]) -> JsonObject:
-    """The short JSON Schema of arguments.
-
-    It does not mention null, which is accepted for optional arguments.
-    """
+    """The short JSON Schema of arguments, without null, which is a missing argument."""
     schema = arguments.model_json_schema()
     del schema["title"]
     schema.pop("description", None)

@@ -5,9 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-HIDDEN = "<host>"
-"""The replacement of a path outside the project."""
-
+HIDDEN = "<host>"  # the replacement of a path outside the project
 _TOPS = (
     "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "data",
     "home", "media", "mnt", "nix", "opt", "private", "root", "snap", "srv", "tmp", "usr", "var",
@@ -69,12 +67,8 @@ class PathMask:
 
 
 def _relative(found: re.Match[str]) -> str:
-    return "" if found[0].endswith("/") and not _ends_path(found) else "."
-
-
-def _ends_path(found: re.Match[str]) -> bool:
-    """Whether the path ends here."""
-    return re.match(_PART, found.string[found.end() :][:1]) is None
+    goes_on = re.match(_PART, found.string[found.end() :][:1]) is not None
+    return "" if found[0].endswith("/") and goes_on else "."
 
 
 def _masked(path: str) -> str:

@@ -139,8 +139,7 @@ def sandbox_project(
     )
 
 
-DISCOVERY_TIMEOUT = 120.0
-"""The time limit for collecting tests, in seconds."""
+DISCOVERY_TIMEOUT = 120.0  # the time limit for collecting tests, in seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

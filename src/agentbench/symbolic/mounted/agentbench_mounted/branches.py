@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MARK = "__agentbench_went__"
-"""The function that marked code calls with the number of a branch."""
-
+MARK = "__agentbench_went__"  # the function that marked code calls with the number of a branch
 _SHOWN = 120  # characters of a condition
 _ENDING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

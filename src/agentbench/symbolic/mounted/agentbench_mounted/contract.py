@@ -54,11 +54,7 @@ class Contract:
 
 
 def contract_of(found: FoundFunction) -> Contract | None:
-    """The contract of a function; None if its signature is unknown.
-
-    Raises:
-        ValueError: the contract is malformed.
-    """
+    """The contract of a function; None if its signature is unknown. Malformed: ValueError."""
     info = FunctionInfo(found.holder, found.name, found.attribute)  # type: ignore[arg-type] # it takes any attribute
     pair = info.get_callable()
     if pair is None:
@@ -161,11 +157,7 @@ class Behaviour:
 def behave(
     contract: Contract, given: inspect.BoundArguments, old: Mapping[str, object]
 ) -> Behaviour:
-    """Call the function and check its contract; `old` is a copy of its arguments.
-
-    Raises:
-        Exception: an undeclared exception of the function.
-    """
+    """Call the function, whose undeclared exceptions pass, and check its contract."""
     outside = _failed_condition(contract, {"__old__": AttributeHolder(old), **given.arguments})
     if outside is not None:
         return outside

@@ -34,13 +34,7 @@ def call_foreign(
     catch: type[BaseException] | tuple[type[BaseException], ...] = Exception,
     let_through: tuple[type[BaseException], ...] = (),
 ) -> CallResult[T]:
-    """Call code that may raise anything.
-
-    Args:
-        call: The code.
-        catch: The errors that are returned; `BaseException` includes SystemExit.
-        let_through: Errors that are raised all the same.
-    """
+    """Call code that may raise anything; returns errors to catch, also SystemExit if so wanted."""
     try:
         return CallResult(value=call())
     except let_through:

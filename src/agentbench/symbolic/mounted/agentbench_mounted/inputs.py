@@ -41,11 +41,7 @@ class NoInputsError(Exception):
 
 
 def programs(described: Description, known: KnownLiterals) -> Strategy[list[str]]:
-    """Programs that end in the callable, or use its object in several steps.
-
-    Raises:
-        NoInputsError: no values of a parameter's type can be made.
-    """
+    """Programs that end in the callable, or use its object; raises NoInputsError."""
     inputs = _Inputs(known)
     if described["kind"] == "function":
         return inputs.call(THIS, described["params"])
@@ -56,8 +52,6 @@ def programs(described: Description, known: KnownLiterals) -> Strategy[list[str]
 
 
 class _Inputs:
-    """Makes strategies of source text."""
-
     def __init__(self, known: KnownLiterals) -> None:
         self._known = known
         self._modules: set[str] = set()  # to import
@@ -144,7 +138,6 @@ class _Inputs:
         """The text that makes an object of a class."""
 
         def called(function: str, params: list[Parameter]) -> Strategy[str]:
-            """The texts of a call of a function."""
             return self._arguments(params).map(lambda texts: f"{function}({', '.join(texts)})")
 
         made: list[Strategy[str]] = []
@@ -160,11 +153,7 @@ class _Inputs:
         return st.one_of(made)
 
     def _of(self, wanted: TypeDescription) -> Strategy[str]:
-        """The text of a value of some type.
-
-        Raises:
-            NoInputsError: no values of the type can be made.
-        """
+        """The text of a value of some type; raises NoInputsError."""
         kind = wanted["t"]
         if kind in _CONTAINERS:
             items = st.lists(self._or_int(wanted["of"]), max_size=_MOST_ITEMS)
@@ -332,7 +321,6 @@ def _edited(word: Strategy[str], letters: list[str]) -> Strategy[str]:
     """A known word with one letter left out, added or replaced."""
 
     def edit(parts: tuple[str, int, str, int]) -> str:
-        """Apply one edit to a word."""
         text, at, letter, how = parts
         at %= len(text) + 1
         rest = text[at:] if how == 0 else text[at + 1 :]

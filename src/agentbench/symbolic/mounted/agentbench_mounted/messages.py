@@ -10,11 +10,9 @@ import sys
 if sys.version_info >= (3, 11):  # noqa: UP036 - a sandbox may have an older one
     from typing import Any, Required, TypedDict
 
-    Json = dict[str, Any]
-    """A JSON object whose keys are checked where they are read."""
+    Json = dict[str, Any]  # a JSON object whose keys are checked where they are read
 
-    Form = list[Any]
-    """A value as it is compared: `[kind, ...]`. See values.py."""
+    Form = list[Any]  # a value as it is compared: `[kind, ...]`. See values.py.
 
     class Step(TypedDict, total=False):
         """The outcome of one statement of a program."""

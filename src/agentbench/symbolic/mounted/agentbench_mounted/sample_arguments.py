@@ -82,9 +82,7 @@ def assumed(
 ) -> Iterator[tuple[inspect.Signature, dict[str, str]]]:
     """The signature with types for the parameters without one, if calls with samples work.
 
-    Args:
-        signature: The signature of the function.
-        works: Whether calls with these arguments, as text, end without an error of a wrong type.
+    `works`: whether calls with these arguments, as text, end without an error of a wrong type.
     """
     names = open_parameters(signature)
     for kinds in itertools.islice(_combinations(signature, names), _MOST_COMBINATIONS):

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .foreign_code import text_of
-from .values import form_of
+from .outcomes import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +32,15 @@ _EVENTS = frozenset(
 _PRINTED = 20_000  # bytes of a stream
 _GLOBALS = 200  # of a module
 _PLAIN_TYPES = (list, dict, set, bytearray, bool, int, float, str, bytes, type(None))
+
+
+def discard_output() -> int:
+    """Turn stdin, stdout and stderr away; returns a private descriptor of stdout."""
+    own = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    return own
 
 
 def leaves_process(event: str, args: tuple[object, ...]) -> bool:
@@ -129,7 +138,6 @@ class _BoundedBytes(io.RawIOBase):
         self.content = b""
 
     def writable(self) -> bool:
-        """The stream can only be written."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override] # io hands it bytes

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., object]
 
-MODULE = "submitted"
-"""The name of the code as a module."""
-
+MODULE = "submitted"  # the name of the code as a module
 _CODE_MAKERS = ("eval", "exec", "compile", "__import__")
 
 
@@ -33,11 +31,7 @@ class RefusalError(Exception):
 
 
 def parse(path: Path) -> ast.Module:
-    """The code's tree.
-
-    Raises:
-        RefusalError: the code cannot be parsed, or makes code at run time.
-    """
+    """The code's tree; refused if it cannot be parsed, or makes code at run time."""
     try:
         tree = ast.parse(path.read_bytes(), filename=path.name)
     except SyntaxError as fault:
@@ -61,16 +55,7 @@ def _syntax_refusal(text: str) -> RefusalError:
 
 
 def load(tree: ast.Module, path: Path, names: Mapping[str, object]) -> types.ModuleType:
-    """Run the code as a module.
-
-    Args:
-        tree: The code.
-        path: The file of its text.
-        names: Names that the module has from the start.
-
-    Raises:
-        RefusalError: the code does not run to its end.
-    """
+    """Run the code as a module that has some names from the start; refused if it raises."""
     module = types.ModuleType(MODULE)
     module.__file__ = str(path)
     module.__dict__.update(names)
@@ -118,11 +103,7 @@ class FoundFunction:
 
 
 def find(module: types.ModuleType, name: str, path: Path) -> FoundFunction:
-    """The function of a dotted name.
-
-    Raises:
-        RefusalError: the code has no function of this name.
-    """
+    """The function of a dotted name; refused if the code has none."""
     absent = RefusalError("ValueError", f"Function '{name}' not found in code")
     holder: object = module
     *outer, last = name.split(".")
@@ -144,11 +125,7 @@ def _without_binding(attribute: Any) -> Any:
 
 
 def refuse_unsearchable(function: Function, name: str) -> None:
-    """Refuse a function that no search can follow.
-
-    Raises:
-        RefusalError: it is a coroutine or a generator.
-    """
+    """Refuse a coroutine or a generator, which no search can follow."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise RefusalError("ValueError", f"'{name}' is async; give a function that is not")
     if inspect.isgeneratorfunction(function):

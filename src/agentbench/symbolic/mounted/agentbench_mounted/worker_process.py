@@ -1,4 +1,8 @@
-"""A worker in a process of its own: asked by lines, killed when it does not answer."""
+"""A worker in a process of its own: asked by lines, killed when it does not answer.
+
+As a program it reads a `ReplayRequest` from stdin, runs the request's program in one tree several
+times, and writes a `ReplayResult` to stdout: see agentbench.symbolic.comparison.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from .outcomes import words
+
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from .messages import Description, Location, ProgramResult
+    from .messages import Description, Json, Location, ProgramResult
 
-START = str(Path(__file__).parents[1])
-"""The folder that Python runs to start a program of this package."""
 
+START = str(Path(__file__).parent)  # the folder that Python runs to start a program of this package
 _GRACE = 1.5  # seconds beyond a call's own deadline, before the process is killed
 _LOADING = 30.0  # seconds
 _STEPS = 20
@@ -75,13 +80,16 @@ class WorkerProcess:
     def _ask(self, question: dict[str, object], seconds: float) -> dict[str, object]:
         process = self._process
         if process is None:
+            # Without variables that change the interpreter.
+            env = {name: text for name, text in os.environ.items() if name[:6] != "PYTHON"}
+            env |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": self._hash_seed}
             process = self._process = subprocess.Popen(
                 [sys.executable, "-s", "-W", "ignore", START, "worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
-                env={**_environment(), "PYTHONHASHSEED": self._hash_seed},
+                env=env,
             )
             self._exchange(process, dict(self._location), _LOADING)
         return self._exchange(process, question, seconds)
@@ -127,7 +135,26 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _environment() -> dict[str, str]:
-    """This process's environment without variables that change the interpreter."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
+_FIRST_SEED = 10  # none of the seeds that the search uses
+
+
+def replay(request: Json) -> Json:
+    """The outcomes of all runs, each in a new process with another order in sets."""
+    outcomes: list[str] = []
+    values: list[str] = []
+    location: Location = {"paths": request["paths"], "module": None, "name": None}
+    for number in range(request.get("times", 2)):
+        try:
+            with WorkerProcess(location, hash_seed=_FIRST_SEED + number) as worker:
+                result = worker.run(request["program"], request.get("call_seconds", 2.0))
+        except LostError as error:
+            return {"outcomes": outcomes, "values": values, "why": str(error)}
+        last = result["steps"][-1]
+        outcomes.append(words(last))
+        values.append(json.dumps([last.get("form"), last.get("type"), result["after"]]))
+    return {"outcomes": outcomes, "values": values, "why": ""}
+
+
+def main() -> None:
+    """Answer the request on stdin."""
+    sys.stdout.write(json.dumps(replay(json.loads(sys.stdin.read()))) + "\n")

@@ -9,17 +9,7 @@ from random import Random
 from typing import NamedTuple, TypeGuard
 
 from agentbench.core import python_syntax
-from agentbench.symbolic.amplification.function_edits import (
-    EditDescription,
-    FileVocabulary,
-    Function,
-    NodeChange,
-    apply_changes,
-    called_of,
-    cases_of,
-    changes_of,
-    with_one_case,
-)
+from agentbench.symbolic import function_edits
 
 OBSERVER = "__agentbench__"
 _EQUAL = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
@@ -31,19 +21,14 @@ class AssertionObserver(ast.NodeTransformer):
     """Turns assertions into observations; `places` has the observed source of each."""
 
     def __init__(self) -> None:
-        """Start without observations."""
         self.places: list[str] = []
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         """Observe both sides of a comparison, and only the truth of anything else."""
-        if _is_private(node.test):
-            return [ast.copy_location(ast.Pass(), node)]
-        sides = _sides(node.test)
+        sides = [] if _is_private(node.test) else _sides(node.test)
         if sides is None:
             return [self._see("truth", node.test, node)]
-        return [self._see("see", side, node) for side in sides] or [
-            ast.copy_location(ast.Pass(), node)
-        ]
+        return self._see_all(sides, node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
         """Observe the arguments of unittest's assertions."""
@@ -51,12 +36,9 @@ class AssertionObserver(ast.NodeTransformer):
         if not _is_assertion(call):
             return node
         if _is_private(call):
-            return ast.copy_location(ast.Pass(), node)
+            return self._see_all([], node)
         if call.func.attr in _PAIRS + _EQUALS:
-            sides = _varying(call.args[:2])
-            return [self._see("see", side, node) for side in sides] or [
-                ast.copy_location(ast.Pass(), node)
-            ]
+            return self._see_all(_varying(call.args[:2]), node)
         held = ast.Lambda(args=_no_arguments(), body=call)
         return self._see("holds", held, node, shown=call)
 
@@ -74,6 +56,10 @@ class AssertionObserver(ast.NodeTransformer):
     ) -> ast.stmt:
         place = ast.Constant(self._place(shown or value))
         return ast.copy_location(ast.Expr(_call(how, [place, value])), node)
+
+    def _see_all(self, sides: Sequence[ast.expr], node: ast.stmt) -> list[ast.stmt]:
+        observed = [self._see("see", side, node) for side in sides]
+        return observed or [ast.copy_location(ast.Pass(), node)]
 
     def _place(self, node: ast.expr) -> int:
         self.places.append(ast.unparse(node))
@@ -140,9 +126,9 @@ class ChangedTestVariant:
     """A changed test: its original, its changes and their description for a reader."""
 
     test: str
-    edits: tuple[EditDescription, ...]
-    origin: Function = field(compare=False, repr=False)
-    changes: tuple[NodeChange, ...]
+    edits: tuple[function_edits.EditDescription, ...]
+    origin: function_edits.Function = field(compare=False, repr=False)
+    changes: tuple[function_edits.NodeChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,43 +136,30 @@ class AmplifiedTests:
     """A file of changed tests."""
 
     source: str
-    variants: dict[str, ChangedTestVariant]
-    """The changed tests by the names of their functions."""
-    places: tuple[str, ...]
-    """The source of each observed expression, by its number."""
+    variants: dict[str, ChangedTestVariant]  # the changed tests by the names of their functions
+    places: tuple[str, ...]  # the source of each observed expression, by its number
 
 
 def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedTests | None:
     """Derive changed tests from a file; `None` if none of its tests can be changed.
 
-    Args:
-        source: The file.
-        seed: The seed of the choice among changes.
-        most: The largest number of changed tests for each test, by its name.
+    `most` is the largest number of changed tests for a test, by its name.
     """
     tree = python_syntax.parse(source)
     random = Random(seed)
     spoken = _vocabulary(tree)
 
-    def made(node: Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
+    def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
         return _select_variants(node, spoken, random, most(node.name))
 
     return _assembled(tree, made)
 
 
 def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> AmplifiedTests | None:
-    """Variants of changed tests with a part of their changes; `None` if each has only one.
-
-    Args:
-        source: The unchanged file.
-        amplified: The changed file.
-        names: The names of the changed functions.
-    """
+    """Variants of changed functions with a part of their changes; `None` if each has only one."""
     wanted = [amplified.variants[name] for name in names]
 
-    def made(node: Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
+    def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
         for one in wanted:
             if one.test == node.name and one.origin.lineno == node.lineno:
                 yield from (PlannedVariant(one.origin, changes) for changes in _parts(one.changes))
@@ -197,12 +170,12 @@ def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> Am
 class PlannedVariant(NamedTuple):
     """A test to change, and how."""
 
-    origin: Function
-    changes: tuple[NodeChange, ...]
+    origin: function_edits.Function
+    changes: tuple[function_edits.NodeChange, ...]
 
 
 def _assembled(
-    tree: ast.Module, made: Callable[[Function], Iterable[PlannedVariant]]
+    tree: ast.Module, made: Callable[[function_edits.Function], Iterable[PlannedVariant]]
 ) -> AmplifiedTests | None:
     variants: dict[str, ChangedTestVariant] = {}
     for body in _bodies(tree):
@@ -218,7 +191,9 @@ def _assembled(
     )
 
 
-def _parts(changes: tuple[NodeChange, ...]) -> Iterator[tuple[NodeChange, ...]]:
+def _parts(
+    changes: tuple[function_edits.NodeChange, ...],
+) -> Iterator[tuple[function_edits.NodeChange, ...]]:
     for size in range(1, len(changes)):
         yield from combinations(changes, size)
 
@@ -237,15 +212,17 @@ def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 def _in_place_of(
     node: ast.stmt,
-    made: Callable[[Function], Iterable[PlannedVariant]],
+    made: Callable[[function_edits.Function], Iterable[PlannedVariant]],
     variants: dict[str, ChangedTestVariant],
 ) -> list[ast.stmt]:
     """The changed tests in place of a test; other statements are unchanged."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_test(node):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return [node]
+    if not node.name.startswith("test"):
         return [node]
     found: list[ast.stmt] = []
     for origin, changes in made(node):
-        one = apply_changes(origin, changes)
+        one = function_edits.apply_changes(origin, changes)
         # Two classes may have tests with the same name.
         one.function.name = f"{node.name}{_MARK}{len(variants)}"
         variants[one.function.name] = ChangedTestVariant(
@@ -255,21 +232,17 @@ def _in_place_of(
     return found
 
 
-def _is_test(node: Function) -> bool:
-    return node.name.startswith("test")
-
-
 def _select_variants(
-    node: Function, spoken: FileVocabulary, random: Random, most: int
+    node: function_edits.Function, spoken: function_edits.FileVocabulary, random: Random, most: int
 ) -> Iterator[PlannedVariant]:
     seen: set[tuple[object, ...]] = set()
-    has_cases = any(cases_of(one) is not None for one in node.decorator_list)
-    waiting = [] if has_cases else changes_of(node, spoken, random)
+    has_cases = any(function_edits.cases_of(one) is not None for one in node.decorator_list)
+    waiting = [] if has_cases else function_edits.changes_of(node, spoken, random)
     for turn in range(2 * most):
         one = node
         if has_cases:
-            with_one_case(one := copy.deepcopy(node), random)
-            waiting = changes_of(one, spoken, random)
+            function_edits.with_one_case(one := copy.deepcopy(node), random)
+            waiting = function_edits.changes_of(one, spoken, random)
         if not waiting or len(seen) >= most:
             return
         drawn = _drawn(waiting, turn, random)
@@ -279,7 +252,9 @@ def _select_variants(
             yield PlannedVariant(one, drawn)
 
 
-def _drawn(waiting: Sequence[NodeChange], turn: int, random: Random) -> tuple[NodeChange, ...]:
+def _drawn(
+    waiting: Sequence[function_edits.NodeChange], turn: int, random: Random
+) -> tuple[function_edits.NodeChange, ...]:
     """Single changes first, each in turn; then several changes of different nodes."""
     many = 1 if turn < len(waiting) and turn % 2 == 0 else random.choice((2, 2, 3))
     first = waiting[turn // 2 % len(waiting)]
@@ -287,15 +262,15 @@ def _drawn(waiting: Sequence[NodeChange], turn: int, random: Random) -> tuple[No
     return tuple({one.node: one for one in (*others, first)}.values())
 
 
-def _vocabulary(tree: ast.Module) -> FileVocabulary:
+def _vocabulary(tree: ast.Module) -> function_edits.FileVocabulary:
     texts: dict[str, None] = {}
     methods: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if 0 < len(node.value) <= _LONGEST:
                 texts[node.value] = None
-        elif (called := called_of(node)) is not None:
+        elif (called := function_edits.called_of(node)) is not None:
             methods.setdefault(called.on, set()).add(called.method)
-    return FileVocabulary(
+    return function_edits.FileVocabulary(
         texts=tuple(texts), methods={name: frozenset(one) for name, one in methods.items()}
     )
