@@ -40,12 +40,7 @@ _DOTTED: Mapping[str, str] = {
     **dict.fromkeys(("sys.settrace", "sys.setprofile", "sys.monitoring"), _TRACES),
     **dict.fromkeys(("threading.settrace", "threading.setprofile"), _TRACES),
 }
-_MODULES: Mapping[str, str] = {
-    "_pytest": _PYTEST,
-    "pluggy": _PYTEST,
-    "ctypes": _NATIVE,
-    "atexit": _AT_EXIT,
-}
+_MODULES = {"_pytest": _PYTEST, "pluggy": _PYTEST, "ctypes": _NATIVE, "atexit": _AT_EXIT}
 # Suspicious as an attribute of any object.
 _ATTRIBUTES: Mapping[str, str] = {
     **dict.fromkeys(("_getframe", "_current_frames", "currentframe"), _FRAMES),

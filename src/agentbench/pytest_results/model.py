@@ -201,17 +201,14 @@ def case_result(node_id: NodeId, phases: tuple[Phase, ...], duration: float = 0.
     outcome, decisive = _worst_phase(phases, own)
     failed = outcome in (CaseOutcome.FAILED, CaseOutcome.ERROR)
     message = decisive.message if decisive is not None else None
+    setups, calls, teardowns = (_count_phases(own, when) for when in PhaseName)
     return CaseResult(
         node_id=node_id,
         outcome=outcome,
         duration=duration,
         message=_CUT_OFF_MESSAGE if outcome is CaseOutcome.UNFINISHED else message,
         traceback=decisive.traceback if failed and decisive is not None else None,
-        phases=(
-            _count_phases(own, PhaseName.SETUP),
-            _count_phases(own, PhaseName.CALL),
-            _count_phases(own, PhaseName.TEARDOWN),
-        ),
+        phases=(setups, calls, teardowns),
     )
 
 
@@ -247,17 +244,11 @@ def _cut_off(own: list[Phase]) -> bool:
     After KeyboardInterrupt and pytest.exit a test has no call, after a kill no teardown. A run
     that a plugin repeats has no teardown of its own.
     """
-    setups, teardowns = _count_phases(own, PhaseName.SETUP), _count_phases(own, PhaseName.TEARDOWN)
-    passed_setups = _count_phases(
-        (phase for phase in own if phase.outcome is PhaseOutcome.PASSED), PhaseName.SETUP
-    )
+    setups, calls, teardowns = (_count_phases(own, when) for when in PhaseName)
+    passed = [phase for phase in own if phase.outcome is PhaseOutcome.PASSED]
     reruns = sum(phase.outcome is PhaseOutcome.RERUN for phase in own)
-    return (
-        setups == 0
-        or teardowns == 0
-        or teardowns + reruns < setups
-        or _count_phases(own, PhaseName.CALL) < passed_setups
-    )
+    ended = setups > 0 and teardowns > 0 and teardowns + reruns >= setups
+    return not ended or calls < _count_phases(passed, PhaseName.SETUP)
 
 
 def _count_phases(phases: Iterable[Phase], when: PhaseName) -> int:

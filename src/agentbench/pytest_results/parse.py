@@ -199,14 +199,9 @@ def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestS
     elapsed = sum(case.duration for case in cases)
     return PytestSummary(
         total=len(cases),
-        passed=counts[CaseOutcome.PASSED],
-        failed=counts[CaseOutcome.FAILED],
-        skipped=counts[CaseOutcome.SKIPPED],
+        **{one.value: counts[one] for one in CaseOutcome if one is not CaseOutcome.ERROR},
         errors=counts[CaseOutcome.ERROR] + len(session.collection_errors),
         duration=elapsed if session.duration is None else session.duration,
-        xfailed=counts[CaseOutcome.XFAILED],
-        xpassed=counts[CaseOutcome.XPASSED],
-        unfinished=counts[CaseOutcome.UNFINISHED],
         deselected=session.deselected,
         collected=len(session.phases) if known is None else known,
     )

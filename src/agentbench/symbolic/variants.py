@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from agentbench.core import python_syntax
 from agentbench.symbolic import function_edits
@@ -32,12 +32,16 @@ class AssertionObserver(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
         """Observe the arguments of unittest's assertions."""
-        call = node.value
-        if not _is_assertion(call):
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) as call:
+                pass
+            case _:
+                return node
+        if not name.startswith("assert"):
             return node
         if _is_private(call):
             return self._see_all([], node)
-        if call.func.attr in _PAIRS + _EQUALS:
+        if name in _PAIRS + _EQUALS:
             return self._see_all(_varying(call.args[:2]), node)
         held = ast.Lambda(args=_no_arguments(), body=call)
         return self._see("holds", held, node, shown=call)
@@ -83,25 +87,8 @@ def _sides(test: ast.expr) -> list[ast.expr] | None:
 
 
 def _varying(sides: Iterable[ast.expr]) -> list[ast.expr]:
-    return [
-        side
-        for side in sides
-        if any(isinstance(one, ast.Call | ast.Name) for one in ast.walk(side))
-    ]
-
-
-class _Assertion(ast.Call):
-    func: ast.Attribute
-
-
-def _is_assertion(node: ast.expr) -> TypeGuard[_Assertion]:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "self"
-        and node.func.attr.startswith("assert")
-    )
+    kinds = (ast.Call, ast.Name)
+    return [side for side in sides if any(isinstance(one, kinds) for one in ast.walk(side))]
 
 
 def _expects_error(node: ast.expr) -> bool:

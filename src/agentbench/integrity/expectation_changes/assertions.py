@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
@@ -11,6 +11,7 @@ from agentbench.integrity.expectation_changes.expected_values import (
     ExpectedValue,
     NumberBound,
 )
+from agentbench.integrity.expectation_changes.functions import FoundFunction
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.expectation_changes.values import NotConstantError, Scalar, is_scalar
 from agentbench.integrity.records import ValueKind
@@ -160,11 +161,7 @@ _EQUALITY_METHODS = frozenset([
     "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
     "assert_equal", "assert_array_equal", "eq_"
 ])  # fmt: skip
-_ALMOST: Mapping[str, int] = {
-    "assertAlmostEqual": 7,
-    "assert_almost_equal": 7,
-    "assert_array_almost_equal": 6,
-}
+_ALMOST = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
 _COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
     "assertIn": ast.In,
     "assertIs": ast.Is,
@@ -183,16 +180,11 @@ _RAISES = frozenset(
 _CALLS_PLAINLY = 1  # the positional arguments of these if they are used without a function to call
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssertingHelper:
-    """A helper function in the same file with assertions."""
-
-    node: scopes.FunctionNode
-    bound: bool  # whether it is a method, whose calls omit the first parameter
+Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 
 
 def expected_in(
-    reader: LiteralReader, function: scopes.FunctionNode, helpers: Mapping[str, AssertingHelper]
+    reader: LiteralReader, function: scopes.FunctionNode, helpers: Helpers
 ) -> list[ExpectedValue]:
     """The expected values of a test function."""
     found: list[ExpectedValue] = []
@@ -201,9 +193,7 @@ def expected_in(
     return found
 
 
-def _sites(
-    reader: LiteralReader, function: scopes.FunctionNode, helpers: Mapping[str, AssertingHelper]
-) -> Sites:
+def _sites(reader: LiteralReader, function: scopes.FunctionNode, helpers: Helpers) -> Sites:
     for statement, doubt in scopes.statements(function.body):
         match statement:
             case ast.Assert(test=test):
@@ -276,13 +266,12 @@ def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
             yield reader.patterns(keyword.value, doubt)
 
 
-def _helped(
-    reader: LiteralReader, call: ast.Call, doubt: int, helpers: Mapping[str, AssertingHelper]
-) -> Sites:
+def _helped(reader: LiteralReader, call: ast.Call, doubt: int, helpers: Helpers) -> Sites:
     helper = helpers.get(scopes.name_of(call.func))
-    if helper is None or isinstance(call.func, ast.Attribute) != helper.bound:
+    if helper is None or isinstance(call.func, ast.Attribute) != helper.is_method:
         return
-    parameters = [argument.arg for argument in helper.node.args.args[helper.bound :]]
+    # Calls of a method omit the first parameter.
+    parameters = [argument.arg for argument in helper.node.args.args[helper.is_method :]]
     given = dict(zip(parameters, call.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     for statement, inner in scopes.statements(helper.node.body):

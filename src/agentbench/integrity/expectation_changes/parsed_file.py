@@ -1,11 +1,11 @@
 """A parsed test file with its test functions and doctests."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes import expected_values, scopes, source_text
-from agentbench.integrity.expectation_changes.assertions import AssertingHelper, expected_in
+from agentbench.integrity.expectation_changes.assertions import Helpers, expected_in
 from agentbench.integrity.expectation_changes.expected_literals import (
     LiteralReader,
     ParameterColumn,
@@ -107,7 +107,7 @@ class ParsedFile:
     functions: FunctionsOfFile
     module: scopes.NameScope
     lasting: Names
-    helpers: Mapping[str, AssertingHelper]
+    helpers: Helpers
 
     def read(self, function: FoundFunction) -> ParsedFunction:
         """The expected values of one function."""
@@ -160,17 +160,13 @@ def parse_file(text: str, path: str) -> ParsedFile:
     source = source_text.parse_source(text, path)
     functions = functions_of(source.tree)
     module = scopes.module_scope(source.tree)
-    helpers = {
-        found.node.name: AssertingHelper(node=found.node, bound=found.is_method)
-        for found in functions.functions.values()
-        if not found.looks_like_a_test
-    }
+    others = (found for found in functions.functions.values() if not found.looks_like_a_test)
     return ParsedFile(
         source=source,
         functions=functions,
         module=module,
         lasting=scopes.lasting_constants(module),
-        helpers=helpers,
+        helpers={found.node.name: found for found in others},
     )
 
 

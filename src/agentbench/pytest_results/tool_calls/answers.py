@@ -83,24 +83,14 @@ def answer_to_error(
 def invalid_arguments(faults: Sequence[str]) -> JsonObject:
     """The answer for invalid arguments, with all faults."""
     message = f"invalid arguments: {'; '.join(faults)}"
-    return answer_to_error(
-        "invalid_arguments",
-        envelope.PytestErrorType.VALUE,
-        message,
-        code=envelope.INVALID_PARAMS,
-        faults=faults,
-    )
+    kind, code = envelope.PytestErrorType.VALUE, envelope.INVALID_PARAMS
+    return answer_to_error("invalid_arguments", kind, message, code=code, faults=faults)
 
 
 def path_outside_root(fault: str) -> JsonObject:
     """The answer for a path outside of the project; by ADR-009 a ValidationError."""
-    return answer_to_error(
-        "path_outside_root",
-        envelope.PytestErrorType.VALIDATION,
-        fault,
-        code=envelope.INVALID_PARAMS,
-        faults=(fault,),
-    )
+    kind, code = envelope.PytestErrorType.VALIDATION, envelope.INVALID_PARAMS
+    return answer_to_error("path_outside_root", kind, fault, code=code, faults=(fault,))
 
 
 def no_pytest(details: str, mask: PathMask) -> JsonObject:

@@ -6,36 +6,29 @@ its findings. Output of the function is discarded. Python 3.11 or newer.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from inspect import Signature
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import crosshair.core_and_libs  # noqa: F401 - registers CrossHair's models
 
 from . import path_search, submitted_code
-from .branches import MARK, complexity, dead_by_form, lines_of, mark_branches
+from .branches import MARK, Branch, complexity, dead_by_form, lines_of, mark_branches
 from .contract import Contract, contract_of, exception_named
-from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
+from .messages import Json
 from .real_calls import Caller, ForkServer
 from .sample_arguments import assumed, is_enumerable, open_parameters, samples
 from .side_effects import BlockedError, ProcessGuard, discard_output
 
-if TYPE_CHECKING:
-    import ast
-    from inspect import Signature
-
-    from . import submitted_code
-    from .branches import Branch
-    from .messages import Json
-
 _CALL_SECONDS = 2.0
 _PROGRESS_SECONDS = 0.3
-_AGAIN = 0.25  # seconds: the code may have swallowed the first ring of the alarm
 _PLAIN_SECONDS = 1.0  # for plain inputs, if the search has used all of its time
 _MOST_ENDLESS = 2  # plain inputs on which the function does not end
 _MOST_EXAMPLE = 200  # characters of the example of a branch
@@ -70,7 +63,7 @@ class Analysis:
         self.question = question
         self.tool, self.name = str(question["tool"]), str(question["function"])
         self.path = Path(str(question["path"]))
-        self.channel, self.guard, self.alarm = channel, guard, Alarm(repeat=_AGAIN)
+        self.channel, self.guard, self.alarm = channel, guard, Alarm(repeat=AGAIN)
         self.until = time.monotonic() + float(question["seconds"])
         self.taken: set[int] = set()
         self.branches: list[Branch] = []
@@ -219,27 +212,19 @@ class Analysis:
 
     def _report_branches(self, visitor: path_search.BranchVisitor) -> None:
         is_proven = self.found["exhausted"] and not visitor.unconfirmed
+        otherwise = False if is_proven else None
+        examples = [visitor.examples.get(number, "") for number in range(len(self.branches))]
         self.found["branches"] = [
-            _branch_facts(
-                branch,
-                reachable=True if number in visitor.examples else False if is_proven else None,
-                example=visitor.examples.get(number, ""),
-            )
-            for number, branch in enumerate(self.branches)
+            _branch_facts(branch, reachable=bool(example) or otherwise, example=example)
+            for branch, example in zip(self.branches, examples, strict=True)
         ]
         if is_proven and "lines" in self.found:
             self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
 
 
 def _branch_facts(branch: Branch, *, reachable: bool | None, example: str) -> Json:
-    return {
-        "line": branch.line,
-        "kind": branch.kind,
-        "condition": branch.condition,
-        "taken": branch.taken,
-        "reachable": reachable,
-        "example": submitted_code.cut(example, _MOST_EXAMPLE),
-    }
+    shown = submitted_code.cut(example, _MOST_EXAMPLE)
+    return {**asdict(branch), "reachable": reachable, "example": shown}
 
 
 def _sum(one: path_search.Explored, other: path_search.Explored) -> path_search.Explored:

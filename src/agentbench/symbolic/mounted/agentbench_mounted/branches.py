@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MARK = "__agentbench_went__"  # the function that marked code calls with the number of a branch
 _SHOWN = 120  # characters of a condition

@@ -43,7 +43,6 @@ class ComparedFunctions:
     """The reference and the other function, each in a worker, and the facts seen so far."""
 
     def __init__(self, pair: messages.Pair, request: messages.Request) -> None:
-        """Take the pair; no worker is started."""
         self._locations = pair["left"], pair["right"]
         self._start_workers(hash_seed=0)
         self.errors = pair.get("errors", outcomes.CONTRACT)
@@ -64,8 +63,8 @@ class ComparedFunctions:
 
     def end(self) -> None:
         """End both workers."""
-        self.left.end()
-        self.right.end()
+        self.left.close()
+        self.right.close()
 
     def run(self, program: list[str]) -> Difference | None:
         """Run a program in both; returns the difference, if there is one."""
@@ -324,11 +323,8 @@ def _no_difference(functions: ComparedFunctions, facts: messages.Json) -> messag
         counted = f"{functions.informative} of {functions.tried}"
         return _not_compared(f"the reference works on too few inputs: {counted}")
     if functions.informative and not functions.visible:
-        effect = (
-            "cannot be looked into"
-            if functions.hidden
-            else "is nothing, and it changes no argument"
-        )
+        nothing = "is nothing, and it changes no argument"
+        effect = "cannot be looked into" if functions.hidden else nothing
         return _not_compared(f"what it returns {effect}")
     return {"ending": "no_difference", "exhausted": exhausted}
 

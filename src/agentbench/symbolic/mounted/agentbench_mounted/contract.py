@@ -7,23 +7,22 @@ import builtins
 import inspect
 import re
 import textwrap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from crosshair.condition_parser import condition_parser, parse_sphinx_raises
+from crosshair.condition_parser import (
+    ConditionExpr,
+    Conditions,
+    condition_parser,
+    parse_sphinx_raises,
+)
 from crosshair.fnutil import FunctionInfo
 from crosshair.options import AnalysisKind
 from crosshair.util import AttributeHolder, NotDeterministic
 from z3 import Z3Exception
 
 from .foreign_code import call_foreign, traceback_entries
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from crosshair.condition_parser import ConditionExpr, Conditions
-
-    from .submitted_code import FoundFunction
+from .submitted_code import FoundFunction
 
 _KINDS = (AnalysisKind.PEP316, AnalysisKind.icontract, AnalysisKind.deal, AnalysisKind.asserts)
 # An entry of a section "Raises:" as Google has it, and one of Numpy's.

@@ -25,25 +25,16 @@ if TYPE_CHECKING:
 
 _DEEPEST = 4
 _METHODS = 12
+_DATETIMES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)
 _SIMPLE: dict[object, str] = {
-    int: "int",
-    float: "float",
-    str: "str",
-    bool: "bool",
-    bytes: "bytes",
+    **{kind: kind.__name__ for kind in (int, float, str, bool, bytes, *_DATETIMES)},
     bytearray: "bytes",
     complex: "float",
     type(None): "none",
-    datetime.datetime: "datetime",
-    datetime.date: "date",
-    datetime.time: "time",
-    datetime.timedelta: "timedelta",
-    datetime.tzinfo: "tzinfo",
     datetime.timezone: "tzinfo",
     decimal.Decimal: "decimal",
     fractions.Fraction: "fraction",
-    abc.Hashable: "str",
-    typing.Hashable: "str",
+    **dict.fromkeys((abc.Hashable, typing.Hashable), "str"),
 }
 _CONTAINERS: dict[str, tuple[object, ...]] = {
     "list": (list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable, abc.Reversible),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST = 160  # characters of a text for a reader
+AGAIN = 0.25  # seconds: the code may have swallowed the first ring of the alarm
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
 from .side_effects import discard_output
 from .worker import THIS
-from .worker_process import START, kill_group
+from .worker_process import kill_group, start_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 _LOADING = 2.0  # seconds that crosshair takes to be imported
 _LEAST = 1.0  # second for a search
 _MOST_PROGRAMS = 20
-_AGAIN = 0.25  # seconds: the code may have swallowed the first ring of the alarm
 _SIMPLE = {"int": int, "str": str, "float": float, "bool": bool, "bytes": bytes, "none": type(None)}
 _CONTAINERS = {"list": list, "set": set, "frozenset": frozenset}
 
@@ -56,13 +55,7 @@ def explore_in_process(
     if seconds < _LEAST:
         return {"why": "no time was left"}
     request = {"pair": pair, "described": described, "seconds": max(seconds - _LOADING, _LEAST)}
-    process = subprocess.Popen(
-        [sys.executable, "-s", "-W", "ignore", START, "path_comparison", *sys.argv[2:3]],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = start_program("path_comparison", *sys.argv[2:3])
     try:
         answer, _ = process.communicate(json.dumps(request).encode(), seconds + 2 * _LOADING)
         found = json.loads(answer)
@@ -104,16 +97,7 @@ def _explore(request: messages.Json) -> messages.PathFindings:
     if any(one["how"] in ("many", "any_name") for one in params):
         return {"why": "it takes any number of arguments"}
     try:
-        parameters = [
-            inspect.Parameter(
-                one["name"],
-                inspect.Parameter.KEYWORD_ONLY
-                if one["how"] == "name"
-                else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                annotation=_annotation_of(one["type"]),
-            )
-            for one in params
-        ]
+        parameters = [_symbolic_parameter(one) for one in params]
     except _NotSymbolicError as error:
         return {"why": str(error)}
     functions = _load(request["pair"])
@@ -127,6 +111,12 @@ def _explore(request: messages.Json) -> messages.PathFindings:
     )
     options.stats = Counter()
     return _search(functions, inspect.Signature(parameters), options)
+
+
+def _symbolic_parameter(one: messages.Parameter) -> inspect.Parameter:
+    kinds = inspect.Parameter
+    kind = kinds.KEYWORD_ONLY if one["how"] == "name" else kinds.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(one["name"], kind, annotation=_annotation_of(one["type"]))
 
 
 def _annotation_of(wanted: messages.TypeDescription) -> object:
@@ -236,7 +226,7 @@ def _search(
             found.append(_program(signature, texts))
         return len(found) >= _MOST_PROGRAMS
 
-    alarm = Alarm(repeat=_AGAIN)
+    alarm = Alarm(repeat=AGAIN)
     with suppress(OutOfTimeError), alarm.within(options.per_condition_timeout):
         # A single path may take longer than all of the time.
         explore_paths(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import collections
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from inspect import BoundArguments, Signature
 
 from crosshair import statespace
 from crosshair.copyext import CopyMode, deepcopyext
@@ -17,18 +18,11 @@ from crosshair.options import DEFAULT_OPTIONS, AnalysisOptionSet
 from crosshair.tracers import CoverageTracingModule, PushedModule, ResumedTracing
 from crosshair.util import ControlFlowException, NotDeterministic, UnexploredPath, format_boundargs
 
-from .contract import Behaviour, behave
-from .foreign_code import OutOfTimeError, call_foreign
+from .contract import Behaviour, Contract, behave
+from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .messages import Json
 from .side_effects import BlockedError
 from .submitted_code import cut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from inspect import BoundArguments, Signature
-
-    from .contract import Contract
-    from .foreign_code import Alarm
-    from .messages import Json
 
 _MOST_FINDINGS = 5
 _MOST_CALLS = 250

@@ -82,7 +82,6 @@ class ErrorRecorder:
     """A stand-in for `pytest.raises`: records the error, and keeps it for the test."""
 
     def __init__(self, observer: Observer, at: int) -> None:
-        """Take the observer and the place in the test."""
         self._observer = observer
         self._at = at
         self.value: BaseException | None = None
@@ -102,13 +101,11 @@ class ErrorRecorder:
         return True
 
     def __enter__(self) -> ErrorRecorder:
-        """Return the recorder, as `pytest.raises` returns its information."""
         return self
 
     def __exit__(
         self, _kind: object, error: BaseException | None, _trace: TracebackType | None
     ) -> bool:
-        """Record the error; the test goes on."""
         if error is None:
             self._observer.see(self._at, value=None)
         elif isinstance(error, Exception):

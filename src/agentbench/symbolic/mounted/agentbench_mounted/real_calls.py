@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .contract import Behaviour, behave
-from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
 from .side_effects import BlockedError
 from .submitted_code import cut, error_line, line_of
 
@@ -37,7 +37,6 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _MOST_MEMORY = 800 << 20  # bytes: a MemoryError here, before the sandbox kills all processes
 _MOST_INPUTS = 50  # arguments of a call that are shown
 _WRONG_TYPE = (TypeError, AttributeError)
-_AGAIN = 0.2  # seconds: the code may have swallowed the first ring of the alarm
 _MOST_BYTES = 1 << 20  # of an answer
 _GRACE = 1.0  # seconds
 _DIED: Json = {"ending": "died"}
@@ -95,7 +94,7 @@ class Caller:
     def _behaviour(self, given: inspect.BoundArguments, seconds: float) -> Behaviour:
         def call() -> Behaviour:
             old = copy.deepcopy(given.arguments)
-            with Alarm(repeat=_AGAIN).within(seconds):
+            with Alarm(repeat=AGAIN).within(seconds):
                 return behave(self.contract, given, old)
 
         result = call_foreign(call, catch=BaseException)

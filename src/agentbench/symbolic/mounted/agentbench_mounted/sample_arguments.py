@@ -14,14 +14,11 @@ import itertools
 import keyword
 import types
 import typing
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from .foreign_code import call_foreign
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Literals = dict[object, list[object]]
+Literals = dict[object, list[object]]
 
 _KNOWN = (int, str, float, bool, bytes, type(None))
 _CONTAINERS = (list, dict, set, frozenset, tuple)

@@ -6,17 +6,14 @@ import ast
 import inspect
 import sys
 import types
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from .foreign_code import call_foreign, traceback_entries
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-    from typing import Any
-
-    Function = Callable[..., object]
+Function = Callable[..., object]
 
 MODULE = "submitted"  # the name of the code as a module
 _CODE_MAKERS = ("eval", "exec", "compile", "__import__")

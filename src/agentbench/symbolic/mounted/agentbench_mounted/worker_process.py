@@ -13,19 +13,17 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .outcomes import words
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .messages import Description, Json, Location, ProgramResult
 
 
-START = str(Path(__file__).parent)  # the folder that Python runs to start a program of this package
+_PACKAGE = str(Path(__file__).parent)
 _GRACE = 1.5  # seconds beyond a call's own deadline, before the process is killed
 _LOADING = 30.0  # seconds
 _STEPS = 20
@@ -45,20 +43,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
 
-    def __enter__(self) -> WorkerProcess:
-        """The worker starts with the first question."""
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        """End the worker."""
-        self.end()
-
-    def end(self) -> None:
+    def close(self) -> None:
         """End the worker and all that it started; the next question starts another."""
         process, self._process, self._rest = self._process, None, b""
         if process is not None:
@@ -83,14 +68,7 @@ class WorkerProcess:
             # Without variables that change the interpreter.
             env = {name: text for name, text in os.environ.items() if name[:6] != "PYTHON"}
             env |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": self._hash_seed}
-            process = self._process = subprocess.Popen(
-                [sys.executable, "-s", "-W", "ignore", START, "worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                env=env,
-            )
+            process = self._process = start_program("worker", env=env)
             self._exchange(process, dict(self._location), _LOADING)
         return self._exchange(process, question, seconds)
 
@@ -103,13 +81,13 @@ class WorkerProcess:
             process.stdin.flush()
             answer = json.loads(self._line(process, seconds))
         except (OSError, ValueError) as error:
-            self.end()
+            self.close()
             raise LostError(f"its process ended or gave no answer ({error})") from None
         if not isinstance(answer, dict):
-            self.end()
+            self.close()
             raise LostError("its answer is malformed")
         if "error" in answer:
-            self.end()
+            self.close()
             raise LostError(answer["error"])
         return answer
 
@@ -126,6 +104,18 @@ class WorkerProcess:
             self._rest += chunk
         line, _, self._rest = self._rest.partition(b"\n")
         return line
+
+
+def start_program(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start a program of this package in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-s", "-W", "ignore", _PACKAGE, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=env,
+    )
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -145,7 +135,7 @@ def replay(request: Json) -> Json:
     location: Location = {"paths": request["paths"], "module": None, "name": None}
     for number in range(request.get("times", 2)):
         try:
-            with WorkerProcess(location, hash_seed=_FIRST_SEED + number) as worker:
+            with closing(WorkerProcess(location, hash_seed=_FIRST_SEED + number)) as worker:
                 result = worker.run(request["program"], request.get("call_seconds", 2.0))
         except LostError as error:
             return {"outcomes": outcomes, "values": values, "why": str(error)}
