@@ -8,7 +8,7 @@ import anyio.from_thread
 import pytest
 
 from agentbench.errors import RunCancelled
-from agentbench.mcp.calls import SymbolicCalls, symbolic_error
+from agentbench.mcp.server import SymbolicCalls, symbolic_error
 from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer
 from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes

@@ -1,7 +1,4 @@
-"""The records of the integrity checks: control runs, changed expectations, dropped paths.
-
-Also the findings of control runs. Reading a record does not import the engine.
-"""
+"""The records of control runs, changed expectations and dropped paths; they need no engine."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum

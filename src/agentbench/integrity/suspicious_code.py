@@ -1,7 +1,6 @@
 """A static scan for code that fixes rarely need and cheats often use.
 
-Its findings are information and no accusation: debuggers, test helpers and profilers use the same
-means honestly.
+Findings are no accusation: debuggers, test helpers and profilers use the same means honestly.
 """
 
 import ast

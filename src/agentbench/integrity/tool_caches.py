@@ -1,8 +1,7 @@
 """Separates tool caches, such as byte-code, from a change: they are neither judged nor work.
 
-A cache is recognised by its path, and by its content: nothing in it can be imported, byte-code fits
-a source next to it, and the repository has none of it. Any other file stays in the change, and is
-judged or dropped like all files.
+A cache is recognised by its path and content: nothing in it can be imported, byte-code fits a
+source next to it, and the repository has none of it. All other files stay in the change.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Reads a workspace from a tar stream, with limits and without git.
 
-The stream of an agent's workspace is hostile input: every decision is made by a member's header,
-before its content is read, and everything is bounded.
+The stream is hostile input: each member's header decides before its content is read.
 """
 
 import hashlib
@@ -142,11 +141,9 @@ class _ChunkReader(io.RawIOBase):
         self.taken = 0  # bytes read so far
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to so many bytes."""
         parts: list[memoryview] = []
         wanted = size
         while wanted != 0:

@@ -1,31 +1,157 @@
 """The MCP server: lists the tools and answers calls; clients see only an incident name of a bug."""
 
 import logging
-from collections.abc import Sequence
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from agentbench.core.schema import JsonObject
-from agentbench.mcp import calls, pytest_tools
+from agentbench.errors import RunCancelled
+from agentbench.mcp import pytest_tools
 from agentbench.mcp.pytest_tools import PytestTool
-from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, offered_tools
+from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer, offered_tools
 from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.report_files import RunProgress
 from agentbench.pytest_results.tool_calls import arguments, envelope
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments
-from agentbench.pytest_results.tool_calls.project import PytestProject
+from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject
+from agentbench.symbolic.analysis import SymbolicErrorType
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
+
+_POLL_SECONDS = 0.1
 _logger = logging.getLogger(__name__)
+_MAX_SEARCHES = 2
+_INCIDENT_BYTES = 6  # of the name that is all a client sees of a bug
+_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
+
+ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
+
+
+class CallCancelledError(Exception):
+    """A call was cancelled without its client asking for that."""
+
+
+async def run_in_thread(
+    work: Callable[[CallControl], JsonObject],
+    *,
+    limiter: anyio.CapacityLimiter,
+    tell: ProgressReporter | None,
+) -> JsonObject:
+    """Run work in a thread, and return its result.
+
+    A cancellation is passed on to the work; no process of it runs any more after this returns.
+
+    Raises:
+        CallCancelledError: the work was cancelled, but this call was not.
+    """
+    relay = _ProgressRelay(tell)
+    watch = CallControl(cancel=Event(), progress=None if tell is None else relay.put)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_set_when_cancelled, watch.cancel)
+        group.start_soon(relay.pass_on)
+        answer = await anyio.to_thread.run_sync(_none_if_interrupted, work, watch, limiter=limiter)
+        await relay.flush()
+        group.cancel_scope.cancel()
+    if answer is None:
+        await anyio.lowlevel.checkpoint()  # raises if this call was cancelled
+        raise CallCancelledError
+    return answer
+
+
+class _ProgressRelay:
+    """Passes progress from a thread to a coroutine; only the latest counts."""
+
+    def __init__(self, tell: ProgressReporter | None) -> None:
+        self._tell = tell
+        self._latest: RunProgress | None = None
+        self._told = -1
+
+    def put(self, progress: RunProgress) -> None:
+        self._latest = progress
+
+    async def flush(self) -> None:
+        """Send new progress to the client; the protocol requires it to increase."""
+        latest = self._latest
+        if self._tell is not None and latest is not None and latest.done > self._told:
+            self._told = latest.done
+            await self._tell(latest)
+
+    async def pass_on(self) -> None:
+        while self._tell is not None:
+            await anyio.sleep(_POLL_SECONDS)
+            await self.flush()
+
+
+async def _set_when_cancelled(cancel: Event) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        cancel.set()
+
+
+def _none_if_interrupted(
+    work: Callable[[CallControl], JsonObject], watch: CallControl
+) -> JsonObject | None:
+    try:
+        return work(watch)
+    except RunCancelled:  # the sandbox's command was cancelled
+        return None
+
+
+class SymbolicCalls:
+    """Runs a limited number of calls at a time; a health check never waits."""
+
+    def __init__(self, symbolic: SymbolicTools) -> None:
+        self._symbolic = symbolic
+        self._searches = anyio.CapacityLimiter(_MAX_SEARCHES)
+        self._looks = anyio.CapacityLimiter(1)
+
+    async def answer(self, tool: SymbolicTool, given: Mapping[str, object] | None) -> JsonObject:
+        """The answer to a call."""
+        is_look = tool is SymbolicTool.HEALTH
+        limiter = self._looks if is_look else self._searches
+        try:
+            # The health check ignores its arguments.
+            parsed = arguments.read_arguments(tool.arguments, None if is_look else given)
+            return await run_in_thread(
+                lambda watch: self._symbolic.call(tool, parsed, watch.cancel),
+                limiter=limiter,
+                tell=None,
+            )
+        except arguments.InvalidArgumentsError as error:
+            message = f"invalid arguments: {'; '.join(error.faults)}"
+            return error_answer(tool, SymbolicErrorType.VALUE, message)
+        except Exception:  # a bug must neither end the server nor reveal its traceback
+            incident = secrets.token_hex(_INCIDENT_BYTES)
+            _logger.error("incident %s", incident, exc_info=True)
+            message = f"Internal server error (incident {incident})"
+            return error_answer(tool, SymbolicErrorType.RUNTIME, message)
+
+
+def symbolic_error(answer: JsonObject) -> MCPError:
+    """A JSON-RPC error with a whole answer as its data."""
+    code = (
+        envelope.INVALID_PARAMS
+        if answer["error_type"] in _CALLERS_ERRORS
+        else envelope.SERVER_ERROR
+    )
+    return MCPError(code, str(answer["message"]), answer)
+
+
 _TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
 _FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
 
@@ -78,22 +204,19 @@ def make_server(
 
 
 class _Handlers:
-    """The handlers of requests."""
-
     def __init__(
         self, project: PytestProject, error_mode: ErrorMode, symbolic: SymbolicTools | None
     ) -> None:
         self._project = project
         self._error_mode = error_mode
         self._limiter = anyio.CapacityLimiter(project.runs_at_once)
-        self._symbolic = None if symbolic is None else calls.SymbolicCalls(symbolic)
+        self._symbolic = None if symbolic is None else SymbolicCalls(symbolic)
         offered = () if symbolic is None else offered_tools(installed=symbolic.installed)
         self.tools: tuple[arguments.NamedTool, ...] = (*PytestTool, *offered)
 
     async def list_tools(
         self, _context: ServerRequestContext[object], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        """All tools."""
         isolated = self._project.isolated
         return ListToolsResult(tools=[describe_tool(one, isolated=isolated) for one in self.tools])
 
@@ -117,21 +240,21 @@ class _Handlers:
         return pytest_tools.call_result(answer)
 
     async def _answer(
-        self, tool: PytestTool, given: JsonObject | None, tell: calls.ProgressReporter | None
+        self, tool: PytestTool, given: JsonObject | None, tell: ProgressReporter | None
     ) -> JsonObject:
         try:
             parsed = arguments.read_arguments(tool.arguments, given)
             work = partial(pytest_tools.call_pytest_tool, self._project, parsed)
-            return await calls.run_in_thread(work, limiter=self._limiter, tell=tell)
+            return await run_in_thread(work, limiter=self._limiter, tell=tell)
         except arguments.InvalidArgumentsError as error:
             return invalid_arguments(error.faults)
         except Exception:  # a bug must neither end the server nor reveal its traceback
-            incident = calls.new_incident()
+            incident = secrets.token_hex(_INCIDENT_BYTES)
             _logger.error("incident %s", incident, exc_info=True)
             return pytest_tools.internal_error(incident)
 
 
-def _progress_reporter(session: "ServerSession") -> calls.ProgressReporter:
+def _progress_reporter(session: "ServerSession") -> ProgressReporter:
     async def tell(progress: RunProgress) -> None:
         message = f"{progress.done} of {progress.collected} tests"
         await session.report_progress(progress.done, progress.collected, message)
@@ -142,7 +265,7 @@ def _progress_reporter(session: "ServerSession") -> calls.ProgressReporter:
 def _as_protocol_error(answer: JsonObject) -> MCPError:
     """The error of an answer, with the results of finished tests."""
     if "error" not in answer:
-        return calls.symbolic_error(answer)
+        return symbolic_error(answer)
     error = envelope.ErrorObject.model_validate(answer["error"])
     names = [name for name in envelope.SERIALIZED_FIELDS if name not in _FIELDS_IN_ERROR]
     data = error.data.model_dump(mode="json", exclude_defaults=True)

@@ -1,8 +1,7 @@
-"""The server over stdin and stdout.
+"""The server over stdin and stdout, with our own thread that reads lines.
 
-Lines are read by our own thread. The SDK's reader blocks in a read that cannot be cancelled, so a
-stopping server would wait for its client, and it silently drops invalid messages, for which
-JSON-RPC requires an error.
+The SDK's reader cannot be cancelled, so a stopping server would wait for its client, and it drops
+invalid messages, for which JSON-RPC requires an error.
 """
 
 import contextlib

@@ -1,7 +1,4 @@
-"""The answers of the symbolic tools, and what a search came to in the words of ADR-009.
-
-An answer is never more certain than what was examined. Each is a flat dictionary with every field.
-"""
+"""The answers of the symbolic tools by ADR-009: never more certain than what was examined."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

@@ -1,7 +1,4 @@
-"""Pytest results: the one serializer that judges attempts and answers agents.
-
-`serialize_pytest_results` is imported on first use, since it needs pydantic.
-"""
+"""Pytest results: the serializer that judges attempts and answers agents, imported on first use."""
 
 from typing import TYPE_CHECKING
 

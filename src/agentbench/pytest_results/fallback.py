@@ -1,8 +1,7 @@
 """Reads results if both reporters wrote nothing: from junit XML, then from printed text.
 
-The standard library's parser is enough: a library for junit files would be a dependency for a
-third-rank source of six attributes. Document types, which all remaining XML attacks on expat need,
-are refused, since pytest writes none.
+The standard library's parser is enough for six attributes. Document types, which all remaining
+XML attacks on expat need, are refused, since pytest writes none.
 """
 
 import re

@@ -62,7 +62,6 @@ class _SharedWords:
         self._keywords: list[object] = []
 
     def in_test(self, test: JsonObject) -> None:
-        """Share the words of a test."""
         self._word(test, "nodeid")
         self._word(test, "outcome")
         for name in _PHASE_KEYS:
@@ -77,7 +76,6 @@ class _SharedWords:
             self._keywords = keywords
 
     def in_collector(self, collector: JsonObject) -> None:
-        """Share the words of a collector and of its results."""
         self._word(collector, "nodeid")
         self._word(collector, "outcome")
         for found in untrusted_json.objects(collector.get("result")):

@@ -1,7 +1,4 @@
-"""The result of a pytest run, and the session by one reporter that it is made from.
-
-The result is in ADR-006's form, with a few more fields.
-"""
+"""A pytest run's result, in ADR-006's form with a few more fields, and a reporter's session."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from agentbench.core.schema import JsonObject
-from agentbench.pytest_results import fallback
+from agentbench.pytest_results import fallback, json_report
 from agentbench.pytest_results.chunked_text import (
     ReportText,
     array_elements,
@@ -18,11 +18,6 @@ from agentbench.pytest_results.chunked_text import (
     lines_of,
 )
 from agentbench.pytest_results.collection_errors import collection_fact
-from agentbench.pytest_results.json_report import (
-    merge_tests_one_by_one,
-    parse_json_report,
-    read_json_report,
-)
 from agentbench.pytest_results.model import (
     CaseResult,
     PytestResult,
@@ -229,8 +224,10 @@ def session_of(
     stream = read_stream(lines_of(files.stream or ""))
     said = files.json_report or ""
     if stream.started and report_limit is not None and len(said) > report_limit:
-        return merge_tests_one_by_one(stream, array_elements(chunks_of(said), "tests"))
-    return _most_trusted(stream, parse_json_report(joined(said)), files.junit, text_output)
+        return json_report.merge_tests_one_by_one(stream, array_elements(chunks_of(said), "tests"))
+    return _most_trusted(
+        stream, json_report.parse_json_report(joined(said)), files.junit, text_output
+    )
 
 
 def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:
@@ -241,7 +238,7 @@ def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSe
 def _most_trusted(
     stream: ReportedSession, parsed: JsonObject | None, junit: ReportText | None, text_output: str
 ) -> ReportedSession:
-    report = read_json_report(parsed) if parsed is not None else None
+    report = json_report.read_json_report(parsed) if parsed is not None else None
     if report is not None and (stream.started or report.finished):
         return merge_sessions(stream, report)
     if stream.started or stream.spawn_error is not None:

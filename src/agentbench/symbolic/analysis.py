@@ -1,7 +1,6 @@
 """Searches the paths of a submitted function, or compares two, in a fresh sandbox.
 
-`agentbench_mounted.analysis` does the work in the sandbox. The code could forge its answer, but
-that deceives only its own author. The answer is parsed strictly and its size is limited.
+The code could forge its answer, but that deceives only its own author; it is parsed strictly.
 """
 
 import json

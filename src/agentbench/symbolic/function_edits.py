@@ -122,14 +122,6 @@ class EditDescription(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFunction:
-    """A function after some changes."""
-
-    function: Function
-    edits: tuple[EditDescription, ...]
-
-
 def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> list[NodeChange]:
     """All edits of a function: one edit for each node first, then a second one for each."""
     nodes = list(ast.walk(function))
@@ -181,13 +173,14 @@ def called_of(node: ast.AST) -> MethodCall | None:
     return MethodCall(owner.id, node.func.attr)
 
 
-def apply_changes(function: Function, changes: Sequence[NodeChange]) -> ChangedFunction:
-    """Make some changes in a copy."""
-    made = copy.deepcopy(function)
-    nodes = list(ast.walk(made))
-    told = [_apply(made, nodes[one.node], one) for one in changes]
-    ast.fix_missing_locations(made)
-    return ChangedFunction(function=made, edits=tuple(told))
+def apply_changes(
+    function: Function, changes: Sequence[NodeChange]
+) -> tuple[Function, tuple[EditDescription, ...]]:
+    """A copy with some changes, and their descriptions."""
+    changed = copy.deepcopy(function)
+    nodes = list(ast.walk(changed))
+    edits = tuple(_apply(changed, nodes[one.node], one) for one in changes)
+    return ast.fix_missing_locations(changed), edits
 
 
 def _apply(function: Function, node: ast.AST, change: NodeChange) -> EditDescription:

@@ -1,9 +1,8 @@
-"""The folder of libraries that is mounted into sandboxes, built once per version of Python.
+"""The folder of crosshair, hypothesis and their requirements, mounted into sandboxes.
 
-It contains crosshair, hypothesis and their requirements. A sandbox has its own Python and no
-network. If the sandbox's minor version is ours, our installed libraries are copied, since both have
-compiled parts; otherwise pip downloads the same versions once. The folder's name contains the
-versions, and it appears only when it is complete.
+If the sandbox's minor version of Python is ours, our installed libraries are copied, since some
+have compiled parts; otherwise pip downloads the same versions once. The folder's name contains
+the versions, and it appears only when it is complete.
 """
 
 import compileall
@@ -13,10 +12,10 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
@@ -116,21 +115,16 @@ def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersio
 
 def _copy(versions: Mapping[str, str | None], target: Path) -> None:
     for name in versions:
-        for source, place in _files(distribution(name)):
-            path = target / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, path)
+        found = distribution(name)
+        for file in found.files or ():
+            source = Path(str(found.locate_file(file)))
+            if ".." not in file.parts and "__pycache__" not in file.parts and source.is_file():
+                path = target / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, path)
     # The folder is mounted read-only: without byte code, each program would compile it all again.
     unchecked = PycInvalidationMode.UNCHECKED_HASH
     compileall.compile_dir(target, quiet=2, invalidation_mode=unchecked)
-
-
-def _files(found: Distribution) -> Iterator[tuple[Path, Path]]:
-    """The files of a distribution in site-packages, and their targets."""
-    for file in found.files or ():
-        source = Path(str(found.locate_file(file)))
-        if ".." not in file.parts and "__pycache__" not in file.parts and source.is_file():
-            yield source, Path(file)
 
 
 def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Path) -> None:
@@ -175,13 +169,13 @@ def _closure(python: PythonVersion) -> dict[str, str | None]:
     while waiting:
         name = canonicalize_name(waiting.pop())
         if name not in found:
-            version, requires = _installed(name)
-            found[name] = version
-            waiting += _names(requires, environment)
+            found[name], requires = _installed(name)
+            needed = [r for r in requires if r.marker is None or r.marker.evaluate(environment)]
+            waiting += (requirement.name for requirement in needed)
     return dict(sorted(found.items()))
 
 
-def _installed(name: str) -> tuple[str | None, list[str]]:
+def _installed(name: str) -> tuple[str | None, list[Requirement]]:
     try:
         ours = distribution(name)
     except PackageNotFoundError:
@@ -190,14 +184,7 @@ def _installed(name: str) -> tuple[str | None, list[str]]:
         raise UnavailableError(
             f"expected {name}, found none: {install_command('symbolic')}"
         ) from None
-    return ours.version, ours.requires or []
-
-
-def _names(requires: list[str], environment: dict[str, str]) -> Iterator[str]:
-    for text in requires:
-        requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate(environment):
-            yield requirement.name
+    return ours.version, list(map(Requirement, ours.requires or []))
 
 
 def _name(versions: Mapping[str, str | None], python: PythonVersion) -> str:

@@ -1,7 +1,4 @@
-"""Runs submitted code: a fresh sandbox for each question, with our programs and their libraries.
-
-The sandbox has no network, no privileges, limits, and a deadline that code cannot move.
-"""
+"""Fresh sandboxes for submitted code: no network, no privileges, limits, and a fixed deadline."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -209,13 +209,13 @@ def _in_place_of(
         return [node]
     found: list[ast.stmt] = []
     for origin, changes in made(node):
-        one = function_edits.apply_changes(origin, changes)
+        function, edits = function_edits.apply_changes(origin, changes)
         # Two classes may have tests with the same name.
-        one.function.name = f"{node.name}{_MARK}{len(variants)}"
-        variants[one.function.name] = ChangedTestVariant(
-            test=node.name, edits=one.edits, origin=origin, changes=tuple(changes)
+        function.name = f"{node.name}{_MARK}{len(variants)}"
+        variants[function.name] = ChangedTestVariant(
+            test=node.name, edits=edits, origin=origin, changes=tuple(changes)
         )
-        found.append(one.function)
+        found.append(function)
     return found
 
 

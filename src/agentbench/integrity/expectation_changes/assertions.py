@@ -12,8 +12,14 @@ from agentbench.integrity.expectation_changes.expected_values import (
     NumberBound,
 )
 from agentbench.integrity.expectation_changes.functions import FoundFunction
-from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
-from agentbench.integrity.expectation_changes.values import NotConstantError, Scalar, is_scalar
+from agentbench.integrity.expectation_changes.values import (
+    FAR,
+    NEAR,
+    Distance,
+    NotConstantError,
+    Scalar,
+    is_scalar,
+)
 from agentbench.integrity.records import ValueKind
 
 _LESS = (ast.Lt, ast.LtE)
@@ -56,7 +62,6 @@ def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[E
 def _compared(
     reader: LiteralReader, sides: tuple[ast.expr, ast.expr], op: ast.cmpop, doubt: int
 ) -> list[ExpectedValue]:
-    """The expected values of one comparison."""
     left, right = sides
     match op:
         case ast.Eq():

@@ -1,7 +1,4 @@
-"""Hides the changed values in a test file.
-
-Constants become expressions; comments, docstrings and messages lose their text.
-"""
+"""Hides changed values: constants become expressions, and comments and messages lose their text."""
 
 import ast
 import re

@@ -10,8 +10,8 @@ from agentbench.integrity.expectation_changes import disguise, parsed_file, sour
 from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
 from agentbench.integrity.expectation_changes.functions import SelectedFunction
 from agentbench.integrity.expectation_changes.opaque_ids import OpaqueIds, opaque_ids
-from agentbench.integrity.expectation_changes.other_values import other_value
 from agentbench.integrity.expectation_changes.scopes import UNCERTAIN, FunctionNode, own_nodes
+from agentbench.integrity.expectation_changes.values import other_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

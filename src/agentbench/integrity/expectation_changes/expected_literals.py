@@ -19,9 +19,9 @@ from agentbench.integrity.expectation_changes.expected_values import (
     with_first_element,
     without_element,
 )
-from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
 from agentbench.integrity.expectation_changes.source_text import SourceText
+from agentbench.integrity.expectation_changes.values import FAR, NEAR, Distance
 from agentbench.integrity.records import ValueKind
 
 _LONGEST_COPY = 2_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from agentbench.integrity.expectation_changes import other_values
+from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.disguise import write_disguised
 from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
 from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
@@ -67,7 +67,7 @@ class ConstantValue(ValueRewriter):
     """A value that can be written as a literal."""
 
     value: LiteralValue
-    distance: other_values.Distance = other_values.NEAR
+    distance: values.Distance = values.NEAR
     avoid: Collection[object] = ()
 
     def disguised(self, rng: Random) -> str | None:
@@ -92,7 +92,7 @@ class ExpectedPattern(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
-        new = other_values.other_pattern(self.value, rng)
+        new = values.other_pattern(self.value, rng)
         return None if new is None else _replacement(new, rng)
 
 
@@ -104,7 +104,7 @@ class ExpectedError(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated one."""
-        new = other_values.other_error(self.names, rng)
+        new = values.other_error(self.names, rng)
         return None if new is None else Replacement(text=f"({new})", shown=new)
 
 
@@ -153,8 +153,8 @@ class AllowedValues(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
-        far = other_values.FAR
-        new = [other_values.other_value(one, rng, far, self.values) for one in self.values]
+        far = values.FAR
+        new = [values.other_value(one, rng, far, self.values) for one in self.values]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
             return None
@@ -186,7 +186,7 @@ class AddedElement(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The new element."""
-        new = other_values.other_value(self.like, rng, avoid=self.avoid)
+        new = values.other_value(self.like, rng, avoid=self.avoid)
         text = write_disguised(new, rng)
         if text is None:
             return None
@@ -201,7 +201,7 @@ class DoctestOutput(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """A line that differs in a character."""
-        new = other_values.other_text(self.line, rng)
+        new = values.other_text(self.line, rng)
         return Replacement(text=new, shown=new) if "\\" not in new else None
 
 
@@ -211,7 +211,7 @@ def _replacement(new: LiteralValue, rng: Random) -> Replacement | None:
 
 
 def _changed_value(
-    value: LiteralValue, rng: Random, distance: other_values.Distance, avoid: Collection[object]
+    value: LiteralValue, rng: Random, distance: values.Distance, avoid: Collection[object]
 ) -> LiteralValue:
     match value:
         case dict():
@@ -226,7 +226,7 @@ def _changed_value(
             items[at] = _changed_value(items[at], rng, distance, ())
             return items if isinstance(value, list) else tuple(items)
         case _:
-            return other_values.other_value(value, rng, distance, avoid)
+            return values.other_value(value, rng, distance, avoid)
 
 
 def _word(rng: Random) -> str:

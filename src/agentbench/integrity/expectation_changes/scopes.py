@@ -216,13 +216,8 @@ def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.s
         yield from _within(statement, doubt)
         if isinstance(statement, _ENDS):
             return
-        if may_return(statement):
-            doubt = max(doubt, UNCERTAIN)
-
-
-def may_return(statement: ast.stmt) -> bool:
-    """Whether a function may end in a statement, before the following ones."""
-    return any(isinstance(node, ast.Return) for node in own_nodes([statement]))
+        if any(isinstance(node, ast.Return) for node in own_nodes([statement])):
+            doubt = max(doubt, UNCERTAIN)  # the following statements may not run
 
 
 def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:

@@ -1,8 +1,7 @@
 """Starts a program of the package in a sandbox: `python [-I] -B FOLDER PROGRAM [LIBRARY]`.
 
-FOLDER is this folder, and PROGRAM a module in it that has a `main`. LIBRARY is the folder with
-crosshair and hypothesis. The code under test gets on `sys.path` later and cannot replace a module
-of ours.
+PROGRAM is a module of this folder with a `main`, LIBRARY the folder with crosshair and hypothesis.
+The code under test gets on `sys.path` later and cannot replace a module of ours.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Searches a function's paths for the answer to one question, in a sandbox.
 
-Reads a question as JSON from stdin and writes JSON lines to stdout: its progress, and at the end
-its findings. Output of the function is discarded. Python 3.11 or newer.
+Reads the question from stdin and writes its progress and its findings as lines of JSON to stdout.
+Python 3.11 or newer.
 """
 
 from __future__ import annotations
@@ -165,9 +165,10 @@ class Analysis:
                 alarm=self.alarm,
             )
             visitor.contract = replace(contract, signature=signature)
-            searched = path_search.SearchedFunction(signature, function.function)
             self.alarm.set(self.until - time.monotonic())
-            explored = path_search.explore(visitor, searched, bounds, self.channel.progress)
+            explored = path_search.explore(
+                visitor, function.function, bounds, self.channel.progress
+            )
             self.alarm.off()  # the rest has limits of its own
             total = _sum(total, explored)
             if assumptions:

@@ -1,7 +1,4 @@
-"""Programs to try, made by hypothesis from the inputs of a callable, as lists of statements.
-
-Every value is made as the source text that makes it, so that a program reads the same in any tree.
-"""
+"""Programs to try, made by hypothesis as lists of statements, which read the same in any tree."""
 
 from __future__ import annotations
 

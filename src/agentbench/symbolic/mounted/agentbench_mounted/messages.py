@@ -1,7 +1,4 @@
-"""The types of what the programs send each other as JSON.
-
-The programs import them for type checkers only, since an older Python lacks `Required`.
-"""
+"""The types of the programs' JSON; for type checkers only, since old Pythons lack `Required`."""
 
 from __future__ import annotations
 

@@ -89,7 +89,6 @@ class _NotSymbolicError(Exception):
 
 
 def _explore(request: messages.Json) -> messages.PathFindings:
-    """Explore until all paths are exhausted or the time is over."""
     from crosshair import core_and_libs  # noqa: F401 - registers the library's models
     from crosshair.options import DEFAULT_OPTIONS
 

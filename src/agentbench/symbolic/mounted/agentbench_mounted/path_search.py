@@ -1,7 +1,4 @@
-"""Follows a function's paths with symbolic arguments, and finds an input for each of interest.
-
-Of interest is what a tool looks for on a path: a broken contract, an exception, a branch.
-"""
+"""Follows a function's paths to broken contracts, exceptions or branches; finds their inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import collections
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from inspect import BoundArguments, Signature
+from inspect import BoundArguments
 
 from crosshair import statespace
 from crosshair.copyext import CopyMode, deepcopyext
@@ -65,21 +62,16 @@ class PathInput:
     references: tuple[tuple[str, str], ...] = ()  # names in the text: module and qualified name
 
 
-@dataclass(frozen=True)
-class SearchedFunction:
-    """The function whose paths are followed."""
-
-    signature: Signature
-    code_of: Callable[..., object]  # the function whose lines are counted
-
-
 def explore(
     visitor: ContractVisitor,
-    function: SearchedFunction,
+    function: Callable[..., object],
     bounds: SearchBounds,
     report: Callable[[Explored], None],
 ) -> Explored:
-    """Follow paths until they or the bounds are exhausted, or the visitor stops."""
+    """Follow paths until they or the bounds are exhausted, or the visitor stops.
+
+    The lines of `function` are counted.
+    """
     explored = Explored()
     seconds = max(0.1, bounds.until - time.monotonic())
     options = DEFAULT_OPTIONS.overlay(
@@ -104,7 +96,7 @@ def explore(
 @dataclass
 class _Walk:
     visitor: ContractVisitor
-    function: SearchedFunction
+    function: Callable[..., object]
     bounds: SearchBounds
     explored: Explored
     report: Callable[[Explored], None]
@@ -125,9 +117,9 @@ class _Walk:
         return PathOutcome(analysis, breakout=over or self.explored.stopped)
 
     def _follow(self, space: statespace.StateSpace) -> statespace.CallAnalysis:
-        original = gen_args(self.function.signature)
+        original = gen_args(self.visitor.contract.signature)
         given = deepcopyext(original, CopyMode.REGULAR, {})
-        coverage = CoverageTracingModule(self.function.code_of)
+        coverage = CoverageTracingModule(self.function)
         behaviour = None
         with ExceptionFilter() as caught, PushedModule(coverage), ResumedTracing():
             behaviour = self.visitor.run(given, original.arguments)
@@ -155,8 +147,8 @@ class _Walk:
 
     def _count_lines(self, coverage: CoverageTracingModule) -> None:
         """Add the lines of the function that a path went through."""
-        code = self.function.code_of.__code__
-        seen = coverage.get_results(self.function.code_of).offsets_covered
+        code = self.function.__code__
+        seen = coverage.get_results(self.function).offsets_covered
         lines: dict[int | None, set[int]] = collections.defaultdict(set)
         for start, end, line in code.co_lines():
             lines[line] |= set(range(start, end))

@@ -1,8 +1,7 @@
 """A pytest plugin that records the values that changed tests see, instead of judging them.
 
-Changed tests (agentbench.symbolic.variants) pass to `__agentbench__` the values that they
-would have compared. Each line of the file named by AGENTBENCH_OBSERVED is a JSON object: a value
-that one test saw at one place, or how the test ended. Runs on Python 3.7 and later.
+The tests (agentbench.symbolic.variants) pass them to `__agentbench__`. Each line of the file
+AGENTBENCH_OBSERVED is a value that a test saw, or how it ended. Runs on Python 3.7 and later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Sample arguments: types for parameters without annotation, and plain inputs to really try.
+"""Types for parameters without annotation, and plain inputs to really try, from samples.
 
-A search follows a model of Python. Before it says that it found nothing, plain inputs are tried:
-the literals of the code, their neighbours, and values that often matter.
+A search follows a model of Python; plain inputs are tried before it says that it found nothing.
 """
 
 from __future__ import annotations

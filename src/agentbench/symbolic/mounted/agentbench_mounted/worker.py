@@ -1,7 +1,4 @@
-"""Runs programs in one tree: reads a request per line from stdin and writes an answer per line.
-
-Output of the tree's code is discarded: answers leave by a descriptor that the code does not know.
-"""
+"""Runs programs in one tree: a request per line from stdin, an answer per line to stdout."""
 
 from __future__ import annotations
 
@@ -127,29 +124,25 @@ async def _first_items(values: AsyncGenerator[object, None]) -> Iterator[object]
     return iter(items)
 
 
-class _Server:
-    def __init__(self) -> None:
-        self._tree: LoadedTree | None = None
-
-    def answer(self, request: Json) -> Json:
-        """Load the tree at the first request; then describe the callable or run a program."""
-        if self._tree is None:
-            self._tree = LoadedTree(request["paths"], request["module"], request["name"])
-            return {"loaded": True}
-        if request["do"] == "describe":
-            found = describe(self._tree.owner, self._tree.method)
-            return {**found, "constants": constants_of(found["sources"])}
-        return {**self._tree.run(request["program"], request["seconds"])}
-
-
 def main() -> None:
     """Serve until stdin ends. The first line names the tree and the callable to load."""
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     answers = os.fdopen(discard_output(), "w", encoding="utf-8")
-    server = _Server()
+    tree: LoadedTree | None = None
+
+    def answer_to(request: Json) -> Json:
+        nonlocal tree
+        if tree is None:
+            tree = LoadedTree(request["paths"], request["module"], request["name"])
+            return {"loaded": True}
+        if request["do"] == "describe":
+            found = describe(tree.owner, tree.method)
+            return {**found, "constants": constants_of(found["sources"])}
+        return {**tree.run(request["program"], request["seconds"])}
+
     for line in requests:
         request = json.loads(line)
-        result = call_foreign(lambda: server.answer(request), catch=BaseException)  # noqa: B023 - called at once
+        result = call_foreign(lambda: answer_to(request), catch=BaseException)  # noqa: B023 - called at once
         answer = result.value
         if result.error is not None:
             answer = {"error": f"{type(result.error).__name__}: {message_of(result.error)}"}

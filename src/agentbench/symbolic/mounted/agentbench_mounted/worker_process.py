@@ -1,7 +1,6 @@
 """A worker in a process of its own: asked by lines, killed when it does not answer.
 
-As a program it reads a `ReplayRequest` from stdin, runs the request's program in one tree several
-times, and writes a `ReplayResult` to stdout: see agentbench.symbolic.comparison.
+As a program it answers a `ReplayRequest` on stdin: see agentbench.symbolic.comparison.
 """
 
 from __future__ import annotations
