@@ -84,10 +84,7 @@ _PERHAPS = 3  # changes with at least this doubt need a reference solution that 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlledTests:
-    """The sources of control runs: test files, and the deciding tests in them.
-
-    `fixed` and `kept` are node ids; a file that is not valid Python controls nothing.
-    """
+    """Test files and the ids of their deciding tests; a file of invalid Python controls nothing."""
 
     files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]

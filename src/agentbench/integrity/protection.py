@@ -31,10 +31,7 @@ class UnreadableTablesError(ValueError):
 
 
 def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) -> bytes | None:
-    """The agent's file with the base's pytest tables; `None` if the tables are unchanged.
-
-    Raises UnreadableTablesError for a damaged or too large file.
-    """
+    """The agent's file with the base's pytest tables, or `None`; raises UnreadableTablesError."""
     text = _RESTORERS[name](_decode(before), _decode(after))
     return text.encode() if text is not None else None
 

@@ -58,10 +58,7 @@ def cache_of(path: PurePosixPath) -> PurePosixPath | None:
 def separate_caches(
     files: PatchedFiles, base: WorkspaceTree, tracked: Callable[[], AbstractSet[PurePosixPath]]
 ) -> SeparatedChange:
-    """Separate tool caches from a change; `tracked` gives the repository's files.
-
-    `tracked` is called only if the base has a part of a cache.
-    """
+    """Separate tool caches from a change; `tracked` is called only if the base has parts of one."""
     found = dict(_found(files, base))
     if any(path in base.entries or cache in base.entries for path, cache in found.items()):
         owned = tracked()

@@ -51,12 +51,9 @@ async def run_in_thread(
     limiter: anyio.CapacityLimiter,
     tell: ProgressReporter | None,
 ) -> JsonObject:
-    """Run work in a thread, and return its result.
+    """Run work in a thread; a cancellation is passed on, and then no process of it runs any more.
 
-    A cancellation is passed on to the work; no process of it runs any more after this returns.
-
-    Raises:
-        CallCancelledError: the work was cancelled, but this call was not.
+    Raises CallCancelledError if the work was cancelled, but this call was not.
     """
     relay = _ProgressRelay(tell)
     watch = CallControl(cancel=Event(), progress=None if tell is None else relay.put)

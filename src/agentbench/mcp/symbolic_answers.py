@@ -196,16 +196,13 @@ def compare_answer(
 ) -> CompareAnswer:
     """What `compare_functions` says of a comparison."""
     answer = likeness.answer or ComparisonResult(ending=ComparisonEnding.NOT_COMPARED)
-    status, error, message = _likeness_verdict(names, likeness, spent)
+    verdict = _likeness_verdict(names, likeness, spent)
     seen, mask = answer.difference, spent.mask
-    proven = status == "equivalent" and answer.exhausted
-    sure = "none" if status == "error" else "proven" if proven or seen else "tested"
+    proven = verdict[0] == "equivalent" and answer.exhausted
+    sure = "none" if verdict[0] == "error" else "proven" if proven or seen else "tested"
     return CompareAnswer.model_validate(
         {
-            "status": status,
-            "error_type": error,
-            "message": mask.text(message),
-            "time_seconds": spent.took,
+            **_verdict_fields(verdict, spent),
             "distinguishing_input": None if seen is None else seen.call,
             "result_a": None if seen is None else mask.text(seen.left),
             "result_b": None if seen is None else mask.text(seen.right),
@@ -224,8 +221,13 @@ def compare_answer(
 _Verdict = tuple[str, SymbolicErrorType | None, str]  # status, error and message
 
 
-def _common_fields(found: AnalysisResult, verdict: _Verdict, spent: CallTime) -> JsonObject:
+def _verdict_fields(verdict: _Verdict, spent: CallTime) -> JsonObject:
     status, error, message = verdict
+    message, took = spent.mask.text(message), spent.took
+    return {"status": status, "error_type": error, "message": message, "time_seconds": took}
+
+
+def _common_fields(found: AnalysisResult, verdict: _Verdict, spent: CallTime) -> JsonObject:
     bounds = SearchBounds(
         exhaustive=found.exhausted and not found.unconfirmed,
         paths_explored=found.paths,
@@ -234,14 +236,7 @@ def _common_fields(found: AnalysisResult, verdict: _Verdict, spent: CallTime) ->
         inputs_tried=found.tried,
         seconds=spent.given,
     )
-    return {
-        "status": status,
-        "error_type": error,
-        "message": spent.mask.text(message),
-        "time_seconds": spent.took,
-        "assumed_types": found.assumed,
-        "bounds": bounds,
-    }
+    return {**_verdict_fields(verdict, spent), "assumed_types": found.assumed, "bounds": bounds}
 
 
 class _SearchWords(NamedTuple):

@@ -65,10 +65,7 @@ def _object_fields(value: object) -> dict[str, JsonObject]:
 
 @cache
 def describe_tool(tool: NamedTool, *, isolated: bool) -> Tool:
-    """A tool with its schemas; collecting tests runs code, too, so it is not read-only.
-
-    `isolated`: tests can reach neither the network nor this machine's files.
-    """
+    """A tool with its schemas; `isolated` tests reach neither the network nor this machine."""
     runs_tests = tool in (PytestTool.EXECUTE, PytestTool.DISCOVER)
     return Tool(
         name=tool.value,

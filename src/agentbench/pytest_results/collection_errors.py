@@ -35,10 +35,7 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def collection_fact(file: str, message: str, traceback: str, root: str) -> CollectionFact:
-    """The facts about one file that could not be collected by tests that ran in the folder `root`.
-
-    The reporter gives the error in one line, and a traceback in any of pytest's styles.
-    """
+    """The facts about a file that tests in the folder `root` could not collect."""
     lines = traceback.splitlines()[-_MAX_LINES:]
     error, told = _error_class_and_message(lines, message)
     path, line = _broken_line(lines, root)

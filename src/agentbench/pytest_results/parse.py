@@ -146,10 +146,7 @@ def result_of(
 
 
 def merge_sessions(stream: ReportedSession, report: ReportedSession) -> ReportedSession:
-    """The stream's session, completed by the report; differences never improve a test.
-
-    The report replaces a stream that never started.
-    """
+    """The stream's session, or the report's if it never started; no difference improves a test."""
     if not stream.started:
         report.internals_changed += stream.internals_changed
         report.spawn_error = stream.spawn_error

@@ -114,13 +114,7 @@ class _ProgramLine(Schema):
 def analyse(
     laboratory: sandbox.AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
 ) -> AnalysisResult:
-    """Search a function's paths, in a fresh sandbox.
-
-    Raises:
-        UnavailableError: no sandbox works here, or the libraries are not available.
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
-    """
+    """Search a function's paths in a fresh sandbox; raises what `AnalysisSandboxes.bench` raises."""
     with laboratory.bench(code, cancel=cancel) as bench:
         return analyse_in(bench, asked)
 

@@ -128,10 +128,7 @@ class AmplifiedTests:
 
 
 def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedTests | None:
-    """Derive changed tests from a file; `None` if none of its tests can be changed.
-
-    `most` is the largest number of changed tests for a test, by its name.
-    """
+    """Derive changed tests, at most so many by a test's name; `None` if no test can be changed."""
     tree = python_syntax.parse(source)
     random = Random(seed)
     spoken = _vocabulary(tree)

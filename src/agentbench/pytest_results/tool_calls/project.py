@@ -122,11 +122,7 @@ class PytestProject:
 def sandbox_project(
     sandbox: Sandbox, command: PytestCommand, *, env: Mapping[str, str], isolated: bool
 ) -> PytestProject:
-    """A task's project in a sandbox that was opened with `reporter_mounts`.
-
-    `env` has the task's variables for tests. `isolated`: the sandbox reaches neither the network
-    nor this machine's files.
-    """
+    """A task's project in a sandbox opened with `reporter_mounts`; `env` is that of its tests."""
     return PytestProject(
         root=sandbox.workspace,
         open=lambda: nullcontext(sandbox),
@@ -153,12 +149,7 @@ class CallControl:
 def call_tests(
     project: PytestProject, arguments: ExecuteArguments | DiscoverArguments, watch: CallControl
 ) -> JsonObject:
-    """Run or discover tests, and return the answer. It runs pytest, so it blocks.
-
-    Raises:
-        SandboxError: the sandbox is lost, or cannot resolve paths.
-        RunCancelled: it was cancelled; no process of it runs any more.
-    """
+    """Run or discover tests, and return the answer. It runs pytest, so it blocks."""
     try:
         if isinstance(arguments, ExecuteArguments):
             return _execute(project, arguments, watch)

@@ -4,8 +4,6 @@ Reads the question from stdin and writes its progress and its findings as lines 
 Python 3.11 or newer.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

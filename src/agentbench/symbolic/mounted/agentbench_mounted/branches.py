@@ -1,7 +1,5 @@
 """The branches of a function: marks in its code record which of them a call takes."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The contract of a function, and the behaviour of a call under it."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

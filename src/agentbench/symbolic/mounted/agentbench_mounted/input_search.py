@@ -146,10 +146,7 @@ def _is_simpler(near: int, value: float) -> bool:
 def guess_types(
     parameters: list[Parameter], described: Description, known: KnownLiterals, works: Check
 ) -> None:
-    """Give parameters without a type, which are parts of the description, those that work best.
-
-    `works` tells whether the reference takes an input, as far as its types go.
-    """
+    """Give untyped parameters of a description the types with which the reference works best."""
     combinations = sorted(
         itertools.islice(itertools.product(_GUESSES, repeat=len(parameters)), 20_000),
         key=lambda types: len({one["t"] for one in types}),  # the most uniform first

@@ -68,10 +68,7 @@ def explore(
     bounds: SearchBounds,
     report: Callable[[Explored], None],
 ) -> Explored:
-    """Follow paths until they or the bounds are exhausted, or the visitor stops.
-
-    The lines of `function` are counted.
-    """
+    """Follow paths until they or the bounds are exhausted or the visitor stops; count lines."""
     explored = Explored()
     seconds = max(0.1, bounds.until - time.monotonic())
     options = DEFAULT_OPTIONS.overlay(

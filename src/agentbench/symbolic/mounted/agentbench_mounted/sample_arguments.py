@@ -3,8 +3,6 @@
 A search follows a model of Python; plain inputs are tried before it says that it found nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import enum

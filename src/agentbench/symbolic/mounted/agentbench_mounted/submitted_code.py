@@ -1,7 +1,5 @@
 """Reads the submitted code, loads it as a module, and finds the function in it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys
