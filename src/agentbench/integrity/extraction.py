@@ -131,10 +131,8 @@ class _Reader:
 
     def _is_below_a_file(self, path: PurePosixPath) -> bool:
         """Whether a path leads through a file or a link, which no file system allows."""
-        above = (self._seen.get(parent) for parent in path.parents)
-        return any(
-            entry is not None and entry.kind is not trees.EntryKind.FOLDER for entry in above
-        )
+        above = [self._seen[parent] for parent in path.parents if parent in self._seen]
+        return any(entry.kind is not trees.EntryKind.FOLDER for entry in above)
 
     def _fault(self, path: PurePosixPath, member: tarfile.TarInfo) -> str | None:
         name = path.as_posix()
@@ -171,13 +169,12 @@ class _Reader:
     def _compare(
         self, archive: tarfile.TarFile, member: tarfile.TarInfo, path: PurePosixPath
     ) -> None:
-        base = self._base.get(path)
         if member.isdir():
             self._seen[path] = trees.TreeEntry(kind=trees.EntryKind.FOLDER)
             self._forget(path)
             return
         if member.islnk():
-            self._compare_link(member, path, base)
+            self._compare_link(member, path)
             return
         source = archive.extractfile(member)
         content = source.read() if source is not None else b""
@@ -187,16 +184,15 @@ class _Reader:
             size=len(content),
             executable=bool(member.mode & 0o100),
         )
-        self._note(path, entry, base, content)
+        self._note(path, entry, content)
 
-    def _compare_link(
-        self, member: tarfile.TarInfo, path: PurePosixPath, base: trees.TreeEntry | None
-    ) -> None:
+    def _compare_link(self, member: tarfile.TarInfo, path: PurePosixPath) -> None:
         target = PurePosixPath(member.linkname)
         entry = self._seen[target]
         taken = self._bytes[cache_of(path) is not None]
-        if entry == base or taken + entry.size > self._limits.total_bytes:
-            self._note(path, entry, base, None)  # its content is never read
+        unchanged = entry == self._base.get(path)
+        if unchanged or taken + entry.size > self._limits.total_bytes:
+            self._note(path, entry, None)  # its content is never read
             return
         kept = self._files.get(target)
         content = kept.content if kept is not None else self._base_content(target)
@@ -204,19 +200,13 @@ class _Reader:
             self._seen[path] = entry
             self.refuse("extraction-limit", _printable(path), "a link to a file that was left out")
         else:
-            self._note(path, entry, base, content)
+            self._note(path, entry, content)
 
-    def _note(
-        self,
-        path: PurePosixPath,
-        entry: trees.TreeEntry,
-        base: trees.TreeEntry | None,
-        content: bytes | None,
-    ) -> None:
+    def _note(self, path: PurePosixPath, entry: trees.TreeEntry, content: bytes | None) -> None:
         """Record the state of a path; for a repeated path the last one counts."""
         self._seen[path] = entry
         self._forget(path)
-        if entry == base:
+        if entry == self._base.get(path):
             return
         is_cache = cache_of(path) is not None
         self._bytes[is_cache] += entry.size

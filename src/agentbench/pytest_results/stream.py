@@ -1,7 +1,6 @@
 """Reads the lines of agentbench's streaming reporter."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
@@ -85,21 +84,17 @@ def _begin(session: model.ReportedSession, record: StreamRecord) -> None:
 
 
 def _phase(session: model.ReportedSession, record: StreamRecord) -> None:
+    """Add a phase or a subtest, whose duration is a part of its test's."""
     node_id = NodeId(untrusted_json.text(record.get("id")))
-    duration = untrusted_json.seconds(record.get("duration"))
-    session.add(node_id, _read_phase(record), duration=duration)
+    is_subtest = record.get("kind") == "subtest"
+    duration = 0.0 if is_subtest else untrusted_json.seconds(record.get("duration"))
+    session.add(node_id, _read_phase(record, is_subtest=is_subtest), duration=duration)
 
 
-def _subtest(session: model.ReportedSession, record: StreamRecord) -> None:
-    """Add a subtest, without its duration, which is a part of its test's."""
-    phase = replace(_read_phase(record), is_subtest=True)
-    session.add(NodeId(untrusted_json.text(record.get("id"))), phase)
-
-
-def _read_phase(record: StreamRecord) -> model.Phase:
+def _read_phase(record: StreamRecord, *, is_subtest: bool) -> model.Phase:
     when, outcome = model.parse_phase(record.get("when"), record.get("outcome"))
     expected_to_fail = "xfail" in record
-    if outcome is model.PhaseOutcome.PASSED and not expected_to_fail:
+    if outcome is model.PhaseOutcome.PASSED and not (expected_to_fail or is_subtest):
         return model.PASSED_PHASES[when]
     return model.Phase(
         when=when,
@@ -107,6 +102,7 @@ def _read_phase(record: StreamRecord) -> model.Phase:
         message=_text_or_none(record, "xfail") or _text_or_none(record, "message"),
         traceback=_text_or_none(record, "traceback"),
         expected_to_fail=expected_to_fail,
+        is_subtest=is_subtest,
     )
 
 
@@ -148,5 +144,5 @@ _HANDLERS: dict[str, Callable[[model.ReportedSession, StreamRecord], None]] = {
     "phase": _phase,
     "spawn": _spawn,
     "start": _start,
-    "subtest": _subtest,
+    "subtest": _phase,
 }

@@ -114,7 +114,7 @@ class _ProgramLine(Schema):
 def analyse(
     laboratory: sandbox.AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
 ) -> AnalysisResult:
-    """Search a function's paths in a fresh sandbox; raises what `AnalysisSandboxes.bench` raises."""
+    """Search a function's paths in a new sandbox; raises what `AnalysisSandboxes.bench` raises."""
     with laboratory.bench(code, cancel=cancel) as bench:
         return analyse_in(bench, asked)
 
