@@ -7,7 +7,7 @@ import contextlib
 import io
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
@@ -110,15 +110,6 @@ class PlannedControlRun:
         yield from ((node_id, "pass") for node_id in self.must_pass)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Sources:
-    """The readable files, and the functions of the listed tests."""
-
-    texts: dict[str, tuple[str, str]] = field(default_factory=dict)  # text and encoding
-    functions: dict[FunctionKey, tuple[NodeId, ...]] = field(default_factory=dict)
-    weak: list[WeakControl] = field(default_factory=list)
-
-
 class ControlPlan:
     """Creates the control runs of one attempt; equal seeds create equal runs."""
 
@@ -126,8 +117,9 @@ class ControlPlan:
         self._tests = tests
         self._seed = seed
         self._certain_only = certain_only
-        self._sources = _read_sources(tests)
-        self.unreadable = tuple(self._sources.weak)  # the files without any control
+        self._texts: dict[str, tuple[str, str]] = {}  # and encodings, of the readable files
+        self._functions: dict[FunctionKey, tuple[NodeId, ...]] = {}
+        self.unreadable = tuple(self._read_sources())  # the files without any control
         self.sides = self._divide(Random(seed))
         """The functions that expect a wrong value in the first and in the second run."""
 
@@ -146,16 +138,12 @@ class ControlPlan:
 
     def function_of(self, node_id: NodeId) -> FunctionKey | None:
         """The function of a test, if the plan has it."""
-        for key, tests in self._sources.functions.items():
-            if node_id in tests:
-                return key
-        return None
+        return next((key for key, tests in self._functions.items() if node_id in tests), None)
 
     def _divide(self, rng: Random) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
         fixed = set(self._tests.fixed)
-        found = self._sources.functions
-        chosen = {key for key, tests in found.items() if fixed.intersection(tests)}
-        spare = sorted(found.keys() - chosen)
+        chosen = {key for key, tests in self._functions.items() if fixed.intersection(tests)}
+        spare = sorted(self._functions.keys() - chosen)
         missing = min(max(0, _FEWEST_FUNCTIONS - len(chosen)), len(spare))
         chosen.update(rng.sample(spare, missing))
         names = {"::".join(key): key for key in chosen}
@@ -175,7 +163,7 @@ class ControlPlan:
         weak: list[WeakControl] = []
         by_end: set[FunctionKey] = set()
         harmless: set[FunctionKey] = set()
-        for file, (text, encoding) in self._sources.texts.items():
+        for file, (text, encoding) in self._texts.items():
             mutation = rewrite_tests(
                 text,
                 file,
@@ -201,32 +189,31 @@ class ControlPlan:
             weak=tuple(weak),
         )
 
+    def _read_sources(self) -> Iterator[WeakControl]:
+        """Read the files and the functions of the listed tests; yields the unreadable files."""
+        from agentbench.integrity.expectation_changes.engine import functions_by_tests
+
+        for file, content in sorted(self._tests.files.items()):
+            tests = (*self._tests.fixed, *self._tests.kept)
+            try:
+                text, encoding = _decoded(content, file)
+                listed = [test for test in tests if file_of(test) == file]
+                found = functions_by_tests(text, file, listed).items()
+            except InputError as error:
+                yield WeakControl(file=file, function="*", reason=error.faults[0])
+                continue
+            self._texts[file] = text, encoding
+            self._functions |= {
+                FunctionKey(file, name): tuple(map(NodeId, ids)) for name, ids in found
+            }
+
     def _tests_of(self, key: FunctionKey) -> tuple[NodeId, ...]:
-        return self._sources.functions.get(key, ())
+        return self._functions.get(key, ())
 
 
 def file_of(node_id: NodeId) -> str:
     """The file in a node id."""
     return node_id.partition("::")[0]
-
-
-def _read_sources(tests: ControlledTests) -> _Sources:
-    from agentbench.integrity.expectation_changes.engine import functions_by_tests
-
-    found = _Sources()
-    for file, content in sorted(tests.files.items()):
-        listed = [test for test in (*tests.fixed, *tests.kept) if file_of(test) == file]
-        try:
-            text, encoding = _decoded(content, file)
-            functions = functions_by_tests(text, file, listed)
-        except InputError as error:
-            found.weak.append(WeakControl(file=file, function="*", reason=error.faults[0]))
-            continue
-        found.texts[file] = text, encoding
-        found.functions |= {
-            FunctionKey(file, name): tuple(map(NodeId, ids)) for name, ids in functions.items()
-        }
-    return found
 
 
 def _decoded(content: bytes | None, file: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ import ast
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from random import Random
 from typing import NamedTuple
 
@@ -43,7 +43,8 @@ class AssertionObserver(ast.NodeTransformer):
             return self._see_all([], node)
         if name in _PAIRS + _EQUALS:
             return self._see_all(_varying(call.args[:2]), node)
-        held = ast.Lambda(args=_no_arguments(), body=call)
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        held = ast.Lambda(args=nothing, body=call)
         return self._see("holds", held, node, shown=call)
 
     def visit_With(self, node: ast.With) -> ast.With:
@@ -73,10 +74,6 @@ class AssertionObserver(ast.NodeTransformer):
 def _call(how: str, arguments: list[ast.expr]) -> ast.Call:
     observer = ast.Name(OBSERVER, ast.Load())
     return ast.Call(ast.Attribute(observer, how, ast.Load()), arguments, [])
-
-
-def _no_arguments() -> ast.arguments:
-    return ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 def _sides(test: ast.expr) -> list[ast.expr] | None:
@@ -146,7 +143,8 @@ def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> Am
     def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
         for one in wanted:
             if one.test == node.name and one.origin.lineno == node.lineno:
-                yield from (PlannedVariant(one.origin, changes) for changes in _parts(one.changes))
+                parts = (combinations(one.changes, size) for size in range(1, len(one.changes)))
+                yield from (PlannedVariant(one.origin, part) for part in chain(*parts))
 
     return _assembled(python_syntax.parse(source), made)
 
@@ -163,9 +161,8 @@ def _assembled(
 ) -> AmplifiedTests | None:
     variants: dict[str, ChangedTestVariant] = {}
     for body in _bodies(tree):
-        body[:] = [one for node in body for one in _in_place_of(node, made, variants)] or [
-            ast.Pass()
-        ]
+        changed = [one for node in body for one in _in_place_of(node, made, variants)]
+        body[:] = changed or [ast.Pass()]
     if not variants:
         return None
     observing = AssertionObserver()
@@ -173,13 +170,6 @@ def _assembled(
     return AmplifiedTests(
         source=ast.unparse(observed), variants=variants, places=tuple(observing.places)
     )
-
-
-def _parts(
-    changes: tuple[function_edits.NodeChange, ...],
-) -> Iterator[tuple[function_edits.NodeChange, ...]]:
-    for size in range(1, len(changes)):
-        yield from combinations(changes, size)
 
 
 def changed_name(node_id: str) -> str:

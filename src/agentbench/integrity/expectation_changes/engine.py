@@ -95,7 +95,9 @@ def final_assertion(
     at = source.span(last).end
     text = f"; {_equality_assertion(rng, fails=fails)}"
     if isinstance(last, _COMPOUND):
-        text = source.line_end(last.lineno) + _indentation(source, function) + text[2:]
+        before = source.text[: source.span(function.body[0]).start]
+        indentation = before[len(before.rstrip(" \t\f")) :]
+        text = source.line_end(last.lineno) + indentation + text[2:]
     return [*edits, source_text.SourceEdit(span=source_text.SourceSpan(at, at), text=text)]
 
 
@@ -104,12 +106,6 @@ def _equality_assertion(rng: Random, *, fails: bool) -> str:
     other = other_value(value, rng) if fails else value
     left, right = (disguise.write_disguised(side, rng) for side in (value, other))
     return f"assert {left} == {right}"
-
-
-def _indentation(source: source_text.SourceText, function: FunctionNode) -> str:
-    first = source.span(function.body[0]).start
-    before = source.text[:first]
-    return before[len(before.rstrip(" \t\f")) :]
 
 
 _DISGUISED_RANK, _CHANGED_RANK = 1, 2

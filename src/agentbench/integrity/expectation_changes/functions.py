@@ -40,9 +40,14 @@ class FunctionsOfFile:
     functions: Mapping[str, FoundFunction]
     classes: Mapping[str, ast.ClassDef]
 
-    def find(self, name: str) -> FoundFunction | None:
-        """The function that a node id names, also if a base class of the file defines it."""
-        return self._find(name, set())
+    def find(self, name: str, seen: frozenset[str] = frozenset()) -> FoundFunction | None:
+        """The function that a node id names, also if a base class defines it, except those seen."""
+        if name in self.functions or name in seen:
+            return self.functions.get(name)
+        owner, _, method = name.rpartition("::")
+        bases = self.classes[owner].bases if owner in self.classes else []
+        found = (self.find(f"{name_of(base)}::{method}", seen | {name}) for base in bases)
+        return next((one for one in found if one is not None), None)
 
     def select(self, tests: Iterable[str]) -> dict[str, SelectedFunction]:
         """Node ids by their deciding function; unknown ones by their name."""
@@ -53,23 +58,12 @@ class FunctionsOfFile:
             grouped.setdefault(name if function is None else function.name, []).append(test)
         return {
             name: SelectedFunction(
-                function=self.find(name),
+                function=self.functions.get(name),
                 cases=tuple(split_id(test)[1] for test in found),
                 tests=tuple(found),
             )
             for name, found in grouped.items()
         }
-
-    def _find(self, name: str, seen: set[str]) -> FoundFunction | None:
-        if name in self.functions or name in seen:
-            return self.functions.get(name)
-        seen.add(name)
-        owner, _, method = name.rpartition("::")
-        for base in self.classes[owner].bases if owner in self.classes else ():
-            found = self._find(f"{name_of(base)}::{method}", seen)
-            if found is not None:
-                return found
-        return None
 
 
 def split_id(test: str) -> tuple[str, str | None]:

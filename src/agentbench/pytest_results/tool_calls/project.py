@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from threading import Event
 
 from agentbench.core.schema import JsonObject, Schema
@@ -72,7 +72,8 @@ def check_targets(
 def resolve_on_host(paths: Sequence[str]) -> ResolvedPaths:
     """Resolve paths on this machine."""
     followed = tuple(map(os.path.realpath, paths))
-    return ResolvedPaths(paths=followed, there=tuple(_exists(path) for path in followed))
+    there = tuple(map(os.path.exists, followed))  # not Path.exists, which may raise OSError
+    return ResolvedPaths(paths=followed, there=there)
 
 
 def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
@@ -87,13 +88,6 @@ def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
         return ResolvedPaths.model_validate_json(result.stdout)
 
     return resolve
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except OSError:  # a name that is too long, or a folder without permission
-        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,9 +93,8 @@ class ComparedFunctions:
         if "lost" in result:
             return True
         last = result["steps"][-1]
-        return last["kind"] == outcomes.RETURNS or not {"TypeError", "AttributeError"} & set(
-            last.get("mro", ())
-        )
+        wrong_type = {"TypeError", "AttributeError"}.intersection(last.get("mro", ()))
+        return last["kind"] == outcomes.RETURNS or not wrong_type
 
     def confirm(self, program: list[str]) -> Difference | None:
         """The same difference in new processes, for each order in their sets."""

@@ -217,9 +217,8 @@ class ContractVisitor:
         return real.get("ending") not in ("hung", "died")
 
     def _add(self, path: PathInput, real: Json) -> None:
-        self.findings.append(
-            {"call": self._shown(path), **{name: real.get(name) for name in _SHOWN}}
-        )
+        shown = {name: real.get(name) for name in _SHOWN}
+        self.findings.append({"call": self._shown(path), **shown})
 
     def _shown(self, path: PathInput) -> str:
         """The call as a user would write it; the name of a class method includes its class."""
