@@ -210,19 +210,14 @@ def compare_functions(
 def _run_comparison(
     bench: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
 ) -> CommandResult:
+    paths = (str(bench.sandbox.workspace),)
     left, right = (
-        comparison.FunctionLocation(
-            paths=(str(bench.sandbox.workspace),), module=sandbox.SUBMITTED_MODULE, name=name
-        )
+        comparison.FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name)
         for name in names
     )
+    pair = comparison.FunctionPair(left=left, right=right, errors=comparison.ErrorComparison.ALL)
     question = comparison.ComparisonRequest(
-        pairs=(
-            comparison.FunctionPair(left=left, right=right, errors=comparison.ErrorComparison.ALL),
-        ),
-        seconds=seconds,
-        examples=EXAMPLES,
-        call_seconds=min(2.0, seconds / 2),
+        pairs=(pair,), seconds=seconds, examples=EXAMPLES, call_seconds=min(2.0, seconds / 2)
     )
     return bench.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
 

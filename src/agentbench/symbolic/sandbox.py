@@ -34,13 +34,10 @@ class AnalysisSandbox:
 
     def run(self, program: str, question: str, *, seconds: float) -> CommandResult:
         """Ask one of the mounted programs."""
+        argv, timeout = program_argv(self.sandbox, program), timedelta(seconds=seconds)
+        stdin = question.encode()
         return self.sandbox.run(
-            Command(
-                argv=program_argv(self.sandbox, program),
-                timeout=timedelta(seconds=seconds),
-                stdin=question.encode(),
-                output_cap=_OUTPUT_CAP,
-            )
+            Command(argv=argv, timeout=timeout, stdin=stdin, output_cap=_OUTPUT_CAP)
         )
 
 

@@ -193,11 +193,7 @@ def other_error(names: Sequence[str], rng: Random) -> str | None:
     known = [found for name in names if isinstance(found := getattr(builtins, name, None), type)]
     if any(issubclass(BaseException, one) or not issubclass(one, Exception) for one in known):
         return None
-    apart = [
-        other
-        for other in usual
-        if not any(issubclass(other, one) or issubclass(one, other) for one in known)
-    ]
+    apart = [o for o in usual if not any(issubclass(o, k) or issubclass(k, o) for k in known)]
     common = [other for other in apart if other is not GeneratorExit] or apart
     return rng.choice(common).__name__ if common else None
 

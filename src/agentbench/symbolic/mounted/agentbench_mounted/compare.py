@@ -187,11 +187,10 @@ def compare(pair: messages.Pair, request: messages.Request) -> messages.Json:
     answer = result.value
     if answer is None:  # the trouble of one pair must not affect the others
         error = result.error
-        answer = _not_compared(
-            f"cannot be loaded or described: {error}"
-            if isinstance(error, LostError)
-            else f"the comparing itself failed: {type(error).__name__}: {error}"[:300]
-        )
+        why = f"the comparing itself failed: {type(error).__name__}: {error}"[:300]
+        if isinstance(error, LostError):
+            why = f"cannot be loaded or described: {error}"
+        answer = _not_compared(why)
     answer.setdefault("inputs_tried", functions.informative)
     return {**answer, "time_spent": round(time.monotonic() - began, 3)}
 

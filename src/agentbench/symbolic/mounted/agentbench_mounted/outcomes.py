@@ -61,11 +61,8 @@ class _FormBuilder:
         name = type(value).__name__
         if isinstance(value, Mapping):
             pairs = itertools.islice(value.items(), _ITEMS)
-            return [
-                "map",
-                "mapping",
-                [[self.form(key, depth), self.form(item, depth)] for key, item in pairs],
-            ]
+            forms = [[self.form(key, depth), self.form(item, depth)] for key, item in pairs]
+            return ["map", "mapping", forms]
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return self._fields(value, dict(zip(value._fields, value)), depth)  # noqa: B905 - Python 3.7
         if isinstance(value, BaseException):

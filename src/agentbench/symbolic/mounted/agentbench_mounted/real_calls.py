@@ -68,12 +68,8 @@ class Caller:
         seconds = min(self.seconds, question.get("seconds", 60))
         with _record_lines(self.path) as lines:
             behaviour = self._behaviour(given, seconds)
-        return {
-            **self._answer(behaviour),
-            "inputs": inputs,
-            "lines": sorted(lines),
-            "went": sorted(self.taken),
-        }
+        observed = {"inputs": inputs, "lines": sorted(lines), "went": sorted(self.taken)}
+        return {**self._answer(behaviour), **observed}
 
     def _fits(self, text: str) -> bool:
         given = call_foreign(lambda: self._bind(text, [])).value

@@ -101,21 +101,16 @@ def _combinations(signature: inspect.Signature, names: list[str]) -> list[tuple[
 
 def _calls(signature: inspect.Signature, given: dict[str, object]) -> list[str]:
     """Calls with samples; none if a parameter has a type without samples."""
-    if any(name not in given for name in signature.parameters):
-        typed = {
-            name: each.annotation
-            for name, each in signature.parameters.items()
-            if each.annotation in _SAMPLES
-        }
-        given = {**typed, **given}
+    kinds_of = {name: each.annotation for name, each in signature.parameters.items()}
+    given = {**{name: kind for name, kind in kinds_of.items() if kind in _SAMPLES}, **given}
+    if kinds_of.keys() - given.keys():
+        return []
     kinds = inspect.Parameter
     plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
     calls = []
     for which in range(3):
         parts = []
         for name, each in signature.parameters.items():
-            if name not in given:
-                return []
             sample = _SAMPLES.get(given[name], ("True", "False", "True"))[which]
             parts.append(sample if each.kind in plain else f"{name}={sample}")
         calls.append(", ".join(parts))

@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_TRUNC
 _MODULES = ("ftplib", "imaplib", "poplib", "pty", "shutil", "smtplib", "telnetlib", "urllib")
-_EVENTS = frozenset(
-    {
-        *("os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg"),
-        *("os.link", "os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir"),
-        *("os.spawn", "os.symlink", "os.system", "os.truncate", "os.utime"),
-        *("signal.pthread_kill", "subprocess.Popen"),
-        *("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyname"),
-        *("socket.sendmsg", "socket.sendto"),
-    }
-)
+_EVENTS = frozenset([
+    "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link",
+    "os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink",
+    "os.system", "os.truncate", "os.utime", "signal.pthread_kill", "subprocess.Popen",
+    "socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyname",
+    "socket.sendmsg", "socket.sendto",
+])  # fmt: skip
 _PRINTED = 20_000  # bytes of a stream
 _GLOBALS = 200  # of a module
 _PLAIN_TYPES = (list, dict, set, bytearray, bool, int, float, str, bytes, type(None))

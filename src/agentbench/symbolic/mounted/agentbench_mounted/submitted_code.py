@@ -157,9 +157,6 @@ def cut(text: str, most: int = 300) -> str:
 
 def line_of(error: BaseException, path: Path) -> int | None:
     """The last line of the code that an error came through."""
-    lines = [
-        entry.tb_lineno
-        for entry in traceback_entries(error)
-        if entry.tb_frame.f_code.co_filename == str(path)
-    ]
+    entries = [(each.tb_frame.f_code.co_filename, each) for each in traceback_entries(error)]
+    lines = [entry.tb_lineno for file, entry in entries if file == str(path)]
     return lines[-1] if lines else None
