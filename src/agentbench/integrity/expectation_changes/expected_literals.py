@@ -1,26 +1,24 @@
 """Finds the values in an expected expression, each with a rewriter."""
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.expected_values import (
-    EMPTY_CALLS,
-    EMPTY_DICT,
+    AddedElement,
     ConstantValue,
     ExpectedError,
     ExpectedPattern,
     ExpectedValue,
     FormattedText,
     ParameterRow,
+    RemovedElement,
     ValueRewriter,
-    with_added_element,
-    with_first_element,
-    without_element,
 )
 from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
-from agentbench.integrity.expectation_changes.source_text import SourceText
+from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
 from agentbench.integrity.expectation_changes.values import FAR, NEAR, Distance
 from agentbench.integrity.records import ValueKind
 
@@ -30,7 +28,12 @@ _PURE = frozenset([
     "approx", "str", "int", "float", "bytes", "bytearray", "Decimal", "Fraction", "array", "Series",
     "Path", "PurePath", "PurePosixPath", "timedelta"
 ])  # fmt: skip
-
+# The opening brackets for the elements of empty containers that calls create.
+_EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
+_EMPTY_DICT = _EMPTY_CALLS["dict"]
+_CLOSING = {"{": "}", "[": "]", "(": ", )"}
+_GAP = re.compile(r"\s*")
+_COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
 
 ParameterColumn = tuple[tuple[ParameterRow | None, ast.expr], ...]
 """The expressions of a parameter or a loop variable, one for each round."""
@@ -98,12 +101,18 @@ class LiteralReader:
         return [replace(value, row=row) for row, cell in cells for value in find(cell)]
 
     def value(
-        self, node: ast.expr, kind: ValueKind, doubt: int, way: ValueRewriter
+        self,
+        node: ast.expr,
+        kind: ValueKind,
+        doubt: int,
+        way: ValueRewriter,
+        span: SourceSpan | None = None,
     ) -> ExpectedValue:
-        """An expected value that is a whole node."""
+        """An expected value that is a whole node, or a range in it."""
+        span = span or self.source.span(node)
         return ExpectedValue(
-            span=self.source.span(node),
-            line=node.lineno,
+            span=span,
+            line=self.source.line_of(span.start),
             kind=kind,
             original=self.source.segment(node),
             doubt=doubt,
@@ -164,15 +173,15 @@ class LiteralReader:
     def _elements(
         self, node: ast.Tuple | ast.List | ast.Set, doubt: int, distance: Distance
     ) -> Iterator[ExpectedValue]:
-        source, elements = self.source, node.elts
+        elements = node.elts
         neighbours = self._scalars(elements)
         for element in elements:
             yield from self._leaves(element, doubt, distance, neighbours)
         if elements:
-            yield from with_added_element(source, node, elements[0], neighbours, doubt)
-            yield from without_element(source, [(one, one) for one in elements], doubt)
+            yield from self._added_element(node, elements[0], neighbours, doubt)
+            yield from self._removed_elements([(one, one) for one in elements], doubt)
         else:
-            yield with_first_element(source, node, source.segment(node)[0], doubt)
+            yield self._first_element(node, self.source.segment(node)[0], doubt)
 
     def _pairs(self, node: ast.Dict, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         keys = [key for key in node.keys if key is not None]
@@ -182,17 +191,51 @@ class LiteralReader:
         for value in node.values:
             yield from self._leaves(value, doubt, distance)
         if not node.keys:
-            yield with_first_element(self.source, node, EMPTY_DICT, doubt)
+            yield self._first_element(node, _EMPTY_DICT, doubt)
         elif len(keys) == len(node.keys):  # none is a {**spread}
-            yield from without_element(
-                self.source, list(zip(keys, node.values, strict=True)), doubt
-            )
+            pairs = list(zip(keys, node.values, strict=True))
+            yield from self._removed_elements(pairs, doubt)
+
+    def _first_element(self, node: ast.expr, opening: str, doubt: int) -> ExpectedValue:
+        """The change that adds an element to an empty container."""
+        like: values.Scalar = 1 if opening == _EMPTY_DICT else "a"
+        way = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
+        return self.value(node, ValueKind.CONTAINER, doubt, way)
+
+    def _added_element(
+        self, node: ast.expr, first: ast.expr, neighbours: Sequence[values.Scalar], doubt: int
+    ) -> Iterator[ExpectedValue]:
+        """The change that adds an element similar to an existing one."""
+        at = self.source.span(first).start
+        opening = self.source.text[self.source.span(node).start : at]
+        if neighbours and opening and _GAP.fullmatch(opening[1:]):
+            way, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
+            yield self.value(node, ValueKind.CONTAINER, doubt, way, span=span)
+
+    def _removed_elements(
+        self, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
+    ) -> Iterator[ExpectedValue]:
+        """The changes that remove an inner element that the container has only once.
+
+        Each element has its first and its last expression: the same one, or a key and its value.
+        """
+        source = self.source
+        shapes = [ast.dump(first) for first, _ in elements]
+        for at in range(1, len(elements) - 1):
+            (_, before), (first, last), (following, _) = elements[at - 1 : at + 2]
+            span = SourceSpan(source.span(first).start, source.span(following).start)
+            gap_before = source.text[source.span(before).end : span.start]
+            gap_after = source.text[source.span(last).end : span.end]
+            is_plain = _COMMA.fullmatch(gap_before) and _COMMA.fullmatch(gap_after)
+            if shapes.count(shapes[at]) == 1 and is_plain:
+                way = RemovedElement(lines=source.text.count("\n", span.start, span.end))
+                yield self.value(first, ValueKind.CONTAINER, doubt, way, span=span)
 
     def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         name = name_of(node.func)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not arguments and name in EMPTY_CALLS:
-            yield with_first_element(self.source, node, EMPTY_CALLS[name], doubt)
+        if not arguments and name in _EMPTY_CALLS:
+            yield self._first_element(node, _EMPTY_CALLS[name], doubt)
         elif name == "approx":
             tolerance = self.tolerance(node, {"rel": 1e-6, "abs": 1e-12})
             if tolerance is not None and node.args:

@@ -1,16 +1,14 @@
 """Expected values, and rewriters that write the same or another value in their place."""
 
-import ast
-import re
 import string
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
 from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.disguise import write_disguised
-from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
+from agentbench.integrity.expectation_changes.source_text import SourceSpan
 from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
 from agentbench.integrity.records import ValueKind
 
@@ -231,69 +229,3 @@ def _changed_value(
 
 def _word(rng: Random) -> str:
     return "".join(rng.sample(string.ascii_lowercase, 2))
-
-
-EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
-"""The opening brackets for the elements of empty containers that calls create."""
-EMPTY_DICT = EMPTY_CALLS["dict"]
-
-_CLOSING = {"{": "}", "[": "]", "(": ", )"}
-_GAP = re.compile(r"\s*")
-_COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
-
-
-def with_first_element(
-    source: SourceText, node: ast.expr, opening: str, doubt: int
-) -> ExpectedValue:
-    """The change that adds an element to an empty container."""
-    like: Scalar = 1 if opening == EMPTY_DICT else "a"
-    way = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
-    return _container_value(source, node, source.span(node), doubt, way)
-
-
-def with_added_element(
-    source: SourceText, node: ast.expr, first: ast.expr, neighbours: Sequence[Scalar], doubt: int
-) -> Iterator[ExpectedValue]:
-    """The changes that add an element similar to an existing one."""
-    at = source.span(first).start
-    opening = source.text[source.span(node).start : at]
-    if neighbours and opening and _GAP.fullmatch(opening[1:]):
-        way = AddedElement(like=neighbours[0], avoid=neighbours)
-        yield _container_value(source, node, SourceSpan(at, at), doubt, way)
-
-
-def without_element(
-    source: SourceText, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
-) -> Iterator[ExpectedValue]:
-    """The changes that remove an inner element that the container has only once.
-
-    Each element has its first and its last expression: the same one, or a key and its value.
-    """
-    shapes = [ast.dump(first) for first, _ in elements]
-    for at in range(1, len(elements) - 1):
-        (_, before), (first, last), (following, _) = elements[at - 1 : at + 2]
-        span = SourceSpan(source.span(first).start, source.span(following).start)
-        gaps = (
-            source.text[source.span(before).end : span.start],
-            source.text[source.span(last).end : span.end],
-        )
-        if shapes.count(shapes[at]) == 1 and all(_COMMA.fullmatch(gap) for gap in gaps):
-            way = RemovedElement(lines=source.text.count("\n", span.start, span.end))
-            yield _container_value(source, first, span, doubt, way)
-
-
-def _container_value(
-    source: SourceText,
-    node: ast.expr,
-    span: SourceSpan,
-    doubt: int,
-    way: AddedElement | RemovedElement,
-) -> ExpectedValue:
-    return ExpectedValue(
-        span=span,
-        line=source.line_of(span.start),
-        kind=ValueKind.CONTAINER,
-        original=source.segment(node),
-        doubt=doubt,
-        rewriter=way,
-    )
