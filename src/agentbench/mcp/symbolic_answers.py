@@ -13,7 +13,6 @@ from agentbench.symbolic.analysis import (
     AnalysisFinding,
     AnalysisResult,
     FunctionBranch,
-    FunctionComparison,
     SymbolicErrorType,
 )
 from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult
@@ -192,11 +191,16 @@ def branches_answer(name: str, found: AnalysisResult, spent: CallTime) -> Branch
 
 
 def compare_answer(
-    names: tuple[str, str], likeness: FunctionComparison, spent: CallTime
+    names: tuple[str, str], found: ComparisonResult | AnalysisResult, spent: CallTime
 ) -> CompareAnswer:
-    """What `compare_functions` says of a comparison."""
-    answer = likeness.answer or ComparisonResult(ending=ComparisonEnding.NOT_COMPARED)
-    verdict = _likeness_verdict(names, likeness, spent)
+    """What `compare_functions` says of a comparison, or of a search that says why there is none."""
+    answer = ComparisonResult(ending=ComparisonEnding.NOT_COMPARED)
+    if isinstance(found, ComparisonResult):
+        answer, verdict = found, _answer_verdict(names, found, spent)
+    elif found.over:
+        verdict = "error", SymbolicErrorType.TIMEOUT, spent.exceeded
+    else:
+        verdict = "error", found.error_type, found.message
     seen, mask = answer.difference, spent.mask
     proven = verdict[0] == "equivalent" and answer.exhausted
     sure = "none" if verdict[0] == "error" else "proven" if proven or seen else "tested"
@@ -280,19 +284,6 @@ def _branches_verdict(
     if found.exhausted and not found.unconfirmed:
         return None, f"{counted}, on all of its {_paths(found)}: no input reaches the others"
     return None, f"{counted}{_within_bounds(found)}"
-
-
-def _likeness_verdict(
-    names: tuple[str, str], likeness: FunctionComparison, spent: CallTime
-) -> _Verdict:
-    if likeness.refusal is not None and not likeness.over:
-        error, message = _error_of(likeness.refusal) or (SymbolicErrorType.RUNTIME, likeness.why)
-        return "error", error, message
-    if likeness.over:
-        return "error", SymbolicErrorType.TIMEOUT, spent.exceeded
-    if likeness.answer is None:
-        return "error", SymbolicErrorType.RUNTIME, likeness.why
-    return _answer_verdict(names, likeness.answer, spent)
 
 
 def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: CallTime) -> _Verdict:

@@ -179,30 +179,23 @@ _COMPARE_PROGRAM = "compare"
 _LEAST_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionComparison:
-    """The outcome of a comparison: an answer, or the reason why there is none."""
-
-    refusal: AnalysisResult | None = None  # the code or its functions are unusable
-    answer: comparison.ComparisonResult | None = None
-    why: str = ""
-    over: bool = False  # the time ran out
-
-
 def compare_functions(
     laboratory: sandbox.AnalysisSandboxes,
     code: str,
     names: tuple[str, str],
     seconds: float,
     cancel: Event,
-) -> FunctionComparison:
-    """Look for an input on which two functions behave differently; raises what `analyse` raises."""
+) -> comparison.ComparisonResult | AnalysisResult:
+    """Look for an input on which two functions behave differently; raises what `analyse` raises.
+
+    If they could not be compared, the result is that of the search, which says why.
+    """
     with laboratory.bench(code, cancel=cancel) as bench:
         started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
         asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
         refusal = analyse_in(bench, asked)
         if refusal.error_type is not None or refusal.over:
-            return FunctionComparison(refusal=refusal, over=refusal.over)
+            return refusal
         left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
         return _parse_comparison(_run_comparison(bench, names, left))
 
@@ -222,12 +215,12 @@ def _run_comparison(
     return bench.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
 
 
-def _parse_comparison(result: CommandResult) -> FunctionComparison:
+def _parse_comparison(result: CommandResult) -> comparison.ComparisonResult | AnalysisResult:
     for line in result.stdout.splitlines():
         try:
-            return FunctionComparison(answer=comparison.ComparisonResult.model_validate_json(line))
+            return comparison.ComparisonResult.model_validate_json(line)
         except ValidationError:
             continue  # what the code printed
     if result.ending is Ending.TIMED_OUT:
-        return FunctionComparison(over=True)
-    return FunctionComparison(why=why_it_ended(result))
+        return AnalysisResult(over=True)
+    return AnalysisResult(error_type=SymbolicErrorType.RUNTIME, message=why_it_ended(result))
