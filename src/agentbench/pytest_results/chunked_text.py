@@ -167,9 +167,7 @@ class _JsonReader:
         return came > 0
 
 
-def _discard(_object: JsonObject) -> None:
-    return None
-
-
 _DECODER = json.JSONDecoder(parse_constant=null_for_constant, parse_float=finite_or_none)
-_DISCARDING_DECODER = json.JSONDecoder(parse_constant=null_for_constant, object_hook=_discard)
+_DISCARDING_DECODER = json.JSONDecoder(
+    parse_constant=null_for_constant, object_hook=lambda _object: None
+)

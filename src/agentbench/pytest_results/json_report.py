@@ -62,12 +62,11 @@ class _SharedWords:
         self._keywords: list[object] = []
 
     def in_test(self, test: JsonObject) -> None:
-        self._word(test, "nodeid")
-        self._word(test, "outcome")
+        self._share(test, "nodeid", "outcome")
         for name in _PHASE_KEYS:
             stage = test.get(name)
             if type(stage) is dict:
-                self._word(stage, "outcome")
+                self._share(stage, "outcome")
         keywords = test.get("keywords")
         if type(keywords) is list and set(map(type, keywords)) == {str}:  # 1 equals True
             if len(self._keywords) == len(keywords):
@@ -76,16 +75,15 @@ class _SharedWords:
             self._keywords = keywords
 
     def in_collector(self, collector: JsonObject) -> None:
-        self._word(collector, "nodeid")
-        self._word(collector, "outcome")
+        self._share(collector, "nodeid", "outcome")
         for found in untrusted_json.objects(collector.get("result")):
-            self._word(found, "nodeid")
-            self._word(found, "type")
+            self._share(found, "nodeid", "type")
 
-    def _word(self, values: JsonObject, name: str) -> None:
-        word = values.get(name)
-        if type(word) is str:
-            values[name] = self._words.setdefault(word, word)
+    def _share(self, values: JsonObject, *names: str) -> None:
+        for name in names:
+            word = values.get(name)
+            if type(word) is str:
+                values[name] = self._words.setdefault(word, word)
 
 
 # The last is xdist's name of the phase in which a worker died.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from .foreign_code import is_explicit, message_of, shorten, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from typing import Any, TypeGuard
 
     from .messages import Form, Step
@@ -104,30 +104,26 @@ def _is_collection(value: object) -> TypeGuard[Collection[object]]:
     return hasattr(value, "__iter__") and hasattr(value, "__len__") and not isinstance(value, type)
 
 
-def _plain_form(value: object) -> Form | None:  # noqa: C901, PLR0911 - one case per type
+_PLAIN_FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Form]], ...] = (
+    (enum.Enum, lambda value: ["member", type(value).__name__, value.name]),
+    (type(None), lambda _none: ["none"]),
+    (int, lambda value: ["number", str(int(value))]),
+    ((float, complex, Decimal, Fraction), lambda value: ["number", str(value)]),
+    (str, lambda value: ["text", str.__str__(value)]),
+    ((bytes, bytearray, memoryview), lambda value: ["bytes", bytes(value).hex()]),
+    ((datetime.date, datetime.time), lambda value: [type(value).__name__, value.isoformat()]),
+    ((datetime.timedelta, range, slice), lambda value: [type(value).__name__, repr(value)]),
+    (type, lambda value: ["class", value.__name__]),
+    (types.ModuleType, lambda value: ["opaque", value.__name__]),
+)
+
+
+def _plain_form(value: object) -> Form | None:
     """The form of a value without parts; None if it has parts."""
-    name = type(value).__name__
-    if isinstance(value, enum.Enum):
-        return ["member", name, value.name]
-    if value is None:
-        return ["none"]
-    if isinstance(value, int):
-        return ["number", str(int(value))]
-    if isinstance(value, (float, complex, Decimal, Fraction)):
-        return ["number", str(value)]
-    if isinstance(value, str):
-        return ["text", str.__str__(value)]
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return ["bytes", bytes(value).hex()]
-    if isinstance(value, (datetime.date, datetime.time)):
-        return [name, value.isoformat()]
-    if isinstance(value, (datetime.timedelta, range, slice)):
-        return [name, repr(value)]
-    if isinstance(value, type):
-        return ["class", value.__name__]
-    if isinstance(value, types.ModuleType):
-        return ["opaque", value.__name__]
-    return ["opaque", name] if callable(value) else None
+    for kinds, form_of_kind in _PLAIN_FORMS:
+        if isinstance(value, kinds):
+            return form_of_kind(value)
+    return ["opaque", type(value).__name__] if callable(value) else None
 
 
 def is_hidden(form: Form) -> bool:
