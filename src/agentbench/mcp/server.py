@@ -141,17 +141,13 @@ class SymbolicCalls:
 
 def symbolic_error(answer: JsonObject) -> MCPError:
     """A JSON-RPC error with a whole answer as its data."""
-    code = (
-        envelope.INVALID_PARAMS
-        if answer["error_type"] in _CALLERS_ERRORS
-        else envelope.SERVER_ERROR
-    )
+    is_callers = answer["error_type"] in _CALLERS_ERRORS
+    code = envelope.INVALID_PARAMS if is_callers else envelope.SERVER_ERROR
     return MCPError(code, str(answer["message"]), answer)
 
 
 _TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
 _FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
-
 
 INSTRUCTIONS = (
     "Runs the project's pytest tests and reports their results. Call execute_tests after a "
