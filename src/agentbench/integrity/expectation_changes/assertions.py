@@ -16,7 +16,6 @@ from agentbench.integrity.expectation_changes.values import (
     FAR,
     NEAR,
     Distance,
-    NotConstantError,
     Scalar,
     is_scalar,
 )
@@ -128,10 +127,7 @@ def _member(
         return []
     values: list[Scalar] = []
     for element in right.elts:
-        try:
-            value = reader.value_of(element)
-        except NotConstantError:
-            return []
+        value = reader.value_of(element)
         if not is_scalar(value) or value is None or isinstance(value, bool):
             return []
         values.append(value)
@@ -149,10 +145,7 @@ def _bounded(
     ):
         if not isinstance(side, ast.Constant | ast.UnaryOp | ast.Name):
             continue
-        try:
-            value = reader.value_of(side)
-        except NotConstantError:
-            continue
+        value = reader.value_of(side)
         if isinstance(value, int | float) and not isinstance(value, bool):
             way = NumberBound(value=value, upper=upper)
             return [reader.value(side, ValueKind.BOUND, doubt, way)]
@@ -250,10 +243,7 @@ def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     third = call.args[2] if len(call.args) > 2 else ast.Constant(_ALMOST[name])
     places = named.get("delta", named.get("places", named.get("decimal", third)))
-    try:
-        value = reader.value_of(places)
-    except NotConstantError:
-        return None
+    value = reader.value_of(places)
     if not isinstance(value, int | float):
         return None
     return Distance(absolute=value if "delta" in named else 1.5 * 10**-value)

@@ -55,17 +55,13 @@ class LiteralReader:
         """All values in an expression whose change gives it another value."""
         return list(self._leaves(node, doubt, distance))
 
-    def value_of(self, node: ast.expr) -> values.LiteralValue:
-        """The value of a constant expression; raises NotConstantError."""
+    def value_of(self, node: ast.expr) -> values.LiteralValue | values.NotConstant:
+        """The value of a constant expression."""
         return values.evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression is constant."""
-        try:
-            self.value_of(node)
-        except values.NotConstantError:
-            return False
-        return True
+        return not isinstance(self.value_of(node), values.NotConstant)
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The expected exception type, or one for each round."""
@@ -86,10 +82,7 @@ class LiteralReader:
                 return self.literals(inner, doubt, FAR)
             case _:
                 pass
-        try:
-            value = self.value_of(node)
-        except values.NotConstantError:
-            return []
+        value = self.value_of(node)
         if not isinstance(value, str):
             return []
         return [self.value(node, ValueKind.PATTERN, doubt, ExpectedPattern(value=value))]
@@ -145,9 +138,8 @@ class LiteralReader:
     ) -> ExpectedValue | None:
         if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
             return None  # their elements are changed in place
-        try:
-            value = self.value_of(node)
-        except values.NotConstantError:
+        value = self.value_of(node)
+        if isinstance(value, values.NotConstant):
             return None
         if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
             return None
@@ -252,9 +244,8 @@ class LiteralReader:
         for keyword in call.keywords:
             if keyword.arg not in usual:
                 continue
-            try:
-                value = self.value_of(keyword.value)
-            except values.NotConstantError:
+            value = self.value_of(keyword.value)
+            if isinstance(value, values.NotConstant):
                 return None
             if isinstance(value, int | float) and keyword.arg == next(iter(usual)):
                 relative = value
@@ -263,15 +254,7 @@ class LiteralReader:
         return Distance(relative=relative, absolute=absolute) if relative < 0.2 else None
 
     def _scalars(self, nodes: Iterable[ast.expr]) -> list[values.Scalar]:
-        found: list[values.Scalar] = []
-        for node in nodes:
-            try:
-                value = self.value_of(node)
-            except values.NotConstantError:
-                continue
-            if values.is_scalar(value):
-                found.append(value)
-        return found
+        return [value for value in map(self.value_of, nodes) if values.is_scalar(value)]
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.scopes import FunctionNode, NameScope, name_of
 from agentbench.integrity.expectation_changes.source_text import SourceEdit, SourceSpan, SourceText
-from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstantError, evaluate
+from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstant, evaluate
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 _LONGEST = 100  # newer versions of pytest number rows with longer ids
@@ -116,15 +116,14 @@ def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTa
     given |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
     if not {"argnames", "argvalues"} <= given.keys() or given.keys() & {"indirect", "**"}:
         return None
-    try:
-        names, wrapped = _names(given["argnames"])
-    except NotConstantError:
+    names, wrapped = _names(given["argnames"])
+    written = _rows_of(given["argvalues"], module)
+    if names is None or not written:
         return None
     shape = _TableShape(names=names, wrapped=wrapped, ids=given.get("ids"), module=module)
-    written = _rows_of(given["argvalues"], module)
     rows = [shape.row(node, index) for index, node in enumerate(written)]
     read = tuple(row for row in rows if row is not None)
-    if len(read) < len(rows) or not rows:
+    if len(read) < len(rows):
         return None
     ids_at = _ids_at(source, call) if not shape.ids else None
     return ParameterTable(names=names, rows=read, ids_at=ids_at, call=call, ids=shape.ids)
@@ -171,14 +170,15 @@ def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
     return None if isinstance(id_, ast.Constant) and id_.value is None else id_
 
 
-def _names(node: ast.expr) -> tuple[tuple[str, ...], bool]:
+def _names(node: ast.expr) -> tuple[tuple[str, ...] | None, bool]:
+    """The names, if they are constant, and whether each row wraps its values."""
     value = evaluate(node)
     if isinstance(value, str):
         names = tuple(part.strip() for part in value.split(",") if part.strip())
         return names, len(names) > 1
     if isinstance(value, list | tuple):
         return tuple(str(item) for item in value), True
-    raise NotConstantError
+    return None, False
 
 
 def _rows_of(node: ast.expr, module: NameScope) -> Sequence[ast.expr]:
@@ -190,10 +190,7 @@ def _rows_of(node: ast.expr, module: NameScope) -> Sequence[ast.expr]:
 
 
 def _text_of(node: ast.expr) -> str | None:
-    try:
-        value = evaluate(node)
-    except NotConstantError:
-        return None
+    value = evaluate(node)
     return value if isinstance(value, str) else None
 
 
@@ -204,14 +201,13 @@ def _id_of(node: ast.expr, name: str, index: int, module: NameScope) -> str | No
         return f"{name}{index}"
     if isinstance(node, ast.Name) and module.bound.get(node.id, 0) == 0:
         return node.id if isinstance(getattr(builtins, node.id, None), type) else None
-    try:
-        return _id_of_value(evaluate(node, module.constants), f"{name}{index}")
-    except NotConstantError:
-        return None
+    return _id_of_value(evaluate(node, module.constants), f"{name}{index}")
 
 
-def _id_of_value(value: LiteralValue, number: str) -> str | None:
+def _id_of_value(value: LiteralValue | NotConstant, number: str) -> str | None:
     match value:
+        case NotConstant():
+            return None
         case list() | set() | dict() | tuple():
             return number
         case complex() if isinstance(value, complex):

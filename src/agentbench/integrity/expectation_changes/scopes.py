@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from agentbench.integrity.expectation_changes.values import (
     Names,
-    NotConstantError,
+    NotConstant,
     evaluate,
     is_immutable,
 )
@@ -71,9 +71,8 @@ def lasting_constants(scope: NameScope, outer: Names | None = None) -> Names:
     found: dict[str, ast.expr] = {}
     known = {**(outer or {}), **scope.constants}
     for name, node in scope.constants.items():
-        try:
-            value = evaluate(node, known)
-        except NotConstantError:
+        value = evaluate(node, known)
+        if isinstance(value, NotConstant):
             continue
         if is_immutable(value) or scope.loads[name] == scope.compared[name]:
             found[name] = node

@@ -34,13 +34,20 @@ _LONGEST_REPEAT = 20_000
 _MOST_BITS = 4096
 
 
-class NotConstantError(Exception):
-    """An expression is not constant; never leaves this package."""
+class NotConstant:
+    """Stands for the value of an expression that is not constant, or has a too large value."""
 
 
-def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue:
-    """The value of literals, containers of them and simple arithmetic; else NotConstantError."""
-    return _evaluate(node, names or {}, _MOST_DEPTH)
+class _NotConstantError(Exception):
+    """A part of an expression is not constant."""
+
+
+def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue | NotConstant:
+    """The value of literals, containers of them and simple arithmetic."""
+    try:
+        return _evaluate(node, names or {}, _MOST_DEPTH)
+    except _NotConstantError:
+        return NotConstant()
 
 
 def is_scalar(value: object) -> TypeGuard[Scalar]:
@@ -61,7 +68,7 @@ def is_immutable(value: LiteralValue) -> bool:
 
 def _evaluate(node: ast.expr, names: Names, depth: int) -> LiteralValue:
     if depth == 0:
-        raise NotConstantError
+        raise _NotConstantError
     match node:
         case ast.Constant(value=value) if is_scalar(value):
             return value
@@ -70,7 +77,7 @@ def _evaluate(node: ast.expr, names: Names, depth: int) -> LiteralValue:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             number = _evaluate(operand, names, depth - 1)
             if not isinstance(number, int | float | complex):
-                raise NotConstantError
+                raise _NotConstantError
             return -number
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             both = _evaluate(left, names, depth - 1), _evaluate(right, names, depth - 1)
@@ -78,7 +85,7 @@ def _evaluate(node: ast.expr, names: Names, depth: int) -> LiteralValue:
         case ast.Tuple() | ast.List() | ast.Set() | ast.Dict():
             return _container(node, names, depth - 1)
         case _:
-            raise NotConstantError
+            raise _NotConstantError
 
 
 def _container(
@@ -86,7 +93,7 @@ def _container(
 ) -> LiteralValue:
     def items(nodes: Iterable[ast.expr | None]) -> list[LiteralValue]:
         if any(item is None for item in nodes):
-            raise NotConstantError  # {**more}
+            raise _NotConstantError  # {**more}
         return [_evaluate(item, names, depth) for item in nodes if item is not None]
 
     try:
@@ -100,23 +107,23 @@ def _container(
             case ast.Dict(keys=keys, values=values):
                 return dict(zip(items(keys), items(values), strict=True))
     except TypeError as error:
-        raise NotConstantError from error
+        raise _NotConstantError from error
 
 
 def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -> LiteralValue:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, int) and isinstance(other, str | bytes | list | tuple):
             if one * len(other) > _LONGEST_REPEAT:
-                raise NotConstantError
+                raise _NotConstantError
         elif isinstance(one, int) and one.bit_length() > _MOST_BITS:
-            raise NotConstantError
+            raise _NotConstantError
     try:
         found = _OPERATORS[op](left, right)
     except (TypeError, ArithmeticError) as error:
-        raise NotConstantError from error
+        raise _NotConstantError from error
     if is_scalar(found) or isinstance(found, list | tuple):
         return found
-    raise NotConstantError  # a difference of sets, an infinity
+    raise _NotConstantError  # a difference of sets, an infinity
 
 
 _FAR = 3000
