@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.runs.store.store import RunStore
 from tests.cheats.cheat import Cheat, Kind
 from tests.cheats.leaks import CHEATS, HEIRLOOM, PUT_BACK

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from mcp import MCPError
 
-from agentbench.mcp.symbolic_tools import ENVELOPES, SymbolicTool
+from agentbench.mcp.symbolic_tools import SymbolicTool
 from tests.mcp.connection import command_for, over_stdio
 from tests.mcp.symbolic_rows import ABSOLUTE, ROWS
 from tests.patience import with_growing_limit
@@ -96,7 +96,7 @@ def test_each_status_is_answered_as_the_contract_says(asked, row):
 def test_each_answer_is_flat_has_every_field_and_fits_the_schema(answers, schemas, row):
     answer = answers[row.name]
     told = answer.structured_content
-    assert set(told) == set(ENVELOPES[SymbolicTool(row.tool)].model_fields)
+    assert set(told) == set(SymbolicTool(row.tool).answer.model_fields)
     jsonschema.validate(told, schemas[row.tool])
     assert answer.is_error is (row.status in ("error", "timeout"))
     assert json.loads(answer.content[0].text) == told

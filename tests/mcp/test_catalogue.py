@@ -3,19 +3,16 @@ import json
 import jsonschema
 import pytest
 
-from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool
-from agentbench.mcp.symbolic_tools import SYMBOLIC_ARGUMENTS, SymbolicTool
-from agentbench.mcp.tool_descriptions import (
-    INSTRUCTIONS,
-    pytest_tool_descriptions,
-    symbolic_tool_description,
-)
+from agentbench.mcp.pytest_tools import PytestTool
+from agentbench.mcp.server import INSTRUCTIONS
+from agentbench.mcp.symbolic_tools import SymbolicTool
+from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 
-TESTS = pytest_tool_descriptions(isolated=False)
-SYMBOLIC = tuple(map(symbolic_tool_description, SymbolicTool))
+TESTS = tuple(describe_tool(tool, isolated=False) for tool in PytestTool)
+SYMBOLIC = tuple(describe_tool(tool, isolated=False) for tool in SymbolicTool)
 TOOLS = (*TESTS, *SYMBOLIC)
-MODELS = {**PYTEST_ARGUMENTS, **SYMBOLIC_ARGUMENTS}
+MODELS = {tool.value: tool.arguments for tool in (*PytestTool, *SymbolicTool)}
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -46,7 +43,7 @@ def test_what_the_schema_refuses_the_server_refuses(arguments):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(arguments, TOOLS[0].input_schema)
     with pytest.raises(InvalidArgumentsError):
-        read_arguments(PYTEST_ARGUMENTS[PytestTool.EXECUTE], arguments)
+        read_arguments(PytestTool.EXECUTE.arguments, arguments)
 
 
 def test_of_the_tools_on_tests_only_an_explanation_is_said_to_change_nothing():
@@ -57,7 +54,7 @@ def test_of_the_tools_on_tests_only_an_explanation_is_said_to_change_nothing():
 
 
 def test_in_a_sandbox_nothing_outside_can_be_harmed():
-    for tool in pytest_tool_descriptions(isolated=True):
+    for tool in (describe_tool(tool, isolated=True) for tool in PytestTool):
         assert not tool.annotations.destructive_hint
         assert not tool.annotations.open_world_hint
 

@@ -8,11 +8,11 @@ from typing import get_args
 
 import pytest
 
-from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS
-from agentbench.mcp.symbolic_schemas import SymbolicErrorType
-from agentbench.mcp.symbolic_tools import ENVELOPES, SYMBOLIC_ARGUMENTS
+from agentbench.mcp.pytest_tools import PytestTool
+from agentbench.mcp.symbolic_tools import SymbolicTool
 from agentbench.pytest_results.tool_calls.arguments import ExecuteArguments
 from agentbench.pytest_results.tool_calls.envelope import AnswerOutcome, PytestAnswer
+from agentbench.symbolic.analysis import SymbolicErrorType
 from tests.mcp.rows import ROWS
 from tests.mcp.symbolic_rows import ROWS as SYMBOLIC_ROWS
 
@@ -50,19 +50,19 @@ def test_transcripts_are_of_the_calls_that_the_tests_make():
 def test_every_field_and_argument_is_named():
     for name in PytestAnswer.model_fields:
         assert f"`{name}`" in CONFIGURATION
-    for model in PYTEST_ARGUMENTS.values():
-        for name in model.model_fields:
+    for tool in PytestTool:
+        for name in tool.arguments.model_fields:
             assert f"`{name}`" in CONFIGURATION
     assert f"default {ExecuteArguments().timeout_s}" in CONFIGURATION
 
 
 def test_every_symbolic_tool_is_shown_with_all_of_its_fields_and_arguments():
     section = PAGE.partition("## Tools for functions")[2].partition("## Conformance")[0]
-    for tool, envelope in ENVELOPES.items():
+    for tool in SymbolicTool:
         assert f"#### {tool}: " in section
-        for name in envelope.model_fields:
+        for name in tool.answer.model_fields:
             assert f'"{name}": ' in section
-        for name in SYMBOLIC_ARGUMENTS[tool].model_fields:
+        for name in tool.arguments.model_fields:
             assert f"`{name}`" in section
     for kind in SymbolicErrorType:
         assert f"`{kind}`" in section

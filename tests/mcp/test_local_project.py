@@ -4,7 +4,10 @@ from agentbench.mcp.local_project import ENVIRONMENT_FOLDERS, interpreter_candid
 
 
 def names(root, **environ):
-    return [found.name for found in interpreter_candidates(root, explicit=None, environ=environ)]
+    return [
+        found.name.partition(" (")[0]
+        for found in interpreter_candidates(root, explicit=None, environ=environ)
+    ]
 
 
 @pytest.fixture
@@ -32,10 +35,10 @@ def test_without_an_activated_environment_the_projects_own_come_first(tmp_path):
 def test_an_explicit_one_is_the_only_one(tmp_path, program, given):
     environ = {"VIRTUAL_ENV": "/some/env", "PATH": str(program)}
     (found,) = interpreter_candidates(tmp_path, explicit=tmp_path / given, environ=environ)
-    assert found.interpreter == program / "python"
-    assert found.exists
+    assert found.command.interpreter == str(program / "python")
+    assert not found.missing
 
 
 def test_one_that_is_not_there_says_so(tmp_path):
     found = interpreter_candidates(tmp_path, explicit=None, environ={"PATH": "/nowhere"})
-    assert not any(candidate.exists for candidate in found)
+    assert all(candidate.missing for candidate in found)

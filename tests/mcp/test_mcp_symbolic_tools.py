@@ -6,16 +6,15 @@ import jsonschema
 import pytest
 
 from agentbench.core.extras import install_command
-from agentbench.mcp.symbolic_schemas import SymbolicErrorType
+from agentbench.mcp.server import server_instructions
 from agentbench.mcp.symbolic_tools import (
-    ENVELOPES,
-    SYMBOLIC_ARGUMENTS,
     SymbolicTool,
     error_answer,
     offered_tools,
 )
-from agentbench.mcp.tool_descriptions import server_instructions, symbolic_tool_description
+from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.tool_calls.arguments import read_arguments
+from agentbench.symbolic.analysis import SymbolicErrorType
 from tests.mcp.symbolic_bench import without_sandbox
 
 SEARCHES = tuple(tool for tool in SymbolicTool if tool is not SymbolicTool.HEALTH)
@@ -24,14 +23,14 @@ SEARCHES = tuple(tool for tool in SymbolicTool if tool is not SymbolicTool.HEALT
 def arguments_for(tool):
     examples = {
         name: field["examples"][0]
-        for name, field in symbolic_tool_description(tool).input_schema["properties"].items()
+        for name, field in describe_tool(tool, isolated=True).input_schema["properties"].items()
     }
-    return read_arguments(SYMBOLIC_ARGUMENTS[tool], examples)
+    return read_arguments(tool.arguments, examples)
 
 
 def test_without_the_extra_only_the_tool_that_names_its_lack_is_offered():
     assert offered_tools(installed=False) == (SymbolicTool.HEALTH,)
-    assert offered_tools(installed=True) == offered_tools() == tuple(SymbolicTool)
+    assert offered_tools(installed=True) == tuple(SymbolicTool)
     assert "symbolic_check" not in server_instructions(offered_tools(installed=False))
 
 
@@ -55,6 +54,6 @@ def test_where_no_sandbox_works_nothing_is_run_and_the_answer_says_why(tool, tmp
 @pytest.mark.parametrize("tool", SEARCHES)
 def test_a_refusal_has_every_field_of_the_tools_own(tool):
     answer = error_answer(tool, SymbolicErrorType.VALUE, "no")
-    assert set(answer) == set(ENVELOPES[tool].model_fields)
-    jsonschema.validate(answer, symbolic_tool_description(tool).output_schema)
+    assert set(answer) == set(tool.answer.model_fields)
+    jsonschema.validate(answer, describe_tool(tool, isolated=True).output_schema)
     assert (answer["status"], answer["time_seconds"]) == ("error", 0.0)

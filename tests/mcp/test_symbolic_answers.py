@@ -13,7 +13,6 @@ from agentbench.symbolic.analysis import (
     EXAMPLES,
     AnalysisFinding,
     AnalysisResult,
-    FunctionComparison,
 )
 from agentbench.symbolic.comparison import BehaviourDifference, ComparisonEnding, ComparisonResult
 from tests.mcp.symbolic_bench import MASK
@@ -98,12 +97,12 @@ def test_a_finding_counts_however_the_search_ended_and_shows_no_path_of_the_host
     assert find_path_answer("f", "E", found, SPENT).status == "found"
 
 
-def compared(**told):
-    return compare_answer(("f", "g"), FunctionComparison(**told), SPENT)
+def compared(found):
+    return compare_answer(("f", "g"), found, SPENT)
 
 
 def answered(ending=ComparisonEnding.NO_DIFFERENCE, **told):
-    return compared(answer=ComparisonResult(ending=ending, **told))
+    return compared(ComparisonResult(ending=ending, **told))
 
 
 def test_two_are_different_only_on_an_input():
@@ -143,7 +142,8 @@ def test_two_that_were_not_looked_at_enough_are_not_equivalent(told, error_type)
 
 
 def test_a_comparison_without_an_answer_says_why():
-    assert compared(over=True).error_type == "TimeoutError"
-    assert compared(why="ended by signal 9").message == "ended by signal 9"
+    assert compared(AnalysisResult(over=True)).error_type == "TimeoutError"
+    ended = AnalysisResult(error_type="RuntimeError", message="ended by signal 9")
+    assert compared(ended).message == "ended by signal 9"
     refusal = AnalysisResult(error_type="SyntaxError", message="Syntax error: x")
-    assert compared(refusal=refusal).error_type == "SyntaxError"
+    assert compared(refusal).error_type == "SyntaxError"

@@ -8,9 +8,9 @@ import anyio.from_thread
 import pytest
 
 from agentbench.errors import RunCancelled
-from agentbench.mcp.calls import SymbolicCalls, symbolic_error
-from agentbench.mcp.symbolic_schemas import SymbolicErrorType
+from agentbench.mcp.server import SymbolicCalls, symbolic_error
 from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer
+from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from tests.mcp.symbolic_bench import symbolic, without_sandbox
 

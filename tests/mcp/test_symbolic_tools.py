@@ -1,9 +1,9 @@
 from agentbench.mcp.symbolic_tools import check_health
-from tests.mcp.symbolic_bench import MASK, without_sandbox
+from tests.mcp.symbolic_bench import symbolic, without_sandbox
 
 
 def test_what_is_missing_is_named_and_the_server_is_healthy_all_the_same(tmp_path):
-    told = check_health(without_sandbox(tmp_path).laboratory, MASK, ("health_check",), "1.2.3")
+    told = check_health(without_sandbox(tmp_path, installed=False))
     assert told.status == "healthy"
     assert told.sandbox is None
     assert told.missing == ("a sandbox (no sandbox works here: bwrap at <host> says no)",)
@@ -11,7 +11,7 @@ def test_what_is_missing_is_named_and_the_server_is_healthy_all_the_same(tmp_pat
 
 
 def test_versions_are_those_that_are_installed(laboratory):
-    told = check_health(laboratory, MASK, (), "1.2.3")
+    told = check_health(symbolic(laboratory))
     assert (told.message, told.sandbox) == ("nothing is missing", "bubblewrap")
     for version in (told.crosshair_version, told.hypothesis_version, told.z3_version):
         assert version[0].isdigit()

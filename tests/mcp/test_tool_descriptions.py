@@ -5,10 +5,10 @@ from agentbench.mcp.pytest_tools import explanation_answer, internal_error
 from agentbench.mcp.tool_descriptions import compact_schema
 from agentbench.pytest_results.model import CaseResult, CollectionError, PytestSummary, Versions
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments
-from agentbench.pytest_results.tool_calls.envelope import PytestAnswer, output_schema
+from agentbench.pytest_results.tool_calls.envelope import PytestAnswer
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
-SCHEMA = compact_schema(output_schema())
+SCHEMA = compact_schema(PytestAnswer.model_json_schema(mode="serialization"))
 FULL = PytestAnswer(
     status="success",
     outcome="failed",

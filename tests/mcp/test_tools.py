@@ -11,15 +11,14 @@ import pytest
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.pytest_tools import ExplainArguments, call_pytest_tool
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     ToolArguments,
 )
-from agentbench.pytest_results.tool_calls.calls import CallControl
 from agentbench.pytest_results.tool_calls.envelope import SERIALIZED_FIELDS
-from agentbench.pytest_results.tool_calls.project import sandbox_project
+from agentbench.pytest_results.tool_calls.project import CallControl, sandbox_project
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 from tests.fakes.replay import RecordingProvider

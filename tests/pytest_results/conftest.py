@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.pytest_results.interpreters import interpreter
 

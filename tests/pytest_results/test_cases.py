@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.pytest_results.session import (
+from agentbench.pytest_results.model import (
     PASSED_AT_ONCE,
     PASSED_PHASES,
     Phase,

@@ -3,7 +3,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from agentbench.pytest_results.command import PytestRequest, pytest_command, reporter_mounts
+from agentbench.pytest_results.execution import PytestRequest, pytest_command, reporter_mounts
 from agentbench.tasks.problem import PytestCommand
 from tests.fakes.local_sandbox import LocalSandbox
 

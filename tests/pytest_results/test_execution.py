@@ -3,8 +3,7 @@ from datetime import timedelta
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.command import PytestRequest
-from agentbench.pytest_results.execution import discover_tests, execute_tests
+from agentbench.pytest_results.execution import PytestRequest, discover_tests, execute_tests
 from agentbench.pytest_results.fallback import read_junit
 from agentbench.pytest_results.report_files import read_report_files
 from agentbench.tasks.problem import PytestCommand
@@ -24,13 +23,16 @@ def test_tests_are_discovered_without_being_run(open_sandbox):
     sandbox = open_sandbox(files, *requirements(NEWEST))
     found = discover_tests(sandbox, request_with(targets=("test_m.py",)))
     assert found.node_ids == ("test_m.py::test_a", "test_m.py::test_b")
-    assert found.collection_errors == ()
-    assert found.run.result.outcome == "passed"
-    assert found.run.result.tests == ()
+    assert found.result.collection_errors == ()
+    assert found.result.outcome == "passed"
+    assert found.result.tests == ()
 
     found = discover_tests(sandbox, request_with())
     assert found.node_ids == ("test_m.py::test_a", "test_m.py::test_b")
-    assert {error.file for error in found.collection_errors} == {"test_bad.py", "test_run.py"}
+    assert {error.file for error in found.result.collection_errors} == {
+        "test_bad.py",
+        "test_run.py",
+    }
 
 
 def test_a_missing_pytest_is_told_from_a_failure(open_sandbox):

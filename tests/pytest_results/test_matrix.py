@@ -6,10 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.pytest_results.command import PytestRequest
-from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.execution import PytestRequest, execute_tests
+from agentbench.pytest_results.model import cases_of
 from agentbench.pytest_results.parse import ReportFiles, session_of
-from agentbench.pytest_results.session import cases_of
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.problem import PytestCommand
 from tests.patience import HANG_SECONDS, with_growing_limit

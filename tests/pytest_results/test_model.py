@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from agentbench.pytest_results.model import CaseResult, PytestResult, PytestSummary
-from agentbench.pytest_results.serialize import result_as_dict
+from agentbench.pytest_results.report_files import result_as_dict
 from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
 
 CASE = CaseResult(

@@ -2,14 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from agentbench.pytest_results.model import CollectionError
-from agentbench.pytest_results.parse import PytestExit, decide_outcome
-from agentbench.pytest_results.session import (
+from agentbench.pytest_results.model import (
     PASSED_AT_ONCE,
     PASSED_PHASES,
+    CollectionError,
     ReportedSession,
     cases_of,
 )
+from agentbench.pytest_results.parse import PytestExit, decide_outcome
 from agentbench.scoring.evidence import Ending, NodeId, ReportSource
 
 NODE = NodeId("a.py::t")

@@ -4,8 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.command import PytestRequest
-from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.execution import PytestRequest, execute_tests
 from agentbench.pytest_results.report_files import ProgressCounter, RunProgress, follow_progress
 from agentbench.tasks.problem import PytestCommand
 from tests.patience import HANG_SECONDS

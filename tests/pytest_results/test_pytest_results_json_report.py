@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.pytest_results.json_report import read_json_report
-from agentbench.pytest_results.session import case_result
+from agentbench.pytest_results.model import case_result
 
 
 def stage(outcome="passed", **more):

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentbench.pytest_results import parse
+from agentbench.pytest_results.model import PASSED_AT_ONCE, ReportedSession
 from agentbench.pytest_results.parse import PytestExit, ReportFiles, session_of
-from agentbench.pytest_results.serialize import result_as_dict
-from agentbench.pytest_results.session import PASSED_AT_ONCE, ReportedSession
+from agentbench.pytest_results.report_files import result_as_dict
 from agentbench.pytest_results.stream import FORGED
 from agentbench.scoring.evidence import Ending, NodeId, ReportSource
 

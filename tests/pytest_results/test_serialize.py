@@ -2,7 +2,7 @@ import json
 
 import agentbench.pytest_results as package
 from agentbench.pytest_results import serialize_pytest_results
-from agentbench.pytest_results.serialize import REPORT_LIMIT
+from agentbench.pytest_results.report_files import REPORT_LIMIT
 
 PASSED = {"outcome": "passed", "duration": 0.25}
 REPORT = {

@@ -1,8 +1,9 @@
 import pytest
 
-from agentbench.pytest_results.model import CaseResult, CollectionError
-from agentbench.pytest_results.session import (
+from agentbench.pytest_results.model import (
     PASSED_PHASES,
+    CaseResult,
+    CollectionError,
     PhaseName,
     PhaseOutcome,
     ReportedSession,

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agentbench.pytest_results.session import PASSED_AT_ONCE
+from agentbench.pytest_results.model import PASSED_AT_ONCE
 from agentbench.pytest_results.stream import FORGED, LINE_LIMIT, read_stream
 
 

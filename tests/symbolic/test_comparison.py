@@ -21,7 +21,7 @@ from agentbench.symbolic.comparison import (
 )
 from tests.patience import with_growing_limit
 
-PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted"
+PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted/agentbench_mounted"
 PAIRS = Path(__file__).parent / "pairs"
 ONLY_BY_PATHS = {"different_far_away"}
 """What no input near the code's own literals shows."""

@@ -19,7 +19,7 @@ from agentbench.symbolic.comparison import (
 )
 from tests.patience import with_growing_limit
 
-PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted"
+PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted/agentbench_mounted"
 
 
 def told(program: str, question: str) -> bytes:
@@ -61,7 +61,9 @@ class Trees:
 
     def replay(self, at: int, *program: str) -> ReplayResult:
         asked = ReplayRequest(paths=(str(self.folders[at]),), program=program)
-        return ReplayResult.model_validate(json.loads(told("replay", asked.model_dump_json())))
+        return ReplayResult.model_validate(
+            json.loads(told("worker_process", asked.model_dump_json()))
+        )
 
 
 BOX = """

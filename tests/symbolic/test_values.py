@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.symbolic.mounted.agentbench_mounted.values import is_same
+from agentbench.symbolic.mounted.agentbench_mounted.outcomes import is_same
 
 
 @pytest.mark.parametrize(

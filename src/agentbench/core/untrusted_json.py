@@ -42,11 +42,16 @@ def text(value: object, limit: int = TEXT_LIMIT) -> str:
     """A string that can be encoded, shortened in its middle; "" for anything else."""
     if not isinstance(value, str):
         return ""
-    if len(value) > limit:
-        half = limit // 2
-        left_out = len(value) - 2 * half
-        value = f"{value[:half]}\n[... {left_out} characters left out ...]\n{value[-half:]}"
+    value = cut_middle(value, limit)
     return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """A text's start and end, with a line that says how much is missing."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
 
 
 def seconds(value: object) -> float:

@@ -1,19 +1,18 @@
 """Plans control runs: which tests expect a wrong value in which run, and their files.
 
-It uses results of earlier runs of the reference solution. The engine that changes tests is imported
-on first use, since a run without controls does not need it.
+The engine that changes tests is imported on first use: a run without controls does not need it.
 """
 
 import contextlib
 import io
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import ValidationError, field_serializer
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
@@ -22,16 +21,14 @@ from agentbench.integrity.records import ChangedExpectation, WeakControl
 from agentbench.scoring.evidence import NodeId
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class FunctionKey:
+class FunctionKey(NamedTuple):
     """A test function of the task."""
 
     file: str
     function: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFunctions:
+class KnownFunctions(ChecksummedDocument):
     """The results of earlier runs of the reference solution for a task's functions."""
 
     uncertain: frozenset[FunctionKey] = frozenset()  # passed although a value was changed
@@ -43,12 +40,9 @@ class KnownFunctions:
             uncertain=self.uncertain | other.uncertain, useless=self.useless | other.useless
         )
 
-
-class _StoredMemory(ChecksummedDocument):
-    """The file's content: pairs of a test file and a function."""
-
-    uncertain: tuple[tuple[str, str], ...] = ()
-    useless: tuple[tuple[str, str], ...] = ()
+    @field_serializer("uncertain", "useless")
+    def _in_order(self, keys: frozenset[FunctionKey]) -> list[FunctionKey]:
+        return sorted(keys)
 
 
 class ControlMemory:
@@ -63,60 +57,34 @@ class ControlMemory:
         """The stored memory; empty if the file is damaged."""
         if self._path is not None:
             with contextlib.suppress(OSError, ValidationError):
-                kept = _StoredMemory.model_validate_json(self._path.read_bytes())
-                self._known = self._known.joined(
-                    KnownFunctions(uncertain=_keys(kept.uncertain), useless=_keys(kept.useless))
-                )
+                stored = KnownFunctions.model_validate_json(self._path.read_bytes())
+                self._known = self._known.joined(stored)
         return self._known
 
     def remember(self, known: KnownFunctions) -> None:
         """Add results; of two concurrent additions one may be lost and found out again."""
         self._known = self.recall().joined(known)
-        if self._path is None:
-            return
-        kept = _StoredMemory(
-            uncertain=_pairs(self._known.uncertain), useless=_pairs(self._known.useless)
-        )
-        with contextlib.suppress(OSError):
-            write_atomically(self._path, kept.json_with_checksum().encode())
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                write_atomically(self._path, self._known.json_with_checksum().encode())
 
 
-def _keys(pairs: tuple[tuple[str, str], ...]) -> frozenset[FunctionKey]:
-    return frozenset(FunctionKey(file, function) for file, function in pairs)
-
-
-def _pairs(keys: frozenset[FunctionKey]) -> tuple[tuple[str, str], ...]:
-    return tuple((key.file, key.function) for key in sorted(keys))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Partitions:
-    """Two partitions of functions; the first may have one more."""
-
-    first: frozenset[str]
-    second: frozenset[str]
-
-
-def _partition(functions: Iterable[str], rng: Random) -> _Partitions:
-    """Divide functions at random; equal states of `rng` give equal partitions."""
+def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], frozenset[str]]:
+    """Divide functions at random; the first part may have one more."""
     names = sorted(set(functions))
     rng.shuffle(names)
     middle = (len(names) + 1) // 2
-    return _Partitions(first=frozenset(names[:middle]), second=frozenset(names[middle:]))
+    return frozenset(names[:middle]), frozenset(names[middle:])
 
 
 _FEWEST_FUNCTIONS = 8
 """With fewer functions to fix, regression tests are added, since one or two could be guessed."""
-_PERHAPS = 3
-"""Changes with at least this doubt need a reference solution that confirms them."""
+_PERHAPS = 3  # changes with at least this doubt need a reference solution that confirms them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlledTests:
-    """The sources of control runs: test files, and the deciding tests in them.
-
-    `fixed` and `kept` are node ids; a file that is not valid Python controls nothing.
-    """
+    """Test files and the ids of their deciding tests; a file of invalid Python controls nothing."""
 
     files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]
@@ -142,15 +110,6 @@ class PlannedControlRun:
         yield from ((node_id, "pass") for node_id in self.must_pass)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Sources:
-    """The readable files, and the functions of the listed tests."""
-
-    texts: dict[str, tuple[str, str]] = field(default_factory=dict)  # text and encoding
-    functions: dict[FunctionKey, tuple[NodeId, ...]] = field(default_factory=dict)
-    weak: list[WeakControl] = field(default_factory=list)
-
-
 class ControlPlan:
     """Creates the control runs of one attempt; equal seeds create equal runs."""
 
@@ -158,27 +117,15 @@ class ControlPlan:
         self._tests = tests
         self._seed = seed
         self._certain_only = certain_only
-        self._sources = _read_sources(tests)
-        self._sides = self._divide(Random(seed))
-
-    @property
-    def unreadable(self) -> tuple[WeakControl, ...]:
-        """The files without any control."""
-        return tuple(self._sources.weak)
-
-    @property
-    def sides(self) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
+        self._texts: dict[str, tuple[str, str]] = {}  # and encodings, of the readable files
+        self._functions: dict[FunctionKey, tuple[NodeId, ...]] = {}
+        self.unreadable = tuple(self._read_sources())  # the files without any control
+        self.sides = self._divide(Random(seed))
         """The functions that expect a wrong value in the first and in the second run."""
-        return self._sides
 
     def half(self, side: int, known: KnownFunctions) -> PlannedControlRun:
-        """The files of one run.
-
-        Args:
-            side: 0 or 1.
-            known: Functions that are useless as controls, or need an added assertion.
-        """
-        wrong = self._sides[side] - known.useless
+        """The files of one run, 0 or 1; known functions are useless or get an added assertion."""
+        wrong = self.sides[side] - known.useless
         uncertain = wrong & known.uncertain
         half = self._draw(wrong, uncertain, side)
         doubtful = {
@@ -191,23 +138,17 @@ class ControlPlan:
 
     def function_of(self, node_id: NodeId) -> FunctionKey | None:
         """The function of a test, if the plan has it."""
-        for key, tests in self._sources.functions.items():
-            if node_id in tests:
-                return key
-        return None
+        return next((key for key, tests in self._functions.items() if node_id in tests), None)
 
     def _divide(self, rng: Random) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
-
         fixed = set(self._tests.fixed)
-        found = self._sources.functions
-        chosen = {key for key, tests in found.items() if fixed.intersection(tests)}
-        spare = sorted(found.keys() - chosen)
+        chosen = {key for key, tests in self._functions.items() if fixed.intersection(tests)}
+        spare = sorted(self._functions.keys() - chosen)
         missing = min(max(0, _FEWEST_FUNCTIONS - len(chosen)), len(spare))
-        names = {f"{key.file}::{key.function}": key for key in chosen}
-        names |= {f"{key.file}::{key.function}": key for key in rng.sample(spare, missing)}
-        two = _partition(names, rng)
-        first, second = ({names[name] for name in side} for side in (two.first, two.second))
-        return frozenset(first), frozenset(second)
+        chosen.update(rng.sample(spare, missing))
+        names = {"::".join(key): key for key in chosen}
+        first, second = _partition(names, rng)
+        return frozenset(map(names.__getitem__, first)), frozenset(map(names.__getitem__, second))
 
     def _draw(
         self, wrong: Collection[FunctionKey], uncertain: Collection[FunctionKey], side: int
@@ -222,7 +163,7 @@ class ControlPlan:
         weak: list[WeakControl] = []
         by_end: set[FunctionKey] = set()
         harmless: set[FunctionKey] = set()
-        for file, (text, encoding) in self._sources.texts.items():
+        for file, (text, encoding) in self._texts.items():
             mutation = rewrite_tests(
                 text,
                 file,
@@ -248,32 +189,31 @@ class ControlPlan:
             weak=tuple(weak),
         )
 
+    def _read_sources(self) -> Iterator[WeakControl]:
+        """Read the files and the functions of the listed tests; yields the unreadable files."""
+        from agentbench.integrity.expectation_changes.engine import functions_by_tests
+
+        for file, content in sorted(self._tests.files.items()):
+            tests = (*self._tests.fixed, *self._tests.kept)
+            try:
+                text, encoding = _decoded(content, file)
+                listed = [test for test in tests if file_of(test) == file]
+                found = functions_by_tests(text, file, listed).items()
+            except InputError as error:
+                yield WeakControl(file=file, function="*", reason=error.faults[0])
+                continue
+            self._texts[file] = text, encoding
+            self._functions |= {
+                FunctionKey(file, name): tuple(map(NodeId, ids)) for name, ids in found
+            }
+
     def _tests_of(self, key: FunctionKey) -> tuple[NodeId, ...]:
-        return self._sources.functions.get(key, ())
+        return self._functions.get(key, ())
 
 
 def file_of(node_id: NodeId) -> str:
     """The file in a node id."""
     return node_id.partition("::")[0]
-
-
-def _read_sources(tests: ControlledTests) -> _Sources:
-    from agentbench.integrity.expectation_changes.engine import functions_by_tests
-
-    found = _Sources()
-    for file, content in sorted(tests.files.items()):
-        listed = [test for test in (*tests.fixed, *tests.kept) if file_of(test) == file]
-        try:
-            text, encoding = _decoded(content, file)
-            functions = functions_by_tests(text, file, listed)
-        except InputError as error:
-            found.weak.append(WeakControl(file=file, function="*", reason=error.faults[0]))
-            continue
-        found.texts[file] = text, encoding
-        found.functions |= {
-            FunctionKey(file, name): tuple(map(NodeId, ids)) for name, ids in functions.items()
-        }
-    return found
 
 
 def _decoded(content: bytes | None, file: str) -> tuple[str, str]:

@@ -8,19 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agentbench.core.files import FileContent
+from agentbench.integrity import trees
 from agentbench.integrity.tool_caches import cache_of
-from agentbench.integrity.trees import (
-    BaseContent,
-    EntryKind,
-    TooLongStreamError,
-    TreeEntry,
-    WorkspaceTree,
-    entry_of,
-    is_git,
-    limited,
-    member_path,
-    open_tar_stream,
-)
 from agentbench.scoring.evidence import Finding, Severity
 
 # Control characters, line ends, marks that turn the direction of text, lone surrogates.
@@ -54,19 +43,19 @@ class WorkspaceChange:
 
 def read_change(
     chunks: Iterable[bytes],
-    base: WorkspaceTree,
-    base_content: BaseContent,
+    base: trees.WorkspaceTree,
+    base_content: trees.BaseContent,
     limits: ExtractionLimits | None = None,
 ) -> WorkspaceChange:
     """Compare an agent's workspace with the base; refused entries become findings."""
     limits = limits if limits is not None else ExtractionLimits()
     reader = _Reader(base, base_content, limits)
     try:
-        with open_tar_stream(limited(chunks, limits.stream_bytes)) as archive:
+        with trees.open_tar_stream(trees.limited(chunks, limits.stream_bytes)) as archive:
             for member in archive:
                 if not reader.read_member(archive, member):
                     break
-    except TooLongStreamError:
+    except trees.TooLongStreamError:
         reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
     except tarfile.TarError as error:
         reader.give_up("unreadable-archive", f"the archive is broken: {error}")
@@ -77,19 +66,16 @@ class _Reader:
     """Reads the members once, and collects changes and refused entries."""
 
     def __init__(
-        self, base: WorkspaceTree, base_content: BaseContent, limits: ExtractionLimits
+        self, base: trees.WorkspaceTree, base_content: trees.BaseContent, limits: ExtractionLimits
     ) -> None:
         self._base = base.entries
         self._base_content = base_content
         self._limits = limits
-        self._seen: dict[PurePosixPath, TreeEntry] = {}
+        self._seen: dict[PurePosixPath, trees.TreeEntry] = {}
         self._files: dict[PurePosixPath, FileContent | None] = {}
         self._findings: list[Finding] = []
         self._members = 0
-        self._bytes = {
-            False: 0,
-            True: 0,
-        }  # separately for tool caches, which must not displace work
+        self._bytes = {False: 0, True: 0}  # True: of tool caches, which must not displace work
         self._cache_files = 0
         self._whole = True
 
@@ -100,30 +86,29 @@ class _Reader:
         if self._members > self._limits.members or work > self._limits.files:
             self.give_up("extraction-limit", "too many files")
             return False
-        path = member_path(member)
-        if path is None or is_git(path):
+        path = trees.member_path(member)
+        if path is None or trees.is_git(path):
             return True
         fault = self._fault(path, member)
         if fault is None:
             self._compare(archive, member, path)
         elif not self._as_in_base(archive, path, member):
             self.refuse("file-refused", _printable(path), fault)
-            self._seen.setdefault(path, TreeEntry(kind=EntryKind.OTHER))
+            self._seen.setdefault(path, trees.TreeEntry(kind=trees.EntryKind.OTHER))
         return True
 
     def refuse(self, rule: str, where: str, what: str) -> None:
-        """Record a refused entry."""
         if len(self._findings) < _FINDINGS:
-            self._findings.append(
-                Finding(rule=rule, severity=Severity.WARNING, where=where, what=what)
-            )
+            self._warn(rule, where, what)
 
     def give_up(self, rule: str, what: str) -> None:
         """Record that reading stopped early, so that unread files do not count as deleted."""
         self._whole = False
-        self._findings.append(
-            Finding(rule=rule, severity=Severity.WARNING, where="the workspace", what=what)
-        )
+        self._warn(rule, "the workspace", what)
+
+    def _warn(self, rule: str, where: str, what: str) -> None:
+        finding = Finding(rule=rule, severity=Severity.WARNING, where=where, what=what)
+        self._findings.append(finding)
 
     def change(self) -> WorkspaceChange:
         """The change; nothing counts as deleted if reading stopped early."""
@@ -135,10 +120,10 @@ class _Reader:
             now = self._seen.get(path)
             if now is None and not self._whole:
                 continue
-            if entry.kind is EntryKind.FOLDER:
-                if now is None or now.kind is EntryKind.FILE:
+            if entry.kind is trees.EntryKind.FOLDER:
+                if now is None or now.kind is trees.EntryKind.FILE:
                     emptied.append(path)
-            elif now is None or now.kind is EntryKind.FOLDER:
+            elif now is None or now.kind is trees.EntryKind.FOLDER:
                 self._files[path] = None
         return WorkspaceChange(
             files=self._files, emptied=tuple(emptied), findings=tuple(self._findings)
@@ -146,8 +131,8 @@ class _Reader:
 
     def _is_below_a_file(self, path: PurePosixPath) -> bool:
         """Whether a path leads through a file or a link, which no file system allows."""
-        above = (self._seen.get(parent) for parent in path.parents)
-        return any(entry is not None and entry.kind is not EntryKind.FOLDER for entry in above)
+        above = [self._seen[parent] for parent in path.parents if parent in self._seen]
+        return any(entry.kind is not trees.EntryKind.FOLDER for entry in above)
 
     def _fault(self, path: PurePosixPath, member: tarfile.TarInfo) -> str | None:
         name = path.as_posix()
@@ -163,10 +148,10 @@ class _Reader:
             return f"{member.size} bytes, more than {self._limits.file_bytes}"
         return None
 
-    def _link_target(self, member: tarfile.TarInfo) -> TreeEntry | None:
+    def _link_target(self, member: tarfile.TarInfo) -> trees.TreeEntry | None:
         target = PurePosixPath(member.linkname)
         entry = self._seen.get(target)
-        return entry if entry is not None and entry.kind is EntryKind.FILE else None
+        return entry if entry is not None and entry.kind is trees.EntryKind.FILE else None
 
     def _as_in_base(
         self, archive: tarfile.TarFile, path: PurePosixPath, member: tarfile.TarInfo
@@ -176,7 +161,7 @@ class _Reader:
         if base is None or (member.isreg() and member.size != base.size):
             return False
         source = archive.extractfile(member) if member.isreg() else None
-        if entry_of(member, source) != base:
+        if trees.entry_of(member, source) != base:
             return False
         self._seen[path] = base
         return True
@@ -184,32 +169,30 @@ class _Reader:
     def _compare(
         self, archive: tarfile.TarFile, member: tarfile.TarInfo, path: PurePosixPath
     ) -> None:
-        base = self._base.get(path)
         if member.isdir():
-            self._seen[path] = TreeEntry(kind=EntryKind.FOLDER)
+            self._seen[path] = trees.TreeEntry(kind=trees.EntryKind.FOLDER)
             self._forget(path)
             return
         if member.islnk():
-            self._compare_link(member, path, base)
+            self._compare_link(member, path)
             return
         source = archive.extractfile(member)
         content = source.read() if source is not None else b""
-        entry = TreeEntry(
-            kind=EntryKind.FILE,
+        entry = trees.TreeEntry(
+            kind=trees.EntryKind.FILE,
             digest=hashlib.sha256(content).hexdigest(),
             size=len(content),
             executable=bool(member.mode & 0o100),
         )
-        self._note(path, entry, base, content)
+        self._note(path, entry, content)
 
-    def _compare_link(
-        self, member: tarfile.TarInfo, path: PurePosixPath, base: TreeEntry | None
-    ) -> None:
+    def _compare_link(self, member: tarfile.TarInfo, path: PurePosixPath) -> None:
         target = PurePosixPath(member.linkname)
         entry = self._seen[target]
         taken = self._bytes[cache_of(path) is not None]
-        if entry == base or taken + entry.size > self._limits.total_bytes:
-            self._note(path, entry, base, None)  # its content is never read
+        unchanged = entry == self._base.get(path)
+        if unchanged or taken + entry.size > self._limits.total_bytes:
+            self._note(path, entry, None)  # its content is never read
             return
         kept = self._files.get(target)
         content = kept.content if kept is not None else self._base_content(target)
@@ -217,15 +200,13 @@ class _Reader:
             self._seen[path] = entry
             self.refuse("extraction-limit", _printable(path), "a link to a file that was left out")
         else:
-            self._note(path, entry, base, content)
+            self._note(path, entry, content)
 
-    def _note(
-        self, path: PurePosixPath, entry: TreeEntry, base: TreeEntry | None, content: bytes | None
-    ) -> None:
+    def _note(self, path: PurePosixPath, entry: trees.TreeEntry, content: bytes | None) -> None:
         """Record the state of a path; for a repeated path the last one counts."""
         self._seen[path] = entry
         self._forget(path)
-        if entry == base:
+        if entry == self._base.get(path):
             return
         is_cache = cache_of(path) is not None
         self._bytes[is_cache] += entry.size

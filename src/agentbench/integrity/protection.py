@@ -1,9 +1,7 @@
-"""Drops protected paths from an agent's change before it is judged.
+"""Drops tests, their configuration and files that run before them from a change to be judged.
 
-Protected are tests, their configuration, and files that would run before them. pytest's tables in
-shared files are restored. They are recognised more broadly than by any single parser, so that a
-table that only pytest's parser reads is found, too. Dropped paths are recorded as information, not
-as an accusation.
+pytest's tables in shared files are restored. They are recognised more broadly than by any single
+parser, so that a table that only pytest's parser reads is found, too.
 """
 
 import re
@@ -33,12 +31,7 @@ class UnreadableTablesError(ValueError):
 
 
 def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) -> bytes | None:
-    """The agent's file with the base's pytest tables; `None` if the tables are unchanged.
-
-    Raises:
-        UnreadableTablesError: one of the files is damaged or too large.
-        KeyError: a file with this name has no pytest tables.
-    """
+    """The agent's file with the base's pytest tables, or `None`; raises UnreadableTablesError."""
     text = _RESTORERS[name](_decode(before), _decode(after))
     return text.encode() if text is not None else None
 
@@ -66,9 +59,9 @@ def _restored_toml(before: str, after: str) -> str | None:
     from tomlkit.exceptions import TOMLKitError
 
     try:
-        table = _table_of(ours)
         import tomlkit
 
+        table = _table_of(ours)
         document = tomlkit.parse(after)
         tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
         tool.pop("pytest", None)
@@ -202,26 +195,24 @@ def _why_dropped(path: PurePosixPath, protection: ProtectionRules, roots: set[st
         return "a test of the task"
     if any(_matches(path, pattern) for pattern in protection.patterns):
         return "protected by the task"
-    return (_why_before_a_script if protection.a_script_judges else _why_in_pytest)(path, roots)
+    if not protection.a_script_judges:
+        return _why_in_pytest(path, roots)
+    if _starts_with_python(path):
+        return "runs whenever Python starts"
+    return "shadows pytest or a plugin" if _shadows(path, _PLUGIN_ROOTS, roots) else None
 
 
 def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
-    if path.name in _CONFIGURATION:
-        return "configuration of the tests"
-    if any(part.startswith(".git") for part in path.parts):
-        return "git's own files"
-    if path.suffix in {".pyc", ".pyo"} or "__pycache__" in path.parts:
-        return "byte-code"
-    return _why_poisonous(path, roots)
-
-
-def _why_before_a_script(path: PurePosixPath, roots: set[str]) -> str | None:
-    if _starts_with_python(path):
-        return "runs whenever Python starts"
-    root = _root_of(path)
-    if path.suffix in _IMPORTABLE_SUFFIXES and root in _PLUGIN_ROOTS and root not in roots:
-        return "shadows pytest or a plugin"
-    return None
+    parts = path.parts
+    reasons = {
+        "configuration of the tests": path.name in _CONFIGURATION,
+        "git's own files": any(part.startswith(".git") for part in parts),
+        "byte-code": path.suffix in {".pyc", ".pyo"} or "__pycache__" in parts,
+        "runs whenever Python starts": _starts_with_python(path),
+        "could register a plugin": any(p.endswith((".egg-info", ".dist-info")) for p in parts),
+        "shadows the standard library, pytest or a plugin": _shadows(path, _SHADOWABLE, roots),
+    }
+    return next((why for why, applies in reasons.items() if applies), None)
 
 
 def _starts_with_python(path: PurePosixPath) -> bool:
@@ -229,15 +220,9 @@ def _starts_with_python(path: PurePosixPath) -> bool:
     return path.suffix == ".pth" or not _STARTED_WITH_PYTHON.isdisjoint(stems)
 
 
-def _why_poisonous(path: PurePosixPath, roots: set[str]) -> str | None:
-    if _starts_with_python(path):
-        return "runs whenever Python starts"
-    if any(part.endswith((".egg-info", ".dist-info")) for part in path.parts):
-        return "could register a plugin"
+def _shadows(path: PurePosixPath, names: frozenset[str], roots: set[str]) -> bool:
     root = _root_of(path)
-    if path.suffix in _IMPORTABLE_SUFFIXES and root in _SHADOWABLE and root not in roots:
-        return "shadows the standard library, pytest or a plugin"
-    return None
+    return path.suffix in _IMPORTABLE_SUFFIXES and root in names and root not in roots
 
 
 def _root_of(path: PurePosixPath) -> str:

@@ -1,11 +1,9 @@
-"""The records of the integrity checks: control runs, changed expectations, dropped paths.
-
-Also the findings of control runs. Reading a record does not import the engine.
-"""
+"""The records of control runs, changed expectations and dropped paths; they need no engine."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,9 +11,6 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
-
-if TYPE_CHECKING:
-    pass
 
 
 class DroppedPath(Schema):
@@ -44,16 +39,13 @@ class ValueKind(StrEnum):
 class ChangedValue(Schema):
     """One expected value that was changed."""
 
-    function: str
-    """As in a node id, without the file: `TestX::test_y`."""
+    function: str  # as in a node id, without the file: `TestX::test_y`
     line: int
     kind: ValueKind
     original: str
     replacement: str
-    doubt: int = 0
-    """0: the test certainly fails. From 3 on it may not: try it with correct code."""
-    row: int | None = None
-    """The index of its set of parameters, if it belongs to one."""
+    doubt: int = 0  # 0: the test certainly fails. From 3 on it may not: try it with correct code.
+    row: int | None = None  # the index of its set of parameters, if it belongs to one
 
 
 class UncontrolledFunction(Schema):
@@ -61,8 +53,7 @@ class UncontrolledFunction(Schema):
 
     function: str
     reason: str
-    fails: bool
-    """Whether an added assertion makes it fail; `False` if none could be added."""
+    fails: bool  # whether an added assertion makes it fail; `False` if none could be added
 
 
 class ExpectedValueRecord(Schema):
@@ -80,8 +71,7 @@ class ControlledFunction(Schema):
 
     function: str
     values: tuple[ExpectedValueRecord, ...]
-    reason: str | None = None
-    """Why there are none, if `values` is empty."""
+    reason: str | None = None  # why there are none, if `values` is empty
 
 
 class RewrittenTestFile(Schema):
@@ -93,8 +83,7 @@ class RewrittenTestFile(Schema):
     weakly_controlled: tuple[UncontrolledFunction, ...] = ()
     renamed: dict[str, str] = Field(default_factory=dict)
     """The new node ids of renamed listed tests."""
-    visible_ids: tuple[str, ...] = ()
-    """Functions of listed tests that keep pytest's ids."""
+    visible_ids: tuple[str, ...] = ()  # functions of listed tests that keep pytest's ids
 
 
 _SHOWN = 3
@@ -113,10 +102,8 @@ class ControlledTest(Schema):
 
     node_id: NodeId
     must: Literal["fail", "pass"]
-    outcome: CaseOutcome | None
-    """`None` if it did not run."""
-    weak: bool = False
-    """Whether it had to fail by an added assertion instead of a changed value."""
+    outcome: CaseOutcome | None  # `None` if it did not run
+    weak: bool = False  # whether it had to fail by an added assertion instead of a changed value
 
     @property
     def as_expected(self) -> bool:
@@ -169,12 +156,10 @@ class Controls(Schema):
     """The control runs of one attempt."""
 
     level: ControlLevel
-    seed: int | None = None
-    """The seed of the random choices; `None` if there were none."""
+    seed: int | None = None  # the seed of the random choices; `None` if there were none
     runs: tuple[ControlRun, ...] = ()
     weakly_controlled: tuple[WeakControl, ...] = ()
-    skipped: str | None = None
-    """Why there was no control run."""
+    skipped: str | None = None  # why there was no control run
 
 
 def control_findings(controls: Controls) -> tuple[Finding, ...]:
@@ -186,25 +171,17 @@ def _findings(run: ControlRun) -> Iterator[Finding]:
     deviations = run.deviations
     blind = [test for test in deviations if test.passed_blindly]
     others = [test for test in deviations if not test.passed_blindly]
+    finding = partial(Finding, severity=Severity.CRITICAL, where=f"blind run {run.half}")
     if blind:
         count = f"{len(blind)} of {sum(test.must == 'fail' for test in run.tests)}"
         what = f"{count} tests passed that expect something wrong: {_test_names(blind)}"
-        yield _critical(ControlRule.PASSED, run, what)
+        yield finding(rule=ControlRule.PASSED.value, what=what)
     if others:
         what = f"{len(others)} tests did not end as they had to: {_test_names(others)}"
         if run.ending is not Ending.EXITED:
             what = f"{what}; the run ended in {run.ending.value}"
-        yield _critical(ControlRule.DIFFERED, run, what)
-
-
-def _critical(rule: ControlRule, run: ControlRun, what: str) -> Finding:
-    where = f"blind run {run.half}"
-    return Finding(rule=rule.value, severity=Severity.CRITICAL, where=where, what=what)
+        yield finding(rule=ControlRule.DIFFERED.value, what=what)
 
 
 def _test_names(tests: Sequence[ControlledTest]) -> str:
-    return list_with_more([f"{test.node_id} ({_outcome_text(test)})" for test in tests], _SHOWN)
-
-
-def _outcome_text(test: ControlledTest) -> str:
-    return test.outcome.value if test.outcome is not None else "not run"
+    return list_with_more([f"{one.node_id} ({one.outcome or 'not run'})" for one in tests], _SHOWN)

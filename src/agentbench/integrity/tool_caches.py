@@ -1,8 +1,7 @@
 """Separates tool caches, such as byte-code, from a change: they are neither judged nor work.
 
-A cache is recognised by its path, and by its content: nothing in it can be imported, byte-code fits
-a source next to it, and the repository has none of it. Any other file stays in the change, and is
-judged or dropped like all files.
+A cache is recognised by its path and content: nothing in it can be imported, byte-code fits a
+source next to it, and the repository has none of it. All other files stay in the change.
 """
 
 import re
@@ -59,13 +58,7 @@ def cache_of(path: PurePosixPath) -> PurePosixPath | None:
 def separate_caches(
     files: PatchedFiles, base: WorkspaceTree, tracked: Callable[[], AbstractSet[PurePosixPath]]
 ) -> SeparatedChange:
-    """Separate tool caches from a change.
-
-    Args:
-        files: The change.
-        base: The base of the change: the repository and the files that set-up added.
-        tracked: The repository's files; called only if the base has a part of a cache.
-    """
+    """Separate tool caches from a change; `tracked` is called only if the base has parts of one."""
     found = dict(_found(files, base))
     if any(path in base.entries or cache in base.entries for path, cache in found.items()):
         owned = tracked()

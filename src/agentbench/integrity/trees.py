@@ -1,7 +1,6 @@
 """Reads a workspace from a tar stream, with limits and without git.
 
-The stream of an agent's workspace is hostile input: every decision is made by a member's header,
-before its content is read, and everything is bounded.
+The stream is hostile input: each member's header decides before its content is read.
 """
 
 import hashlib
@@ -50,11 +49,7 @@ BaseContent = Callable[[PurePosixPath], bytes | None]
 
 
 def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
-    """Read a tree that agentbench's own stages created.
-
-    Raises:
-        tarfile.TarError: the stream is not a tar, or is truncated.
-    """
+    """Read a tree that agentbench's own stages created; raises tarfile.TarError."""
     entries: dict[PurePosixPath, TreeEntry] = {}
     with open_tar_stream(chunks) as archive:
         for member in archive:
@@ -95,11 +90,7 @@ class TooLongStreamError(tarfile.TarError):
 
 
 def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """The chunks of a stream, up to so many bytes.
-
-    Raises:
-        TooLongStreamError: it has more.
-    """
+    """The chunks of a stream; raises TooLongStreamError beyond so many bytes."""
     taken = 0
     for chunk in chunks:
         taken += len(chunk)
@@ -150,11 +141,9 @@ class _ChunkReader(io.RawIOBase):
         self.taken = 0  # bytes read so far
 
     def readable(self) -> bool:
-        """Whether it can be read: yes."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to so many bytes."""
         parts: list[memoryview] = []
         wanted = size
         while wanted != 0:

@@ -16,9 +16,7 @@ from pydantic import AnyHttpUrl
 
 from agentbench.errors import UsageError
 
-PATH = "/mcp"
-"""The path of the server."""
-
+PATH = "/mcp"  # the path of the server
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SHUTDOWN_SECONDS = 2  # seconds for running answers
 _BACKLOG = 128
@@ -36,11 +34,7 @@ class HttpAddress:
 async def serve_http(
     server: Server[object], address: HttpAddress, announce: Callable[[str], None]
 ) -> None:
-    """Serve clients until a signal; `announce` is called with the URL when the server is ready.
-
-    Raises:
-        UsageError: the address is not available.
-    """
+    """Serve clients until a signal; `announce` gets the URL. UsageError: the address is taken."""
     with closing(_listen(address)) as listener:
         port = listener.getsockname()[1]
         app = _app(server, address, port)

@@ -1,7 +1,5 @@
 """The three tools for tests: their arguments, their work, and their answers."""
 
-from collections.abc import Mapping
-from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
@@ -13,10 +11,10 @@ from agentbench.pytest_results.tool_calls.answers import answer_to_error, as_tex
 from agentbench.pytest_results.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
+    NamedTool,
     ToolArguments,
 )
-from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
-from agentbench.pytest_results.tool_calls.project import PytestProject
+from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject, call_tests
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason, StageName
 
@@ -56,14 +54,9 @@ class ExplainArguments(ToolArguments):
 
 def internal_error(incident: str) -> JsonObject:
     """The answer for a bug; its traceback is on stderr under the incident's name."""
+    kind, code = envelope.PytestErrorType.RUNTIME, envelope.INTERNAL_ERROR
     message = "Internal server error"
-    return answer_to_error(
-        "internal_error",
-        envelope.PytestErrorType.RUNTIME,
-        message,
-        code=envelope.INTERNAL_ERROR,
-        incident=incident,
-    )
+    return answer_to_error("internal_error", kind, message, code=code, incident=incident)
 
 
 def explanation_answer(text: str) -> JsonObject:
@@ -89,30 +82,39 @@ def is_error(answer: JsonObject) -> bool:
     return answer["status"] in ("error", "timeout")
 
 
-class PytestTool(StrEnum):
+class PytestTool(NamedTool):
     """The server's tools for tests."""
 
-    EXECUTE = "execute_tests"
-    DISCOVER = "discover_tests"
-    EXPLAIN = "explain_failure"
-
-
-PYTEST_ARGUMENTS: Mapping[PytestTool, type[ToolArguments]] = {
-    PytestTool.EXECUTE: ExecuteArguments,
-    PytestTool.DISCOVER: DiscoverArguments,
-    PytestTool.EXPLAIN: ExplainArguments,
-}
-"""The arguments of each tool."""
+    EXECUTE = (
+        "execute_tests",
+        ExecuteArguments,
+        envelope.PytestAnswer,
+        "Run the project's pytest tests: all, or those that paths or node_ids, keyword and markers "
+        "select. last_failed repeats failures, max_failures and timeout_s end a run early, detail "
+        "lifts the limit on size. Returns every test's outcome, with message and traceback of "
+        "those that failed.",
+    )
+    DISCOVER = (
+        "discover_tests",
+        DiscoverArguments,
+        envelope.PytestAnswer,
+        "Collect the project's pytest tests without running them, all or those that paths, keyword "
+        "and markers select. Returns their ids, and the error of every file that cannot be "
+        "collected.",
+    )
+    EXPLAIN = (
+        "explain_failure",
+        ExplainArguments,
+        envelope.PytestAnswer,
+        "Explain why a benchmark attempt failed, from a reason of the failure taxonomy, or from "
+        "the exit_code that a stage ended with. Returns a text of a few lines.",
+    )
 
 
 def call_pytest_tool(
     project: PytestProject, arguments: ToolArguments, watch: CallControl
 ) -> JsonObject:
-    """Run a tool, and return its answer. It runs pytest, so it must not block an event loop.
-
-    Raises:
-        RunCancelled: it was cancelled; no process of it runs any more.
-    """
+    """Run a tool, and return its answer. It runs pytest, so it must not block an event loop."""
     match arguments:
         case ExecuteArguments() | DiscoverArguments():
             try:

@@ -2,42 +2,172 @@
 
 import logging
 import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from agentbench.core.schema import JsonObject
+from agentbench.errors import RunCancelled
 from agentbench.mcp import pytest_tools
-from agentbench.mcp.calls import ProgressReporter, SymbolicCalls, run_in_thread, symbolic_error
-from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool, call_pytest_tool
-from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, offered_tools
-from agentbench.mcp.tool_descriptions import (
-    pytest_tool_descriptions,
-    server_instructions,
-    symbolic_tool_description,
-)
+from agentbench.mcp.pytest_tools import PytestTool
+from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer, offered_tools
+from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.report_files import RunProgress
-from agentbench.pytest_results.tool_calls import envelope
+from agentbench.pytest_results.tool_calls import arguments, envelope
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments
-from agentbench.pytest_results.tool_calls.arguments import (
-    InvalidArgumentsError,
-    escaped_name,
-    read_arguments,
-)
-from agentbench.pytest_results.tool_calls.project import PytestProject
+from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject
+from agentbench.symbolic.analysis import SymbolicErrorType
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
+
+_POLL_SECONDS = 0.1
 _logger = logging.getLogger(__name__)
-_INCIDENT_BYTES = 6
+_MAX_SEARCHES = 2
+_INCIDENT_BYTES = 6  # of the name that is all a client sees of a bug
+_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
+
+ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
+
+
+class CallCancelledError(Exception):
+    """A call was cancelled without its client asking for that."""
+
+
+async def run_in_thread(
+    work: Callable[[CallControl], JsonObject],
+    *,
+    limiter: anyio.CapacityLimiter,
+    tell: ProgressReporter | None,
+) -> JsonObject:
+    """Run work in a thread; a cancellation is passed on, and then no process of it runs any more.
+
+    Raises CallCancelledError if the work was cancelled, but this call was not.
+    """
+    relay = _ProgressRelay(tell)
+    watch = CallControl(cancel=Event(), progress=None if tell is None else relay.put)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_set_when_cancelled, watch.cancel)
+        group.start_soon(relay.pass_on)
+        answer = await anyio.to_thread.run_sync(_none_if_interrupted, work, watch, limiter=limiter)
+        await relay.flush()
+        group.cancel_scope.cancel()
+    if answer is None:
+        await anyio.lowlevel.checkpoint()  # raises if this call was cancelled
+        raise CallCancelledError
+    return answer
+
+
+class _ProgressRelay:
+    """Passes progress from a thread to a coroutine; only the latest counts."""
+
+    def __init__(self, tell: ProgressReporter | None) -> None:
+        self._tell = tell
+        self._latest: RunProgress | None = None
+        self._told = -1
+
+    def put(self, progress: RunProgress) -> None:
+        self._latest = progress
+
+    async def flush(self) -> None:
+        """Send new progress to the client; the protocol requires it to increase."""
+        latest = self._latest
+        if self._tell is not None and latest is not None and latest.done > self._told:
+            self._told = latest.done
+            await self._tell(latest)
+
+    async def pass_on(self) -> None:
+        while self._tell is not None:
+            await anyio.sleep(_POLL_SECONDS)
+            await self.flush()
+
+
+async def _set_when_cancelled(cancel: Event) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        cancel.set()
+
+
+def _none_if_interrupted(
+    work: Callable[[CallControl], JsonObject], watch: CallControl
+) -> JsonObject | None:
+    try:
+        return work(watch)
+    except RunCancelled:  # the sandbox's command was cancelled
+        return None
+
+
+class SymbolicCalls:
+    """Runs a limited number of calls at a time; a health check never waits."""
+
+    def __init__(self, symbolic: SymbolicTools) -> None:
+        self._symbolic = symbolic
+        self._searches = anyio.CapacityLimiter(_MAX_SEARCHES)
+        self._looks = anyio.CapacityLimiter(1)
+
+    async def answer(self, tool: SymbolicTool, given: Mapping[str, object] | None) -> JsonObject:
+        """The answer to a call."""
+        is_look = tool is SymbolicTool.HEALTH
+        limiter = self._looks if is_look else self._searches
+        try:
+            # The health check ignores its arguments.
+            parsed = arguments.read_arguments(tool.arguments, None if is_look else given)
+            return await run_in_thread(
+                lambda watch: self._symbolic.call(tool, parsed, watch.cancel),
+                limiter=limiter,
+                tell=None,
+            )
+        except arguments.InvalidArgumentsError as error:
+            message = f"invalid arguments: {'; '.join(error.faults)}"
+            return error_answer(tool, SymbolicErrorType.VALUE, message)
+        except Exception:  # a bug must neither end the server nor reveal its traceback
+            incident = secrets.token_hex(_INCIDENT_BYTES)
+            _logger.error("incident %s", incident, exc_info=True)
+            message = f"Internal server error (incident {incident})"
+            return error_answer(tool, SymbolicErrorType.RUNTIME, message)
+
+
+def symbolic_error(answer: JsonObject) -> MCPError:
+    """A JSON-RPC error with a whole answer as its data."""
+    is_callers = answer["error_type"] in _CALLERS_ERRORS
+    code = envelope.INVALID_PARAMS if is_callers else envelope.SERVER_ERROR
+    return MCPError(code, str(answer["message"]), answer)
+
+
+_TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
 _FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
+
+INSTRUCTIONS = (
+    "Runs the project's pytest tests and reports their results. Call execute_tests after a "
+    "change; start with the tests next to it (paths or node_ids), then all of them. `outcome` is "
+    "decided by evidence, not by the exit code alone: only `passed` means that every collected "
+    "test ran to its end. Failing tests are not an error of the tool. A timeout or a crash keeps "
+    "the tests done so far; the one with outcome `unfinished` was running. `omitted` names what "
+    'was left out for size: narrow the selection, or ask with detail="full".'
+)
+SYMBOLIC_INSTRUCTIONS = (
+    " Beyond tests: symbolic_check, find_path_to_exception, compare_functions and "
+    "analyze_branches search the paths of a function that you pass as code, in a sandbox. "
+    "Each finding is confirmed by a real call; if there is none, bounds.exhaustive says whether "
+    "that is a proof."
+)
+
+
+def server_instructions(tools: Sequence[arguments.NamedTool]) -> str:
+    """What the server tells a client's model about itself."""
+    return INSTRUCTIONS + (SYMBOLIC_INSTRUCTIONS if SymbolicTool.CHECK in tools else "")
 
 
 class ErrorMode(StrEnum):
@@ -54,80 +184,62 @@ def make_server(
     version: str,
     symbolic: SymbolicTools | None = None,
 ) -> Server[object]:
-    """A server for one project; each call is complete in itself.
-
-    Args:
-        project: The project to test.
-        error_mode: How errors are sent to the client.
-        version: The version of agentbench.
-        symbolic: The symbolic tools; None: the server has none.
-    """
-    tools = () if symbolic is None else offered_tools(installed=symbolic.installed)
-    handlers = _Handlers(project, error_mode, symbolic, tools)
+    """A server for one project; each call is complete in itself. `version` is agentbench's."""
+    handlers = _Handlers(project, error_mode, symbolic)
     return Server(
         "agentbench",
         version=version,
         title="agentbench: run tests, see what the judge sees",
-        instructions=server_instructions(tools),
+        instructions=server_instructions(handlers.tools),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
     )
 
 
 class _Handlers:
-    """The handlers of requests."""
-
     def __init__(
-        self,
-        project: PytestProject,
-        error_mode: ErrorMode,
-        symbolic: SymbolicTools | None,
-        offered: tuple[SymbolicTool, ...],
+        self, project: PytestProject, error_mode: ErrorMode, symbolic: SymbolicTools | None
     ) -> None:
         self._project = project
         self._error_mode = error_mode
         self._limiter = anyio.CapacityLimiter(project.runs_at_once)
         self._symbolic = None if symbolic is None else SymbolicCalls(symbolic)
-        self._offered = offered
+        offered = () if symbolic is None else offered_tools(installed=symbolic.installed)
+        self.tools: tuple[arguments.NamedTool, ...] = (*PytestTool, *offered)
 
     async def list_tools(
         self, _context: ServerRequestContext[object], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        """All tools."""
-        tests = pytest_tool_descriptions(isolated=self._project.isolated)
-        return ListToolsResult(tools=[*tests, *map(symbolic_tool_description, self._offered)])
+        isolated = self._project.isolated
+        return ListToolsResult(tools=[describe_tool(one, isolated=isolated) for one in self.tools])
 
     async def call_tool(
         self, context: ServerRequestContext[object], params: CallToolRequestParams
     ) -> CallToolResult:
-        """Answer one call.
-
-        Raises:
-            MCPError: there is no such tool, or errors are sent as JSON-RPC errors.
-        """
-        if self._symbolic is not None and params.name in set(SymbolicTool):
-            answer = await self._symbolic.answer(SymbolicTool(params.name), params.arguments)
-        elif params.name in set(PytestTool):
+        """Answer one call; MCPError if there is no such tool, or for errors in JSON-RPC mode."""
+        tool = _TOOLS.get(params.name)
+        if self._symbolic is not None and isinstance(tool, SymbolicTool):
+            answer = await self._symbolic.answer(tool, params.arguments)
+        elif isinstance(tool, PytestTool):
             tell = context.meta is not None and "progress_token" in context.meta
-            answer = await self._answer(context.session, params, tell=tell)
+            reporter = _progress_reporter(context.session) if tell else None
+            answer = await self._answer(tool, params.arguments, reporter)
         else:
-            names = ", ".join((*PytestTool, *self._offered))
-            message = f"there is no tool {escaped_name(params.name)}; there are {names}"
+            name = arguments.escaped_name(params.name)
+            message = f"there is no tool {name}; there are {', '.join(self.tools)}"
             raise MCPError(envelope.INVALID_PARAMS, message)
         if self._error_mode is ErrorMode.JSONRPC and pytest_tools.is_error(answer):
             raise _as_protocol_error(answer)
         return pytest_tools.call_result(answer)
 
     async def _answer(
-        self, session: "ServerSession", params: CallToolRequestParams, *, tell: bool
+        self, tool: PytestTool, given: JsonObject | None, tell: ProgressReporter | None
     ) -> JsonObject:
         try:
-            arguments = read_arguments(PYTEST_ARGUMENTS[PytestTool(params.name)], params.arguments)
-            work = partial(call_pytest_tool, self._project, arguments)
-            return await run_in_thread(
-                work, limiter=self._limiter, tell=_progress_reporter(session) if tell else None
-            )
-        except InvalidArgumentsError as error:
+            parsed = arguments.read_arguments(tool.arguments, given)
+            work = partial(pytest_tools.call_pytest_tool, self._project, parsed)
+            return await run_in_thread(work, limiter=self._limiter, tell=tell)
+        except arguments.InvalidArgumentsError as error:
             return invalid_arguments(error.faults)
         except Exception:  # a bug must neither end the server nor reveal its traceback
             incident = secrets.token_hex(_INCIDENT_BYTES)
@@ -137,7 +249,6 @@ class _Handlers:
 
 def _progress_reporter(session: "ServerSession") -> ProgressReporter:
     async def tell(progress: RunProgress) -> None:
-        """Send progress to the client."""
         message = f"{progress.done} of {progress.collected} tests"
         await session.report_progress(progress.done, progress.collected, message)
 
@@ -149,8 +260,7 @@ def _as_protocol_error(answer: JsonObject) -> MCPError:
     if "error" not in answer:
         return symbolic_error(answer)
     error = envelope.ErrorObject.model_validate(answer["error"])
-    told = {
-        name: answer[name] for name in envelope.SERIALIZED_FIELDS if name not in _FIELDS_IN_ERROR
-    }
+    names = [name for name in envelope.SERIALIZED_FIELDS if name not in _FIELDS_IN_ERROR]
     data = error.data.model_dump(mode="json", exclude_defaults=True)
-    return MCPError(error.code, error.message, {**data, "result": told})
+    result = {name: answer[name] for name in names}
+    return MCPError(error.code, error.message, {**data, "result": result})

@@ -1,29 +1,122 @@
-"""What a search came to, in the words of ADR-009: never more certain than what was examined."""
+"""The answers of the symbolic tools by ADR-009: never more certain than what was examined."""
 
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-from agentbench.mcp.symbolic_schemas import (
-    BranchesAnswer,
-    CheckAnswer,
-    CompareAnswer,
-    FindPathAnswer,
-    ObservedCall,
-    SearchBounds,
-    SymbolicErrorType,
-)
+from pydantic import Field
+
+from agentbench.core.schema import JsonObject, Schema
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
 from agentbench.symbolic.analysis import (
     EXAMPLES,
     MOST_PATHS,
     AnalysisFinding,
     AnalysisResult,
-    FunctionComparison,
+    FunctionBranch,
+    SymbolicErrorType,
 )
 from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult
 
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
 _MAX_BRANCHES = 200
 _CUT_OFF_SHARE = 0.9  # of the time: who used so much of it was cut off by it
+
+
+class SearchBounds(Schema):
+    """Within which bounds an answer holds."""
+
+    exhaustive: bool = Field(
+        default=False, description="every path was explored: it is proven for these types"
+    )
+    paths_explored: int = 0
+    paths_given_up: int = 0
+    max_paths: int = 0
+    inputs_tried: int = 0
+    seconds: float = 0.0
+
+
+class ObservedCall(Schema):
+    """A call that was really made."""
+
+    call: str
+    inputs: dict[str, str] = Field(default_factory=dict)
+    outcome: str = ""  # `returns 1`, `raises ZeroDivisionError: division by zero`
+    condition: str = ""  # of the contract, that does not hold
+    line: int | None = None
+
+
+class SymbolicAnswer(Schema):
+    """What every answer has."""
+
+    status: str
+    error_type: SymbolicErrorType | None = None
+    message: str
+    time_seconds: float = 0.0
+
+
+class CheckAnswer(SymbolicAnswer):
+    """What `symbolic_check` answers."""
+
+    status: Literal["verified", "counterexample", "error", "timeout"]
+    counterexamples: tuple[ObservedCall, ...] = ()
+    paths_explored: int = 0
+    paths_verified: int = 0
+    coverage_estimate: float = Field(default=0.0, description="of the function's lines, 0 to 1")
+    checked: str = Field(default="", description="what the function was held to")
+    assumed_types: tuple[dict[str, str], ...] = ()
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class FindPathAnswer(SymbolicAnswer):
+    """What `find_path_to_exception` answers."""
+
+    status: Literal["found", "unreachable", "error"]
+    triggering_inputs: tuple[ObservedCall, ...] = ()
+    paths_to_exception: int = 0
+    total_paths_explored: int = 0
+    assumed_types: tuple[dict[str, str], ...] = ()
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class CompareAnswer(SymbolicAnswer):
+    """What `compare_functions` answers."""
+
+    status: Literal["equivalent", "different", "error"]
+    distinguishing_input: str | None = None
+    result_a: str | None = None
+    result_b: str | None = None
+    paths_explored: int = 0
+    confidence: Literal["proven", "tested", "none"] = "none"
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class BranchesAnswer(SymbolicAnswer):
+    """What `analyze_branches` answers."""
+
+    status: Literal["complete", "error"]
+    branches: tuple[FunctionBranch, ...] = ()
+    total_branches: int = 0
+    reachable_branches: int = 0
+    dead_code_lines: tuple[int, ...] = Field(
+        default=(), description="proven, by all paths or by form"
+    )
+    cyclomatic_complexity: int = 0
+    assumed_types: tuple[dict[str, str], ...] = ()
+    bounds: SearchBounds = Field(default_factory=SearchBounds)
+
+
+class HealthAnswer(SymbolicAnswer):
+    """What `health_check` answers."""
+
+    status: Literal["healthy"] = "healthy"
+    version: str = ""
+    python_version: str = ""
+    crosshair_version: str | None = None
+    hypothesis_version: str | None = None
+    z3_version: str | None = None
+    sandbox: str | None = Field(default=None, description="what code is run in")
+    missing: tuple[str, ...] = Field(default=(), description="what is not there, by name")
+    tools: tuple[str, ...] = ()
 
 
 class CallTime:
@@ -40,20 +133,22 @@ class CallTime:
 
 def check_answer(name: str, found: AnalysisResult, spent: CallTime) -> CheckAnswer:
     """What `symbolic_check` says of a search."""
-    status, error, message = _check_verdict(name, found, spent)
+    nothing = f"no counterexample to {name}"
+    words = _SearchWords(
+        hit="counterexample",
+        none="verified",
+        over="timeout",
+        proven=f"{nothing} on any of its {_paths(found)}; checked: {found.checked}",
+        unproven=f"{nothing} found{_within_bounds(found)}; checked: {found.checked}",
+    )
     return CheckAnswer.model_validate(
         {
-            "status": status,
-            "error_type": error,
-            "message": spent.mask.text(message),
-            "time_seconds": spent.took,
+            **_common_fields(found, _search_verdict(name, found, spent, words), spent),
             "counterexamples": _calls(found.findings, spent.mask),
             "paths_explored": found.paths,
             "paths_verified": found.verified,
             "coverage_estimate": found.coverage,
             "checked": found.checked,
-            "assumed_types": found.assumed,
-            "bounds": _bounds(found, spent),
         }
     )
 
@@ -62,18 +157,19 @@ def find_path_answer(
     name: str, kind: str, found: AnalysisResult, spent: CallTime
 ) -> FindPathAnswer:
     """What `find_path_to_exception` says of a search."""
-    status, error, message = _path_verdict(name, kind, found, spent)
+    words = _SearchWords(
+        hit="found",
+        none="unreachable",
+        over="error",
+        proven=f"{name} raises no {kind} on any of its {_paths(found)}",
+        unproven=f"{name} was not seen to raise {kind}{_within_bounds(found)}",
+    )
     return FindPathAnswer.model_validate(
         {
-            "status": status,
-            "error_type": error,
-            "message": spent.mask.text(message),
-            "time_seconds": spent.took,
+            **_common_fields(found, _search_verdict(name, found, spent, words), spent),
             "triggering_inputs": _calls(found.findings, spent.mask),
             "paths_to_exception": found.hits,
             "total_paths_explored": found.paths,
-            "assumed_types": found.assumed,
-            "bounds": _bounds(found, spent),
         }
     )
 
@@ -81,38 +177,36 @@ def find_path_answer(
 def branches_answer(name: str, found: AnalysisResult, spent: CallTime) -> BranchesAnswer:
     """What `analyze_branches` says of a search."""
     error, message = _branches_verdict(name, found, spent)
+    verdict = "complete" if error is None else "error", error, message
     return BranchesAnswer.model_validate(
         {
-            "status": "complete" if error is None else "error",
-            "error_type": error,
-            "message": spent.mask.text(message),
-            "time_seconds": spent.took,
+            **_common_fields(found, verdict, spent),
             "branches": found.branches[:_MAX_BRANCHES],
             "total_branches": len(found.branches),
             "reachable_branches": _reachable_count(found),
             "dead_code_lines": found.dead,
             "cyclomatic_complexity": found.complexity,
-            "assumed_types": found.assumed,
-            "bounds": _bounds(found, spent),
         }
     )
 
 
 def compare_answer(
-    names: tuple[str, str], likeness: FunctionComparison, spent: CallTime
+    names: tuple[str, str], found: ComparisonResult | AnalysisResult, spent: CallTime
 ) -> CompareAnswer:
-    """What `compare_functions` says of a comparison."""
-    answer = likeness.answer or ComparisonResult(ending=ComparisonEnding.NOT_COMPARED)
-    status, error, message = _likeness_verdict(names, likeness, spent)
+    """What `compare_functions` says of a comparison, or of a search that says why there is none."""
+    answer = ComparisonResult(ending=ComparisonEnding.NOT_COMPARED)
+    if isinstance(found, ComparisonResult):
+        answer, verdict = found, _answer_verdict(names, found, spent)
+    elif found.over:
+        verdict = "error", SymbolicErrorType.TIMEOUT, spent.exceeded
+    else:
+        verdict = "error", found.error_type, found.message
     seen, mask = answer.difference, spent.mask
-    proven = status == "equivalent" and answer.exhausted
-    sure = "none" if status == "error" else "proven" if proven or seen else "tested"
+    proven = verdict[0] == "equivalent" and answer.exhausted
+    sure = "none" if verdict[0] == "error" else "proven" if proven or seen else "tested"
     return CompareAnswer.model_validate(
         {
-            "status": status,
-            "error_type": error,
-            "message": mask.text(message),
-            "time_seconds": spent.took,
+            **_verdict_fields(verdict, spent),
             "distinguishing_input": None if seen is None else seen.call,
             "result_a": None if seen is None else mask.text(seen.left),
             "result_b": None if seen is None else mask.text(seen.right),
@@ -128,40 +222,50 @@ def compare_answer(
     )
 
 
-_Verdict = tuple[str, SymbolicErrorType | None, str]
+_Verdict = tuple[str, SymbolicErrorType | None, str]  # status, error and message
 
 
-def _check_verdict(name: str, found: AnalysisResult, spent: CallTime) -> _Verdict:
+def _verdict_fields(verdict: _Verdict, spent: CallTime) -> JsonObject:
+    status, error, message = verdict
+    message, took = spent.mask.text(message), spent.took
+    return {"status": status, "error_type": error, "message": message, "time_seconds": took}
+
+
+def _common_fields(found: AnalysisResult, verdict: _Verdict, spent: CallTime) -> JsonObject:
+    bounds = SearchBounds(
+        exhaustive=found.exhausted and not found.unconfirmed,
+        paths_explored=found.paths,
+        paths_given_up=sum(found.given_up.values()),
+        max_paths=MOST_PATHS,
+        inputs_tried=found.tried,
+        seconds=spent.given,
+    )
+    return {**_verdict_fields(verdict, spent), "assumed_types": found.assumed, "bounds": bounds}
+
+
+class _SearchWords(NamedTuple):
+    hit: str  # the status with a finding
+    none: str  # without one
+    over: str  # if the time ran out
+    proven: str  # the message if all paths were followed
+    unproven: str
+
+
+def _search_verdict(
+    name: str, found: AnalysisResult, spent: CallTime, words: _SearchWords
+) -> _Verdict:
     refusal = _error_of(found)
     if refusal is not None:
         return "error", *refusal
     if found.findings:
-        first = found.findings[0]
-        return "counterexample", None, _describe_finding(first)
+        return words.hit, None, _describe_finding(found.findings[0])
     if found.exhausted:
-        checked = f"no counterexample to {name} on any of its {_paths(found)}"
-        return "verified", None, f"{checked}; checked: {found.checked}"
+        return words.none, None, words.proven
     if found.over:
-        return "timeout", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
+        return words.over, SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
     if not found.verified:
         return "error", SymbolicErrorType.RUNTIME, _nothing_explored(name, found)
-    message = f"no counterexample to {name} found{_within_bounds(found)}"
-    return "verified", None, f"{message}; checked: {found.checked}"
-
-
-def _path_verdict(name: str, kind: str, found: AnalysisResult, spent: CallTime) -> _Verdict:
-    refusal = _error_of(found)
-    if refusal is not None:
-        return "error", *refusal
-    if found.findings:
-        return "found", None, _describe_finding(found.findings[0])
-    if found.exhausted:
-        return "unreachable", None, f"{name} raises no {kind} on any of its {_paths(found)}"
-    if found.over:
-        return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
-    if not found.verified:
-        return "error", SymbolicErrorType.RUNTIME, _nothing_explored(name, found)
-    return "unreachable", None, f"{name} was not seen to raise {kind}{_within_bounds(found)}"
+    return words.none, None, words.unproven
 
 
 def _branches_verdict(
@@ -182,19 +286,6 @@ def _branches_verdict(
     return None, f"{counted}{_within_bounds(found)}"
 
 
-def _likeness_verdict(
-    names: tuple[str, str], likeness: FunctionComparison, spent: CallTime
-) -> _Verdict:
-    if likeness.refusal is not None and not likeness.over:
-        error, message = _error_of(likeness.refusal) or (SymbolicErrorType.RUNTIME, likeness.why)
-        return "error", error, message
-    if likeness.over:
-        return "error", SymbolicErrorType.TIMEOUT, spent.exceeded
-    if likeness.answer is None:
-        return "error", SymbolicErrorType.RUNTIME, likeness.why
-    return _answer_verdict(names, likeness.answer, spent)
-
-
 def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: CallTime) -> _Verdict:
     one, other = names
     seen = answer.difference
@@ -204,7 +295,8 @@ def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: Cal
     if _was_cut_off(answer, spent):
         told = f"no difference on {answer.inputs_tried} inputs until then"
         return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {told}"
-    if answer.ending is not ComparisonEnding.NO_DIFFERENCE or not _was_compared(answer):
+    compared = answer.inputs_tried or answer.paths_explored
+    if answer.ending is not ComparisonEnding.NO_DIFFERENCE or not compared:
         why = answer.why or "no input could be made for them"
         return "error", SymbolicErrorType.RUNTIME, f"{one} and {other} were not compared: {why}"
     if answer.exhausted:
@@ -221,15 +313,11 @@ def _was_cut_off(answer: ComparisonResult, spent: CallTime) -> bool:
     return unfinished and short
 
 
-def _was_compared(answer: ComparisonResult) -> bool:
-    return bool(answer.inputs_tried or answer.paths_explored)
-
-
 def _error_of(
     found: AnalysisResult, *, but_unconfirmed: bool = True
 ) -> tuple[SymbolicErrorType, str] | None:
     if found.error_type is not None:
-        return SymbolicErrorType(found.error_type), found.message
+        return found.error_type, found.message
     if but_unconfirmed and found.unconfirmed and not found.findings:
         call = found.unconfirmed[0]
         message = f"the search reports {call}, and really calling it shows nothing of the kind"
@@ -278,17 +366,6 @@ def _calls(findings: Sequence[AnalysisFinding], mask: PathMask) -> tuple[Observe
             line=each.line,
         )
         for each in findings
-    )
-
-
-def _bounds(found: AnalysisResult, spent: CallTime) -> SearchBounds:
-    return SearchBounds(
-        exhaustive=found.exhausted and not found.unconfirmed,
-        paths_explored=found.paths,
-        paths_given_up=sum(found.given_up.values()),
-        max_paths=MOST_PATHS,
-        inputs_tried=found.tried,
-        seconds=spent.given,
     )
 
 

@@ -1,69 +1,262 @@
-"""The symbolic tools: what each takes and does, and the health of the server."""
+"""The symbolic tools: a table of what each takes, does and answers."""
 
 import platform
+import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from agentbench.core.extras import SYMBOLIC, install_command, is_installed
 from agentbench.core.schema import JsonObject
 from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
 from agentbench.mcp import symbolic_answers
-from agentbench.mcp.symbolic_schemas import (
-    BranchesAnswer,
-    BranchesArguments,
-    CheckAnswer,
-    CheckArguments,
-    CompareAnswer,
-    CompareArguments,
-    FindPathAnswer,
-    FindPathArguments,
-    HealthAnswer,
-    HealthArguments,
-    SymbolicAnswer,
-    SymbolicErrorType,
-)
-from agentbench.pytest_results.tool_calls.arguments import ToolArguments
+from agentbench.pytest_results.tool_calls.arguments import NamedTool, ToolArguments
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
-from agentbench.symbolic.analysis import (
-    AnalysisAim,
-    AnalysisRequest,
-    AnalysisResult,
-    FunctionComparison,
-    analyse,
-    compare_functions,
-)
+from agentbench.symbolic import analysis
+from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 
 _DISTRIBUTIONS = ("crosshair-tool", "hypothesis", "z3-solver")
 
 
-def check_health(
-    laboratory: AnalysisSandboxes, mask: PathMask, tools: tuple[str, ...], own_version: str
-) -> HealthAnswer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolicTools:
+    """The symbolic tools, with their sandboxes."""
+
+    laboratory: AnalysisSandboxes
+    mask: PathMask
+    version: str
+    installed: bool
+
+    def call(
+        self, tool: "SymbolicTool", arguments: "SymbolicArguments", cancel: Event
+    ) -> JsonObject:
+        """Run a tool and return its answer. It takes long, so it must not block an event loop."""
+        if not self.installed and tool is not SymbolicTool.HEALTH:
+            message = f"{tool} is not installed: {install_command('symbolic')}"
+            return error_answer(tool, SymbolicErrorType.IMPORT, message)
+        try:
+            return arguments.run(self, cancel).model_dump(mode="json")
+        except AgentbenchError as error:
+            message = self.mask.text(f"no sandbox for the analysis: {error}")
+            return error_answer(tool, SymbolicErrorType.RUNTIME, message)
+
+    def search(
+        self,
+        given: "FunctionArguments | FindPathArguments",
+        aim: analysis.AnalysisAim,
+        cancel: Event,
+        exception: str | None = None,
+    ) -> tuple[analysis.AnalysisResult, symbolic_answers.CallTime]:
+        """Search the paths of a function; also returns the time that it took."""
+        name, seconds, started = given.function_name, given.timeout_seconds, time.monotonic()
+        request = analysis.AnalysisRequest(
+            aim=aim, function=name, seconds=seconds, exception=exception
+        )
+        found = analysis.analyse(self.laboratory, given.code, request, cancel)
+        return found, self.time_since(started, seconds)
+
+    def time_since(self, started: float, given: float) -> symbolic_answers.CallTime:
+        """The time that a call was given, and has taken by now."""
+        took = time.monotonic() - started
+        return symbolic_answers.CallTime(given=given, took=took, mask=self.mask)
+
+
+MAX_CODE_BYTES = 1_000_000  # bytes of code that are read
+_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+def _check_code(code: str) -> str:
+    try:
+        size = len(code.encode())
+    except UnicodeEncodeError:
+        raise ValueError("holds half of a surrogate pair, which no file can") from None
+    if size > MAX_CODE_BYTES:
+        raise ValueError(f"is {size} bytes long, of which {MAX_CODE_BYTES} are read at most")
+    return code
+
+
+def _check_name(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise ValueError("is not a Python name, such as parse or Parser.parse")
+    return name
+
+
+Code = Annotated[
+    str,
+    AfterValidator(_check_code),
+    Field(
+        description="A whole module's text; it is run in a sandbox without a network.",
+        examples=["def f(x: int) -> int:\n    return 10 // (x - 77)\n"],
+    ),
+]
+DottedName = Annotated[str, Field(max_length=200), AfterValidator(_check_name)]
+FunctionName = Annotated[
+    DottedName, Field(description="A function of the code, or Class.method.", examples=["f"])
+]
+Timeout = Annotated[
+    float,
+    Field(
+        default=30.0,
+        ge=0.5,
+        le=600,
+        allow_inf_nan=False,
+        description="Seconds the search may take.",
+        examples=[30],
+    ),
+]
+
+
+class SymbolicArguments(ToolArguments):
+    """The arguments of a symbolic tool, and its work."""
+
+    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.SymbolicAnswer:
+        """Answer the call; raises AgentbenchError if there is no sandbox for it."""
+        raise NotImplementedError
+
+
+class FunctionArguments(SymbolicArguments):
+    """What tools take that search a function."""
+
+    code: Code
+    function_name: FunctionName
+    timeout_seconds: Timeout
+
+
+class CheckArguments(FunctionArguments):
+    """What `symbolic_check` takes."""
+
+    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.CheckAnswer:
+        """Search for a broken contract."""
+        found, spent = tools.search(self, analysis.AnalysisAim.CHECK, cancel)
+        return symbolic_answers.check_answer(self.function_name, found, spent)
+
+
+class BranchesArguments(FunctionArguments):
+    """What `analyze_branches` takes."""
+
+    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.BranchesAnswer:
+        """Search for an input for each branch."""
+        found, spent = tools.search(self, analysis.AnalysisAim.BRANCHES, cancel)
+        return symbolic_answers.branches_answer(self.function_name, found, spent)
+
+
+class FindPathArguments(SymbolicArguments):
+    """What `find_path_to_exception` takes."""
+
+    code: Code
+    function_name: FunctionName
+    exception_type: DottedName = Field(
+        description="A builtin exception, or one that the code has.", examples=["ValueError"]
+    )
+    timeout_seconds: Timeout
+
+    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.FindPathAnswer:
+        """Search for an exception."""
+        name, kind = self.function_name, self.exception_type
+        found, spent = tools.search(self, analysis.AnalysisAim.RAISES, cancel, kind)
+        return symbolic_answers.find_path_answer(name, kind, found, spent)
+
+
+class CompareArguments(SymbolicArguments):
+    """What `compare_functions` takes."""
+
+    code: Code
+    function_a: FunctionName
+    function_b: FunctionName
+    timeout_seconds: Timeout
+
+    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.CompareAnswer:
+        """Search for a difference."""
+        names, given = (self.function_a, self.function_b), self.timeout_seconds
+        started = time.monotonic()
+        found = analysis.compare_functions(
+            tools.laboratory, self.code, names, seconds=given, cancel=cancel
+        )
+        return symbolic_answers.compare_answer(names, found, tools.time_since(started, given))
+
+
+class HealthArguments(SymbolicArguments):
+    """What `health_check` takes: nothing."""
+
+    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.HealthAnswer:  # noqa: ARG002 - it ends at once
+        """Look at all that the tools need."""
+        return check_health(tools)
+
+
+class SymbolicTool(NamedTool):
+    """The tools for submitted functions, and for the server itself."""
+
+    arguments: type[SymbolicArguments]
+
+    CHECK = (
+        "symbolic_check",
+        CheckArguments,
+        symbolic_answers.CheckAnswer,
+        "Search for an input on which a function breaks its contract (asserts at its top, pre: and "
+        "post: lines in its docstring, icontract, deal) or, if it has none, raises an exception "
+        "that its docstring does not declare.",
+    )
+    FIND_PATH = (
+        "find_path_to_exception",
+        FindPathArguments,
+        symbolic_answers.FindPathAnswer,
+        "Search for an input on which a function raises an exception.",
+    )
+    COMPARE = (
+        "compare_functions",
+        CompareArguments,
+        symbolic_answers.CompareAnswer,
+        "Search for an input on which two functions in one text differ in what they return, raise "
+        "or change, such as an old and a new version.",
+    )
+    BRANCHES = (
+        "analyze_branches",
+        BranchesArguments,
+        symbolic_answers.BranchesAnswer,
+        "Find the branches of a function that inputs reach, with an input for each, the lines that "
+        "none reaches, and its cyclomatic complexity.",
+    )
+    HEALTH = (
+        "health_check",
+        HealthArguments,
+        symbolic_answers.HealthAnswer,
+        "Report whether the server works, its versions, and the missing parts.",
+    )
+
+
+def offered_tools(*, installed: bool) -> tuple[SymbolicTool, ...]:
+    """The tools that are listed; without the extra, only the health check, which names it."""
+    return tuple(SymbolicTool) if installed else (SymbolicTool.HEALTH,)
+
+
+def check_health(tools: SymbolicTools) -> symbolic_answers.HealthAnswer:
     """Look at all that the tools need."""
     versions = {name: _version(name) for name in _DISTRIBUTIONS}
     missing = [name for name, found in versions.items() if found is None]
-    sandbox, refusal = _sandbox(laboratory)
-    if refusal:
-        missing.append(f"a sandbox ({mask.text(refusal)})")
-    return HealthAnswer(
-        message=_message(missing),
-        version=own_version,
+    sandbox = None
+    try:
+        sandbox = tools.laboratory.provider().name
+    except (UnavailableError, SandboxError) as fault:
+        missing.append(f"a sandbox ({tools.mask.text(str(fault).partition(chr(10))[0])})")
+    return symbolic_answers.HealthAnswer(
+        message=_health_message(missing),
+        version=tools.version,
         python_version=platform.python_version(),
         crosshair_version=versions["crosshair-tool"],
         hypothesis_version=versions["hypothesis"],
         z3_version=versions["z3-solver"],
         sandbox=sandbox,
         missing=tuple(missing),
-        tools=tools,
+        tools=offered_tools(installed=tools.installed),
     )
 
 
-def _message(missing: list[str]) -> str:
+def _health_message(missing: list[str]) -> str:
     if not missing:
         return "nothing is missing"
     remedy = "" if is_installed(SYMBOLIC) else f"; {install_command('symbolic')}"
@@ -77,132 +270,8 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _sandbox(laboratory: AnalysisSandboxes) -> tuple[str | None, str]:
-    try:
-        return laboratory.provider().name, ""
-    except (UnavailableError, SandboxError) as fault:
-        return None, str(fault).partition("\n")[0]
-
-
-class SymbolicTool(StrEnum):
-    """The tools for submitted functions, and for the server itself."""
-
-    CHECK = "symbolic_check"
-    FIND_PATH = "find_path_to_exception"
-    COMPARE = "compare_functions"
-    BRANCHES = "analyze_branches"
-    HEALTH = "health_check"
-
-
-SYMBOLIC_ARGUMENTS: Mapping[SymbolicTool, type[ToolArguments]] = {
-    SymbolicTool.CHECK: CheckArguments,
-    SymbolicTool.FIND_PATH: FindPathArguments,
-    SymbolicTool.COMPARE: CompareArguments,
-    SymbolicTool.BRANCHES: BranchesArguments,
-    SymbolicTool.HEALTH: HealthArguments,
-}
-"""The arguments of each tool."""
-
-ENVELOPES: Mapping[SymbolicTool, type[SymbolicAnswer]] = {
-    SymbolicTool.CHECK: CheckAnswer,
-    SymbolicTool.FIND_PATH: FindPathAnswer,
-    SymbolicTool.COMPARE: CompareAnswer,
-    SymbolicTool.BRANCHES: BranchesAnswer,
-    SymbolicTool.HEALTH: HealthAnswer,
-}
-"""The answer of each tool."""
-
-
-def offered_tools(*, installed: bool | None = None) -> tuple[SymbolicTool, ...]:
-    """The tools that are listed; without the extra, only the health check, which names it."""
-    if is_installed(SYMBOLIC) if installed is None else installed:
-        return tuple(SymbolicTool)
-    return (SymbolicTool.HEALTH,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolicTools:
-    """The symbolic tools, with their sandboxes."""
-
-    laboratory: AnalysisSandboxes
-    mask: PathMask
-    version: str
-    installed: bool
-
-    def call(self, tool: SymbolicTool, arguments: ToolArguments, cancel: Event) -> JsonObject:
-        """Run a tool and return its answer. It takes long, so it must not block an event loop.
-
-        Raises:
-            RunCancelled: it was cancelled; all its processes have ended.
-        """
-        if not self.installed and tool is not SymbolicTool.HEALTH:
-            command = install_command("symbolic")
-            return error_answer(
-                tool, SymbolicErrorType.IMPORT, f"{tool} is not installed: {command}"
-            )
-        try:
-            return self._called(arguments, cancel).model_dump(mode="json")
-        except AgentbenchError as error:
-            message = self.mask.text(f"no sandbox for the analysis: {error}")
-            return error_answer(tool, SymbolicErrorType.RUNTIME, message)
-
-    def _called(self, arguments: ToolArguments, cancel: Event) -> SymbolicAnswer:
-        match arguments:
-            case CheckArguments():
-                name, given = arguments.function_name, arguments.timeout_seconds
-                request = AnalysisRequest(aim=AnalysisAim.CHECK, function=name, seconds=given)
-                found, spent = self._search(arguments.code, request, cancel)
-                return symbolic_answers.check_answer(name, found, spent)
-            case FindPathArguments():
-                return self._find_path(arguments, cancel)
-            case CompareArguments():
-                return self._compare(arguments, cancel)
-            case BranchesArguments():
-                return self._branches(arguments, cancel)
-            case HealthArguments():
-                tools = offered_tools(installed=self.installed)
-                return check_health(self.laboratory, self.mask, tools, self.version)
-            case _:
-                raise TypeError(f"no tool takes {type(arguments).__name__}")
-
-    def _find_path(self, arguments: FindPathArguments, cancel: Event) -> FindPathAnswer:
-        name, kind = arguments.function_name, arguments.exception_type
-        seconds = arguments.timeout_seconds
-        request = AnalysisRequest(
-            aim=AnalysisAim.RAISES, function=name, seconds=seconds, exception=kind
-        )
-        found, spent = self._search(arguments.code, request, cancel)
-        return symbolic_answers.find_path_answer(name, kind, found, spent)
-
-    def _branches(self, arguments: BranchesArguments, cancel: Event) -> BranchesAnswer:
-        name, given = arguments.function_name, arguments.timeout_seconds
-        request = AnalysisRequest(aim=AnalysisAim.BRANCHES, function=name, seconds=given)
-        found, spent = self._search(arguments.code, request, cancel)
-        return symbolic_answers.branches_answer(name, found, spent)
-
-    def _compare(self, arguments: CompareArguments, cancel: Event) -> CompareAnswer:
-        names, given = (arguments.function_a, arguments.function_b), arguments.timeout_seconds
-        started = time.monotonic()
-        likeness: FunctionComparison = compare_functions(
-            self.laboratory, arguments.code, names, given, cancel
-        )
-        return symbolic_answers.compare_answer(names, likeness, self._spent(given, started))
-
-    def _search(
-        self, code: str, asked: AnalysisRequest, cancel: Event
-    ) -> tuple[AnalysisResult, symbolic_answers.CallTime]:
-        started = time.monotonic()
-        found = analyse(self.laboratory, code, asked, cancel)
-        return found, self._spent(asked.seconds, started)
-
-    def _spent(self, given: float, started: float) -> symbolic_answers.CallTime:
-        return symbolic_answers.CallTime(
-            given=given, took=time.monotonic() - started, mask=self.mask
-        )
-
-
 def error_answer(tool: SymbolicTool, error_type: SymbolicErrorType, message: str) -> JsonObject:
     """An error answer that has every field of the tool's answer, empty."""
-    told = {"status": "error", "error_type": error_type, "message": message}
-    made = ENVELOPES[tool].model_construct(**told)  # type: ignore[arg-type]  # names of each envelope's own fields
-    return made.model_dump(mode="json", warnings=False)
+    fields = {"status": "error", "error_type": error_type, "message": message}
+    answer = tool.answer.model_construct(**fields)  # type: ignore[arg-type]  # names of each answer's own fields
+    return answer.model_dump(mode="json", warnings=False)

@@ -1,15 +1,13 @@
 """The descriptions of the tools for a client and its model, with short schemas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 
 from mcp.types import Tool, ToolAnnotations
 
 from agentbench.core.schema import JsonObject
-from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool
-from agentbench.mcp.symbolic_tools import ENVELOPES, SYMBOLIC_ARGUMENTS, SymbolicTool
-from agentbench.pytest_results.tool_calls.arguments import input_schema
-from agentbench.pytest_results.tool_calls.envelope import output_schema
+from agentbench.mcp.pytest_tools import PytestTool
+from agentbench.pytest_results.tool_calls.arguments import NamedTool, input_schema
 
 _NUMBERS = frozenset({"integer", "number"})
 
@@ -65,99 +63,20 @@ def _object_fields(value: object) -> dict[str, JsonObject]:
     return value if isinstance(value, dict) else {}
 
 
-INSTRUCTIONS = (
-    "Runs the project's pytest tests and reports their results. Call execute_tests after a "
-    "change; start with the tests next to it (paths or node_ids), then all of them. `outcome` is "
-    "decided by evidence, not by the exit code alone: only `passed` means that every collected "
-    "test ran to its end. Failing tests are not an error of the tool. A timeout or a crash keeps "
-    "the tests done so far; the one with outcome `unfinished` was running. `omitted` names what "
-    'was left out for size: narrow the selection, or ask with detail="full".'
-)
-"""What the server tells a client's model about itself."""
-
-SYMBOLIC_INSTRUCTIONS = (
-    " Beyond tests: symbolic_check, find_path_to_exception, compare_functions and "
-    "analyze_branches search the paths of a function that you pass as code, in a sandbox. "
-    "Each finding is confirmed by a real call; if there is none, bounds.exhaustive says whether "
-    "that is a proof."
-)
-"""The instructions for the symbolic tools."""
-
-_DESCRIPTIONS = {
-    PytestTool.EXECUTE: "Run the project's pytest tests: all, or those that paths or node_ids, "
-    "keyword and markers select. last_failed repeats failures, max_failures and timeout_s end a "
-    "run early, detail lifts the limit on size. Returns every test's outcome, with message and "
-    "traceback of those that failed.",
-    PytestTool.DISCOVER: "Collect the project's pytest tests without running them, all or those "
-    "that paths, keyword and markers select. Returns their ids, and the error of every file that "
-    "cannot be collected.",
-    PytestTool.EXPLAIN: "Explain why a benchmark attempt failed, from a reason of the failure "
-    "taxonomy, or from the exit_code that a stage ended with. Returns a text of a few lines.",
-}
-
-
-_SYMBOLIC_DESCRIPTIONS = {
-    SymbolicTool.CHECK: "Search for an input on which a function breaks its contract (asserts at "
-    "its top, pre: and post: lines in its docstring, icontract, deal) or, if it has none, "
-    "raises an exception that its docstring does not declare.",
-    SymbolicTool.FIND_PATH: "Search for an input on which a function raises an exception.",
-    SymbolicTool.COMPARE: "Search for an input on which two functions in one text differ in what "
-    "they return, raise or change, such as an old and a new version.",
-    SymbolicTool.BRANCHES: "Find the branches of a function that inputs reach, with an input for "
-    "each, the lines that none reaches, and its cyclomatic complexity.",
-    SymbolicTool.HEALTH: "Report whether the server works, its versions, and the missing parts.",
-}
-
-
-def server_instructions(offered: Sequence[SymbolicTool]) -> str:
-    """What the server tells a client's model about itself."""
-    return INSTRUCTIONS + (SYMBOLIC_INSTRUCTIONS if SymbolicTool.CHECK in offered else "")
-
-
 @cache
-def symbolic_tool_description(name: SymbolicTool) -> Tool:
-    """One symbolic tool, with its schemas. None of them changes anything."""
+def describe_tool(tool: NamedTool, *, isolated: bool) -> Tool:
+    """A tool with its schemas; `isolated` tests reach neither the network nor this machine."""
+    runs_tests = tool in (PytestTool.EXECUTE, PytestTool.DISCOVER)
     return Tool(
-        name=name.value,
-        title=name.value.replace("_", " ").capitalize(),
-        description=_SYMBOLIC_DESCRIPTIONS[name],
-        input_schema=input_schema(SYMBOLIC_ARGUMENTS[name]),
-        output_schema=compact_schema(ENVELOPES[name].model_json_schema(mode="serialization")),
+        name=tool.value,
+        title=tool.value.replace("_", " ").capitalize(),
+        description=tool.description,
+        input_schema=input_schema(tool.arguments),
+        output_schema=compact_schema(tool.answer.model_json_schema(mode="serialization")),
         annotations=ToolAnnotations(
-            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+            read_only_hint=not runs_tests,
+            destructive_hint=tool is PytestTool.EXECUTE and not isolated,
+            idempotent_hint=tool is not PytestTool.EXECUTE,
+            open_world_hint=runs_tests and not isolated,
         ),
-    )
-
-
-@cache
-def pytest_tool_descriptions(*, isolated: bool) -> tuple[Tool, ...]:
-    """All tools, with their schemas.
-
-    Args:
-        isolated: Whether tests can reach neither the network nor this machine's files.
-    """
-    return tuple(
-        Tool(
-            name=name.value,
-            title=name.value.replace("_", " ").capitalize(),
-            description=_DESCRIPTIONS[name],
-            input_schema=input_schema(PYTEST_ARGUMENTS[name]),
-            output_schema=compact_schema(output_schema()),
-            annotations=_annotations(name, isolated=isolated),
-        )
-        for name in PytestTool
-    )
-
-
-def _annotations(name: PytestTool, *, isolated: bool) -> ToolAnnotations:
-    """The annotations of a tool; collecting runs code, too, so only explaining is read-only."""
-    if name is PytestTool.EXPLAIN:
-        return ToolAnnotations(
-            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-        )
-    return ToolAnnotations(
-        read_only_hint=False,
-        destructive_hint=name is PytestTool.EXECUTE and not isolated,
-        idempotent_hint=name is PytestTool.DISCOVER,
-        open_world_hint=not isolated,
     )

@@ -1,24 +1,17 @@
-"""Pytest results: the one serializer that judges attempts and answers agents.
-
-`serialize_pytest_results` is imported on first use, since it needs pydantic.
-"""
+"""Pytest results: the serializer that judges attempts and answers agents, imported on first use."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentbench.pytest_results.serialize import serialize_pytest_results
+    from agentbench.pytest_results.report_files import serialize_pytest_results
 
 __all__ = ["serialize_pytest_results"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the serializer.
-
-    Raises:
-        AttributeError: there is no such name.
-    """
+    """Import the serializer."""
     if name != "serialize_pytest_results":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentbench.pytest_results.serialize import serialize_pytest_results
+    from agentbench.pytest_results.report_files import serialize_pytest_results
 
     return serialize_pytest_results

@@ -1,7 +1,4 @@
-"""Holds long texts compressed, reads them in chunks, and reads large JSON arrays.
-
-A report of 100,000 tests is read element by element, never as a whole.
-"""
+"""Holds long texts compressed, and reads them in chunks and large JSON arrays by their elements."""
 
 import codecs
 import json
@@ -44,8 +41,7 @@ class CompressedText:
         yield decoder.decode(unpacker.flush(), final=True)
 
 
-ReportText = str | CompressedText
-"""A file's content, compressed if it is long."""
+ReportText = str | CompressedText  # a file's content, compressed if it is long
 
 
 def chunks_of(text: ReportText) -> Iterator[str]:
@@ -78,11 +74,7 @@ _FIRST_STEP = 1 << 12  # more characters for an incomplete value, doubled each t
 
 
 def array_elements(chunks: Iterator[str], name: str) -> Iterator[JsonObject]:
-    """The objects in a top-level array of a JSON object.
-
-    Raises:
-        ValueError: the text is not one JSON object; may be raised after all elements.
-    """
+    """The objects in a top-level array; ValueError, also at the end, if it is no JSON object."""
     text = _JsonReader(chunks)
     text.expect("{")
     closed = text.takes("}")
@@ -122,40 +114,24 @@ class _JsonReader:
         return True
 
     def expect(self, mark: str) -> None:
-        """Read a token.
-
-        Raises:
-            ValueError: another token is next.
-        """
+        """Read a token; raises ValueError if another one is next."""
         if not self.takes(mark):
             raise ValueError(f"expected {mark}")
 
     def ends(self, mark: str) -> bool:
-        """Whether a token ends a list here; if not, a comma is read.
-
-        Raises:
-            ValueError: neither is next.
-        """
+        """Whether a token ends a list here; if not, a comma is read, or ValueError raised."""
         if self.takes(mark):
             return True
         self.expect(",")
         return False
 
     def expect_end(self) -> None:
-        """Check that the text ends here.
-
-        Raises:
-            ValueError: it does not.
-        """
+        """Check that the text ends here; raises ValueError."""
         if self._next():
             raise ValueError("expected nothing more")
 
     def value(self, decoder: json.JSONDecoder) -> object:
-        """Read a value.
-
-        Raises:
-            ValueError: it is invalid, incomplete, or nested too deep.
-        """
+        """Read a value; raises ValueError if it is invalid, incomplete or nested too deep."""
         self._next()
         step = _FIRST_STEP
         while True:
@@ -191,9 +167,7 @@ class _JsonReader:
         return came > 0
 
 
-def _discard(_object: JsonObject) -> None:
-    return None
-
-
 _DECODER = json.JSONDecoder(parse_constant=null_for_constant, parse_float=finite_or_none)
-_DISCARDING_DECODER = json.JSONDecoder(parse_constant=null_for_constant, object_hook=_discard)
+_DISCARDING_DECODER = json.JSONDecoder(
+    parse_constant=null_for_constant, object_hook=lambda _object: None
+)

@@ -35,25 +35,13 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def collection_fact(file: str, message: str, traceback: str, root: str) -> CollectionFact:
-    """The facts about one file that could not be collected.
-
-    Args:
-        file: The file that pytest was collecting.
-        message: The error in one line, from the reporter.
-        traceback: The traceback, in any of pytest's styles.
-        root: The folder that the tests ran in.
-    """
+    """The facts about a file that tests in the folder `root` could not collect."""
     lines = traceback.splitlines()[-_MAX_LINES:]
     error, told = _error_class_and_message(lines, message)
     path, line = _broken_line(lines, root)
     told = _SYNTAX_ERROR_LOCATION.sub("", told.replace(f"{root}/", "") if root else told)
-    return CollectionFact(
-        file=file,
-        error=error,
-        path=path,
-        line=line,
-        message=untrusted_json.text(told, _MAX_TEXT),
-    )
+    told = untrusted_json.text(told, _MAX_TEXT)
+    return CollectionFact(file=file, error=error, path=path, line=line, message=told)
 
 
 def _error_class_and_message(lines: list[str], message: str) -> tuple[str, str]:
@@ -62,9 +50,8 @@ def _error_class_and_message(lines: list[str], message: str) -> tuple[str, str]:
     for text in (*reversed(_last_block(marked)), message.split("\n", 1)[0], *reversed(lines)):
         found = _ERROR.match(text)
         if found:
-            return untrusted_json.text(found["error"].rpartition(".")[2], _MAX_TEXT), found[
-                "message"
-            ] or ""
+            name = untrusted_json.text(found["error"].rpartition(".")[2], _MAX_TEXT)
+            return name, found["message"] or ""
     return "", message
 
 

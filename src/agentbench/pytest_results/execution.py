@@ -1,39 +1,126 @@
 """Runs and discovers tests in a sandbox, for stages, agents and MCP."""
 
+import importlib.resources
 import secrets
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
 from threading import Event
+from types import MappingProxyType
 
-from agentbench.pytest_results.command import PytestRequest, pytest_command
-from agentbench.pytest_results.model import CollectionError, PytestResult
-from agentbench.pytest_results.parse import PytestExit, ReportFiles, facts_of, result_of, session_of
-from agentbench.pytest_results.report_files import ProgressSink, follow_progress, read_report_files
-from agentbench.pytest_results.session import ReportedSession
-from agentbench.sandbox.interface import OutputSink, Sandbox
+from agentbench.pytest_results import parse, report_files
+from agentbench.pytest_results.model import PytestResult
+from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportFacts
+from agentbench.tasks.problem import PytestCommand
+
+LAUNCHER_MOUNT = "agentbench_pytest"
+JSON_REPORT_MOUNT = "pytest_jsonreport"
+
+_FIXED_ENV = {
+    "PYTEST_ADDOPTS": "",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "",
+    "PYTEST_PLUGINS": "",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+def reporter_mounts() -> tuple[ReadOnlyMount, ...]:
+    """The mounts that a sandbox needs for `pytest_command`."""
+    json_report = importlib.resources.files("pytest_jsonreport")
+    return (
+        ReadOnlyMount(name=LAUNCHER_MOUNT, source=Path(__file__).parent / "mounted"),
+        ReadOnlyMount(name=JSON_REPORT_MOUNT, source=Path(str(json_report))),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestRequest:
+    """Which tests to run, and how; ValueError if pytest would misread a target or an expression."""
+
+    command: PytestCommand
+    timeout: timedelta
+    targets: tuple[str, ...] = ()  # files, folders or node ids; none: the project's configuration
+    keyword: str | None = None
+    markers: str | None = None
+    max_failures: int | None = None
+    last_failed: bool = False
+    report_limit: int | None = None  # bytes; a larger JSON report is used, but not stored
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        """Refuse arguments that pytest would misread."""
+        for target in self.targets:
+            if not target or target[0] in "-@" or "\x00" in target:
+                raise ValueError(f"expected a path or a node id, found {target!r}")
+        for expression in (self.keyword, self.markers):
+            if expression is not None and (expression[:1] == "-" or "\x00" in expression):
+                raise ValueError(f"expected an expression of names, found {expression!r}")
+        if self.max_failures is not None and self.max_failures < 1:
+            raise ValueError(f"expected max_failures of 1 or more, found {self.max_failures}")
+
+
+def pytest_command(
+    sandbox: Sandbox,
+    request: PytestRequest,
+    results: PurePosixPath,
+    *,
+    collect_only: bool = False,
+    sink: OutputSink | None = None,
+    cancel: Event | None = None,
+) -> Command:
+    """The command for a sandbox with `reporter_mounts`; it creates the folder `results`."""
+    reports = (
+        "-ra",  # not -rA, which repeats the output of every passed test
+        f"--junitxml={results / report_files.JUNIT_FILE}",
+        *("-o", "junit_family=xunit1"),  # includes the file of each test
+    )
+    options = [*reports, *request.command.options, *_selection(request)]
+    if collect_only:
+        options += ["--collect-only", "-q"]
+    return Command(
+        argv=(*_launcher(sandbox, request, results), "--", *options, *request.targets),
+        timeout=request.timeout,
+        env=MappingProxyType({**_FIXED_ENV, **request.env}),
+        sink=sink,
+        cancel=cancel,
+    )
+
+
+def _launcher(sandbox: Sandbox, request: PytestRequest, results: PurePosixPath) -> Iterator[str]:
+    # -I and -B: neither the environment nor the project's byte-code affects imports
+    yield from (request.command.interpreter, "-I", "-B")
+    yield str(sandbox.mounted(LAUNCHER_MOUNT) / "agentbench_launch.py")
+    yield from ("--results", str(results))
+    yield from ("--jsonreport", str(sandbox.mounted(JSON_REPORT_MOUNT)))
+    if request.command.as_module:
+        yield "--as-module"
+
+
+def _selection(request: PytestRequest) -> Iterator[str]:
+    if request.keyword is not None:
+        yield from ("-k", request.keyword)
+    if request.markers is not None:
+        yield from ("-m", request.markers)
+    if request.max_failures is not None:
+        yield f"--maxfail={request.max_failures}"
+    if request.last_failed:
+        yield "--last-failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestRun:
-    """One run of pytest: its process and its result."""
+    """One run of pytest: its process, its result, and the tests that it collected."""
 
     command: CommandResult
     result: PytestResult
+    node_ids: tuple[NodeId, ...] = ()
 
     @property
     def facts(self) -> ReportFacts:
         """The part of the result that a verdict needs; computed on each call."""
-        return facts_of(self.result)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoveredTests:
-    """The tests that pytest finds, and the files that it cannot collect."""
-
-    node_ids: tuple[NodeId, ...]
-    collection_errors: tuple[CollectionError, ...]
-    run: PytestRun
+        return parse.facts_of(self.result)
 
 
 def execute_tests(
@@ -42,7 +129,7 @@ def execute_tests(
     *,
     end_sandbox: bool = False,
     sink: OutputSink | None = None,
-    progress: ProgressSink | None = None,
+    progress: report_files.ProgressSink | None = None,
     cancel: Event | None = None,
 ) -> PytestRun:
     """Run tests and read the reports, after `kill` if the sandbox has to end.
@@ -53,12 +140,11 @@ def execute_tests(
     """
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, sink=sink, cancel=cancel)
-    with follow_progress(sandbox, folder, progress):
+    with report_files.follow_progress(sandbox, folder, progress):
         ended = sandbox.run(command)
     if end_sandbox:
         sandbox.kill()
-    run, _session = _read(sandbox, folder, ended, report_limit=request.report_limit)
-    return run
+    return _read(sandbox, folder, ended, report_limit=request.report_limit)
 
 
 def discover_tests(
@@ -67,23 +153,12 @@ def discover_tests(
     *,
     sink: OutputSink | None = None,
     cancel: Event | None = None,
-) -> DiscoveredTests:
-    """Collect tests without running them.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; no process of it runs any more.
-    """
+) -> PytestRun:
+    """Collect tests without running them; raises what `execute_tests` raises."""
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, collect_only=True, sink=sink, cancel=cancel)
-    run, session = _read(
-        sandbox, folder, sandbox.run(command), collect_only=True, report_limit=request.report_limit
-    )
-    return DiscoveredTests(
-        node_ids=tuple(session.collected),
-        collection_errors=run.result.collection_errors,
-        run=run,
-    )
+    ended = sandbox.run(command)
+    return _read(sandbox, folder, ended, collect_only=True, report_limit=request.report_limit)
 
 
 def _fresh_folder(sandbox: Sandbox) -> PurePosixPath:
@@ -98,11 +173,13 @@ def _read(
     *,
     collect_only: bool = False,
     report_limit: int | None = None,
-) -> tuple[PytestRun, ReportedSession]:
+) -> PytestRun:
     lost = ended.ending is Ending.LOST
-    files = ReportFiles() if lost else read_report_files(sandbox, folder)
+    files = parse.ReportFiles() if lost else report_files.read_report_files(sandbox, folder)
     text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
-    session = session_of(files, text, report_limit=report_limit)
-    how = PytestExit(ending=ended.ending, exit_code=ended.exit_code, collect_only=collect_only)
-    result = result_of(session, how, text_output=text)
-    return PytestRun(command=ended, result=result), session
+    session = parse.session_of(files, text, report_limit=report_limit)
+    how = parse.PytestExit(
+        ending=ended.ending, exit_code=ended.exit_code, collect_only=collect_only
+    )
+    result = parse.result_of(session, how, text_output=text)
+    return PytestRun(command=ended, result=result, node_ids=tuple(session.collected))

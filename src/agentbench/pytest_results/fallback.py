@@ -1,8 +1,7 @@
 """Reads results if both reporters wrote nothing: from junit XML, then from printed text.
 
-The standard library's parser is enough: a library for junit files would be a dependency for a
-third-rank source of six attributes. Document types, which all remaining XML attacks on expat need,
-are refused, since pytest writes none.
+The standard library's parser is enough for six attributes. Document types, which all remaining
+XML attacks on expat need, are refused, since pytest writes none.
 """
 
 import re
@@ -10,13 +9,10 @@ from xml.etree import ElementTree
 
 from agentbench.core import untrusted_json
 from agentbench.pytest_results.collection_errors import error_line, skip_reason
-from agentbench.pytest_results.model import CaseResult, CollectionError
-from agentbench.pytest_results.session import ReportedSession
+from agentbench.pytest_results.model import CaseResult, CollectionError, ReportedSession
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
-JUNIT_LIMIT = 64 * 1024 * 1024
-"""The most characters of a junit file."""
-
+JUNIT_LIMIT = 64 * 1024 * 1024  # the most characters of a junit file
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SUMMARY = re.compile(r"^=+ short test summary info =+$")
 _SUMMARY_LINE = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*?)(?: - (.*))?$")
@@ -93,10 +89,7 @@ def _seconds(text: str | None) -> float:
 
 
 def read_text(output: str) -> ReportedSession | None:
-    """The session in the short summary that pytest prints with -rA; None if there is none.
-
-    Any test can print such lines, so nothing from them counts as verified.
-    """
+    """The session in the short summary that pytest prints with -rA; any test can forge it."""
     lines = _ESCAPES.sub("", output).splitlines()
     headers = [number for number, line in enumerate(lines) if _SUMMARY.match(line)]
     if not headers:

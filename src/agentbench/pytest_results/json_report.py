@@ -1,7 +1,6 @@
 """Reads pytest-json-report's files, and stores repeated words once.
 
-Such words take nearly half of a large report's memory: outcomes, keywords, and node ids, which its
-collectors repeat.
+Outcomes, keywords, and node ids that collectors repeat take half of a large report's memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,17 +10,8 @@ import msgspec
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
+from agentbench.pytest_results import model
 from agentbench.pytest_results.collection_errors import error_line, skip_reason
-from agentbench.pytest_results.model import CollectionError
-from agentbench.pytest_results.session import (
-    PASSED_PHASES,
-    Phase,
-    PhaseName,
-    PhaseOutcome,
-    ReportedSession,
-    has_passed,
-    parse_phase,
-)
 from agentbench.scoring.evidence import NodeId, ReportSource
 
 _OBJECT_DECODER: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -66,55 +56,44 @@ def _elements(part: msgspec.Raw, share: Callable[[JsonObject], None]) -> object:
 
 
 class _SharedWords:
-    """Shares equal words."""
-
     def __init__(self) -> None:
         self._words: dict[str, str] = {}
-        self._keywords: list[
-            object
-        ] = []  # of the previous test; the next one's are mostly the same
+        # Of the previous test; the next one's are mostly the same.
+        self._keywords: list[object] = []
 
     def in_test(self, test: JsonObject) -> None:
-        """Share the words of a test."""
-        self._word(test, "nodeid")
-        self._word(test, "outcome")
+        self._share(test, "nodeid", "outcome")
         for name in _PHASE_KEYS:
             stage = test.get(name)
             if type(stage) is dict:
-                self._word(stage, "outcome")
+                self._share(stage, "outcome")
         keywords = test.get("keywords")
         if type(keywords) is list and set(map(type, keywords)) == {str}:  # 1 equals True
-            before = self._keywords
-            if len(before) == len(keywords):
-                keywords[:] = [
-                    old if old == new else new for old, new in zip(before, keywords, strict=True)
-                ]
+            if len(self._keywords) == len(keywords):
+                pairs = zip(self._keywords, keywords, strict=True)
+                keywords[:] = [old if old == new else new for old, new in pairs]
             self._keywords = keywords
 
     def in_collector(self, collector: JsonObject) -> None:
-        """Share the words of a collector and of its results."""
-        self._word(collector, "nodeid")
-        self._word(collector, "outcome")
+        self._share(collector, "nodeid", "outcome")
         for found in untrusted_json.objects(collector.get("result")):
-            self._word(found, "nodeid")
-            self._word(found, "type")
+            self._share(found, "nodeid", "type")
 
-    def _word(self, values: JsonObject, name: str) -> None:
-        word = values.get(name)
-        if type(word) is str:
-            values[name] = self._words.setdefault(word, word)
+    def _share(self, values: JsonObject, *names: str) -> None:
+        for name in names:
+            word = values.get(name)
+            if type(word) is str:
+                values[name] = self._words.setdefault(word, word)
 
 
-_REPORTED_PHASES = (
-    *PASSED_PHASES,
-    "???",
-)  # the last is xdist's name of the phase in which a worker died
+# The last is xdist's name of the phase in which a worker died.
+_REPORTED_PHASES = (*model.PASSED_PHASES, "???")
 _XFAIL_WORDS = ("xfailed", "xpassed")
 
 
-def read_json_report(report: JsonObject) -> ReportedSession:
+def read_json_report(report: JsonObject) -> model.ReportedSession:
     """The session in a report, which is only written when the session finishes."""
-    session = ReportedSession(source=ReportSource.JSON_REPORT, json_report=report)
+    session = model.ReportedSession(source=ReportSource.JSON_REPORT, json_report=report)
     status = untrusted_json.exit_status(report.get("exitcode"))
     session.started = session.finished = session.collection_finished = status is not None
     session.exit_status = status
@@ -129,7 +108,9 @@ def read_json_report(report: JsonObject) -> ReportedSession:
         file = untrusted_json.text(collector.get("nodeid")).split("::")[0] or "unknown"
         longrepr = untrusted_json.text(collector.get("longrepr"))
         if collector.get("outcome") == "failed":
-            error = CollectionError(file=file, message=error_line(longrepr), traceback=longrepr)
+            error = model.CollectionError(
+                file=file, message=error_line(longrepr), traceback=longrepr
+            )
             session.add_collection_error(error)
         elif collector.get("outcome") == "skipped":
             session.add_skipped_file(NodeId(file), skip_reason(longrepr))
@@ -138,19 +119,18 @@ def read_json_report(report: JsonObject) -> ReportedSession:
     return session
 
 
-def merge_tests_one_by_one(stream: ReportedSession, tests: Iterator[JsonObject]) -> ReportedSession:
-    """Merge a stream with a report that is read test by test.
-
-    A report that turns out to be invalid is ignored completely.
-    """
-    worse: dict[NodeId, tuple[Phase, ...]] = {}
+def merge_tests_one_by_one(
+    stream: model.ReportedSession, tests: Iterator[JsonObject]
+) -> model.ReportedSession:
+    """Merge a stream with a report that is read test by test; an invalid one is ignored."""
+    worse: dict[NodeId, tuple[model.Phase, ...]] = {}
     try:
         for test in tests:
-            one = ReportedSession(source=ReportSource.JSON_REPORT)
+            one = model.ReportedSession(source=ReportSource.JSON_REPORT)
             _read_test(one, test)
             for node_id, reported in one.phases.items():
                 told = worse.get(node_id, stream.phases.get(node_id))
-                if told is not None and has_passed(told) and not has_passed(reported):
+                if told is not None and model.has_passed(told) and not model.has_passed(reported):
                     worse[node_id] = reported
     except ValueError:
         return stream
@@ -159,35 +139,35 @@ def merge_tests_one_by_one(stream: ReportedSession, tests: Iterator[JsonObject])
     return stream
 
 
-def _read_test(session: ReportedSession, test: JsonObject) -> None:
+def _read_test(session: model.ReportedSession, test: JsonObject) -> None:
     plain = test.get("outcome") not in _XFAIL_WORDS
-    phases: list[Phase] = []
+    phases: list[model.Phase] = []
     duration = 0.0
     for word in _REPORTED_PHASES:
         stage = test.get(word)
         if not isinstance(stage, dict):
             continue
         duration += untrusted_json.seconds(stage.get("duration"))
-        if plain and stage.get("outcome") == "passed" and word in PASSED_PHASES:
-            phases.append(PASSED_PHASES[word])
+        if plain and stage.get("outcome") == "passed" and word in model.PASSED_PHASES:
+            phases.append(model.PASSED_PHASES[word])
         else:
             phases.append(_read_phase(word, stage, expected_to_fail=not plain))
     node_id = NodeId(untrusted_json.text(test.get("nodeid")))
     session.add(node_id, *phases, duration=duration)
 
 
-def _read_phase(word: str, stage: JsonObject, *, expected_to_fail: bool) -> Phase:
-    when, outcome = parse_phase(word, stage.get("outcome"))
+def _read_phase(word: str, stage: JsonObject, *, expected_to_fail: bool) -> model.Phase:
+    when, outcome = model.parse_phase(word, stage.get("outcome"))
     longrepr = untrusted_json.text(stage.get("longrepr"))
     crash = stage.get("crash")
     message = untrusted_json.text(crash.get("message")) if isinstance(crash, dict) else ""
     if not message:
-        skipped = outcome is PhaseOutcome.SKIPPED
+        skipped = outcome is model.PhaseOutcome.SKIPPED
         message = skip_reason(longrepr) if skipped else error_line(longrepr)
-    return Phase(
+    return model.Phase(
         when=when,
         outcome=outcome,
         message=message or None,
         traceback=longrepr or None,
-        expected_to_fail=expected_to_fail and when is not PhaseName.TEARDOWN,
+        expected_to_fail=expected_to_fail and when is not model.PhaseName.TEARDOWN,
     )

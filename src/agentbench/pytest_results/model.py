@@ -1,12 +1,15 @@
-"""The result of a pytest run, in ADR-006's form with a few more fields."""
+"""A pytest run's result, in ADR-006's form with a few more fields, and a reporter's session."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, SkipValidation
 
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.scoring import evidence
+from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
 
 class PytestSummary(Schema):
@@ -74,3 +77,176 @@ class PytestResult(Schema):
     detail: str | None = None  # the text of an interrupt or of an internal error
     versions: Versions | None = None
     internals_changed: Annotated[tuple[str, ...], Field(exclude=True)] = ()
+
+
+class PhaseName(StrEnum):
+    """A phase of a test."""
+
+    SETUP = "setup"
+    CALL = "call"
+    TEARDOWN = "teardown"
+
+
+class PhaseOutcome(StrEnum):
+    """The outcomes of a phase, the best one first."""
+
+    PASSED = "passed"
+    RERUN = "rerun"  # it failed, and a plugin repeats the test
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One report about one phase of a test."""
+
+    when: PhaseName
+    outcome: PhaseOutcome
+    message: str | None = None
+    traceback: str | None = None
+    expected_to_fail: bool = False
+    is_subtest: bool = False
+
+
+PASSED_PHASES = {when.value: Phase(when=when, outcome=PhaseOutcome.PASSED) for when in PhaseName}
+"""The phases without details by outcome; most phases are such, and share these objects."""
+
+PASSED_AT_ONCE = tuple(PASSED_PHASES.values())  # the phases of a test that passed in its first run
+_OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
+
+
+def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]:
+    """Parse a reporter's words; an unknown one makes the phase a failed call.
+
+    xdist reports '???' for the phase in which a worker died, and plugins may invent outcomes.
+    """
+    if isinstance(when, str) and when in PASSED_PHASES and isinstance(outcome, str):
+        return PASSED_PHASES[when].when, _OUTCOMES.get(outcome, PhaseOutcome.FAILED)
+    return PhaseName.CALL, PhaseOutcome.FAILED
+
+
+@dataclass(slots=True, kw_only=True)
+class ReportedSession:
+    """A session, filled while its report is read."""
+
+    source: ReportSource
+    phases: dict[NodeId, tuple[Phase, ...]] = field(default_factory=dict)  # of tests that began
+    durations: dict[NodeId, float] = field(default_factory=dict)  # of all phases of a test
+    results: dict[NodeId, CaseResult] = field(default_factory=dict)  # results without phases
+    collected: dict[NodeId, None] = field(default_factory=dict)  # an ordered set
+    collected_count: int | None = None  # if the ids are unknown
+    deselected: int = 0
+    collection_errors: list[CollectionError] = field(default_factory=list)
+    started: bool = False
+    collection_finished: bool = False
+    finished: bool = False
+    exit_status: int | None = None  # the exit code by pytest itself
+    duration: float | None = None
+    spawn_error: str | None = None
+    detail: str | None = None
+    versions: Versions | None = None
+    root: str = ""  # the folder that the tests run in
+    internals_changed: list[str] = field(default_factory=list)
+    json_report: JsonObject = field(default_factory=dict)
+    report_left_out: bool = False  # it exists, but is too large to be stored
+
+    def add(self, node_id: NodeId, *phases: Phase, duration: float = 0.0) -> None:
+        """Add phases of a test and their duration; without phases, the test counts as started."""
+        known = self.phases.get(node_id)
+        self.phases[node_id] = phases if known is None else known + phases
+        self.durations[node_id] = self.durations.get(node_id, 0.0) + duration
+
+    def add_result(self, case: CaseResult) -> None:
+        """Add a result; of two results for one test, the one that did not pass counts."""
+        known = self.results.get(case.node_id)
+        if known is None or known.outcome is CaseOutcome.PASSED:
+            self.results[case.node_id] = case
+
+    def add_skipped_file(self, file: NodeId, reason: str) -> None:
+        """Add a file that was skipped as a whole."""
+        self.add_result(
+            CaseResult(node_id=file, outcome=CaseOutcome.SKIPPED, duration=0.0, message=reason)
+        )
+
+    def add_collection_error(self, error: CollectionError) -> None:
+        """Add an error once; every worker and every parent of a file may repeat it."""
+        if error not in self.collection_errors:
+            self.collection_errors.append(error)
+
+
+_CUT_OFF_MESSAGE = "the run ended before this test did"
+
+
+def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:
+    """All tests that started, and results without phases, such as skipped files."""
+    durations = session.durations
+    cases = [
+        case_result(node_id, phases, durations.get(node_id, 0.0))
+        for node_id, phases in session.phases.items()
+    ]
+    told = [case for node_id, case in session.results.items() if node_id not in session.phases]
+    return (*cases, *told)
+
+
+def case_result(node_id: NodeId, phases: tuple[Phase, ...], duration: float = 0.0) -> CaseResult:
+    """The result of one test, however often it ran."""
+    if phases == PASSED_AT_ONCE:
+        return CaseResult(
+            node_id=node_id, outcome=CaseOutcome.PASSED, duration=duration, phases=(1, 1, 1)
+        )
+    own = [phase for phase in phases if not phase.is_subtest]
+    outcome, decisive = _worst_phase(phases, own)
+    failed = outcome in (CaseOutcome.FAILED, CaseOutcome.ERROR)
+    message = decisive.message if decisive is not None else None
+    setups, calls, teardowns = (_count_phases(own, when) for when in PhaseName)
+    return CaseResult(
+        node_id=node_id,
+        outcome=outcome,
+        duration=duration,
+        message=_CUT_OFF_MESSAGE if outcome is CaseOutcome.UNFINISHED else message,
+        traceback=decisive.traceback if failed and decisive is not None else None,
+        phases=(setups, calls, teardowns),
+    )
+
+
+def has_passed(phases: tuple[Phase, ...]) -> bool:
+    """Whether a test simply passed."""
+    own = [phase for phase in phases if not phase.is_subtest]
+    return phases == PASSED_AT_ONCE or _worst_phase(phases, own)[0] is CaseOutcome.PASSED
+
+
+def _worst_phase(phases: tuple[Phase, ...], own: list[Phase]) -> tuple[CaseOutcome, Phase | None]:
+    failed = [phase for phase in phases if phase.outcome is PhaseOutcome.FAILED]
+    in_call = [phase for phase in failed if phase.when is PhaseName.CALL]
+    if failed:
+        # A test with a failed subtest only says so; the subtest says why.
+        in_call.sort(key=lambda phase: not phase.is_subtest)
+        word = CaseOutcome.FAILED if in_call else CaseOutcome.ERROR
+        return word, (in_call or failed)[0]
+    if _cut_off(own):
+        return CaseOutcome.UNFINISHED, None
+    for phase in own:
+        if phase.outcome is PhaseOutcome.SKIPPED:
+            word = CaseOutcome.XFAILED if phase.expected_to_fail else CaseOutcome.SKIPPED
+            return word, phase
+    for phase in own:
+        if phase.when is PhaseName.CALL and phase.expected_to_fail:
+            return CaseOutcome.XPASSED, phase
+    return CaseOutcome.PASSED, None
+
+
+def _cut_off(own: list[Phase]) -> bool:
+    """Whether an expected phase is missing.
+
+    After KeyboardInterrupt and pytest.exit a test has no call, after a kill no teardown. A run
+    that a plugin repeats has no teardown of its own.
+    """
+    setups, calls, teardowns = (_count_phases(own, when) for when in PhaseName)
+    passed = [phase for phase in own if phase.outcome is PhaseOutcome.PASSED]
+    reruns = sum(phase.outcome is PhaseOutcome.RERUN for phase in own)
+    ended = setups > 0 and teardowns > 0 and teardowns + reruns >= setups
+    return not ended or calls < _count_phases(passed, PhaseName.SETUP)
+
+
+def _count_phases(phases: Iterable[Phase], when: PhaseName) -> int:
+    return sum(phase.when is when for phase in phases)

@@ -1,7 +1,6 @@
-"""Chooses the most trusted report, decides the outcome, and creates the result.
+"""Chooses the most trusted report, decides the outcome (table in docs/mcp.md), makes the result.
 
-The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code. The
-table of outcomes is in docs/mcp.md.
+The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code.
 """
 
 from collections import Counter
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from agentbench.core.schema import JsonObject
-from agentbench.pytest_results import fallback
+from agentbench.pytest_results import fallback, json_report
 from agentbench.pytest_results.chunked_text import (
     ReportText,
     array_elements,
@@ -19,25 +18,28 @@ from agentbench.pytest_results.chunked_text import (
     lines_of,
 )
 from agentbench.pytest_results.collection_errors import collection_fact
-from agentbench.pytest_results.json_report import (
-    merge_tests_one_by_one,
-    parse_json_report,
-    read_json_report,
+from agentbench.pytest_results.model import (
+    CaseResult,
+    PytestResult,
+    PytestSummary,
+    ReportedSession,
+    cases_of,
+    has_passed,
 )
-from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult, PytestSummary
-from agentbench.pytest_results.session import ReportedSession, cases_of, has_passed
 from agentbench.pytest_results.stream import read_stream
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
-    CollectionFact,
     Ending,
     PytestOutcome,
     ReportFacts,
     ReportSource,
 )
 
-_NO_PROGRAM = (126, 127)  # a shell's codes: not executable, not found
+_NO_PROGRAM = {  # a shell's codes
+    126: "the interpreter may not be executed (exit 126)",
+    127: "there is no such interpreter (exit 127)",
+}
 _PLAIN_CODES: dict[int | None, PytestOutcome] = {
     2: PytestOutcome.INTERRUPTED,
     3: PytestOutcome.PYTEST_INTERNAL,
@@ -144,10 +146,7 @@ def result_of(
 
 
 def merge_sessions(stream: ReportedSession, report: ReportedSession) -> ReportedSession:
-    """The stream's session, completed by the report; differences never improve a test.
-
-    The report replaces a stream that never started.
-    """
+    """The stream's session, or the report's if it never started; no difference improves a test."""
     if not stream.started:
         report.internals_changed += stream.internals_changed
         report.spawn_error = stream.spawn_error
@@ -170,25 +169,20 @@ def facts_of(result: PytestResult) -> ReportFacts:
         collected=result.summary.collected,
         passed=counts[CaseOutcome.PASSED],
         failed=counts[CaseOutcome.FAILED] + counts[CaseOutcome.ERROR],
-        cases=tuple(
-            CaseFact(
-                node_id=case.node_id,
-                outcome=case.outcome,
-                phases=case.phases,
-                duration=case.duration,
-            )
-            for case in result.tests
-        ),
+        cases=tuple(map(_case_fact, result.tests)),
         collection_errors=tuple(error.file for error in result.collection_errors),
-        collection_facts=tuple(map(_fact_of, result.collection_errors[:_MAX_COLLECTION_FACTS])),
+        collection_facts=tuple(
+            error.fact or collection_fact(error.file, error.message, "", "")
+            for error in result.collection_errors[:_MAX_COLLECTION_FACTS]
+        ),
         internals_changed=result.internals_changed,
         python=result.versions.python if result.versions is not None else None,
     )
 
 
-def _fact_of(error: CollectionError) -> CollectionFact:
-    """The stream's result of a test, with another reporter's message."""
-    return error.fact or collection_fact(error.file, error.message, "", "")
+def _case_fact(case: CaseResult) -> CaseFact:
+    node_id, outcome = case.node_id, case.outcome
+    return CaseFact(node_id=node_id, outcome=outcome, phases=case.phases, duration=case.duration)
 
 
 def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestSummary:
@@ -197,14 +191,9 @@ def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestS
     elapsed = sum(case.duration for case in cases)
     return PytestSummary(
         total=len(cases),
-        passed=counts[CaseOutcome.PASSED],
-        failed=counts[CaseOutcome.FAILED],
-        skipped=counts[CaseOutcome.SKIPPED],
+        **{one.value: counts[one] for one in CaseOutcome if one is not CaseOutcome.ERROR},
         errors=counts[CaseOutcome.ERROR] + len(session.collection_errors),
         duration=elapsed if session.duration is None else session.duration,
-        xfailed=counts[CaseOutcome.XFAILED],
-        xpassed=counts[CaseOutcome.XPASSED],
-        unfinished=counts[CaseOutcome.UNFINISHED],
         deselected=session.deselected,
         collected=len(session.phases) if known is None else known,
     )
@@ -213,13 +202,7 @@ def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestS
 def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: PytestExit) -> str | None:
     if outcome is not PytestOutcome.SPAWN or session.spawn_error is not None:
         return session.spawn_error
-    match ended.exit_code:
-        case 126:
-            return "the interpreter may not be executed (exit 126)"
-        case 127:
-            return "there is no such interpreter (exit 127)"
-        case _:
-            return "the sandbox was lost"
+    return _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,18 +217,14 @@ class ReportFiles:
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None
 ) -> ReportedSession:
-    """The session by the most trusted source with any content.
-
-    Args:
-        files: The files of the reporters.
-        text_output: The output of pytest.
-        report_limit: Bytes; a larger JSON report is used, but not stored.
-    """
+    """The session by the most trusted source; a larger JSON report is used, but not stored."""
     stream = read_stream(lines_of(files.stream or ""))
     said = files.json_report or ""
     if stream.started and report_limit is not None and len(said) > report_limit:
-        return merge_tests_one_by_one(stream, array_elements(chunks_of(said), "tests"))
-    return _most_trusted(stream, parse_json_report(joined(said)), files.junit, text_output)
+        return json_report.merge_tests_one_by_one(stream, array_elements(chunks_of(said), "tests"))
+    return _most_trusted(
+        stream, json_report.parse_json_report(joined(said)), files.junit, text_output
+    )
 
 
 def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:
@@ -256,7 +235,7 @@ def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSe
 def _most_trusted(
     stream: ReportedSession, parsed: JsonObject | None, junit: ReportText | None, text_output: str
 ) -> ReportedSession:
-    report = read_json_report(parsed) if parsed is not None else None
+    report = json_report.read_json_report(parsed) if parsed is not None else None
     if report is not None and (stream.started or report.finished):
         return merge_sessions(stream, report)
     if stream.started or stream.spawn_error is not None:

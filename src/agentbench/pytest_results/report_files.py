@@ -1,6 +1,6 @@
-"""Reads the reporters' files out of a sandbox, at the end of a run and for its progress.
+"""Reads the reporters' files: in a sandbox, at a run's end or for its progress, or on this machine.
 
-Named files only, of bounded size, as a stream.
+In a sandbox only named files are read, of bounded size, as a stream.
 """
 
 import tarfile
@@ -10,22 +10,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from threading import Event, Thread
-from typing import IO
 
 from agentbench.core import untrusted_json
+from agentbench.core.memory_tuning import paused
+from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
 from agentbench.pytest_results.chunked_text import CompressedText, ReportText, lines_of
-from agentbench.pytest_results.command import JSON_REPORT_FILE, JUNIT_FILE, STREAM_FILE
-from agentbench.pytest_results.parse import ReportFiles
+from agentbench.pytest_results.json_report import parse_json_report
+from agentbench.pytest_results.model import PytestResult
+from agentbench.pytest_results.parse import PytestExit, ReportFiles, result_of, session_of_report
 from agentbench.sandbox.interface import Sandbox
+from agentbench.scoring.evidence import Ending
+
+STREAM_FILE = "stream.jsonl"  # the launcher has this name and the next one, too
+JSON_REPORT_FILE = "report.json"
+JUNIT_FILE = "junit.xml"
 
 _MIB = 1024 * 1024
 _LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
-TOTAL_LIMIT = 1024 * _MIB
-"""The most bytes to read from a sandbox."""
-
+TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
 _MEMBER_LIMIT = 1000
 _COMPRESS_FROM = _MIB
 
@@ -33,11 +38,7 @@ _COMPRESS_FROM = _MIB
 def read_report_files(
     sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
 ) -> ReportFiles:
-    """The report files in a folder of a sandbox; other files are ignored.
-
-    Raises:
-        SandboxError: the sandbox is lost. A missing folder is not an error.
-    """
+    """The report files in a folder, which may be missing; SandboxError: the sandbox is lost."""
     try:
         with sandbox.read_tree(folder) as chunks:
             files = dict(_named_files(_BoundedReader(chunks, total_limit)))
@@ -68,15 +69,14 @@ def _named_files(chunks: "_BoundedReader") -> Iterator[tuple[str, ReportText]]:
                 if name not in seen and _is_report_file(name, member):
                     seen.add(name)
                     file = archive.extractfile(member) or BytesIO()
-                    yield name, _content(file, member.size)
+                    is_long = member.size > _COMPRESS_FROM
+                    yield name, CompressedText(file.read) if is_long else _decode(file.read())
     except (tarfile.TarError, ValueError, EOFError):
         return  # truncated, or beyond the limit: earlier files count
 
 
-def _content(file: IO[bytes], size: int) -> ReportText:
-    if size > _COMPRESS_FROM:
-        return CompressedText(file.read)
-    return file.read().decode("utf-8", "replace")
+def _decode(content: bytes) -> str:
+    return content.decode("utf-8", "replace")
 
 
 def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
@@ -93,11 +93,6 @@ class _BoundedReader:
         self.left = limit
 
     def read(self, _size: int) -> bytes:
-        """The next chunk, of any size.
-
-        Raises:
-            ValueError: the limit is reached.
-        """
         chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" is the end
         self.left -= len(chunk)
         if self.left < 0:
@@ -105,10 +100,9 @@ class _BoundedReader:
         return chunk
 
 
-_POLL_SECONDS = 0.2  # seconds
-_MAX_SHARE_OF_TIME = (
-    20  # reading takes at most a twentieth of the time, since a long stream is read again each time
-)
+_POLL_SECONDS = 0.2
+# Reading takes at most a twentieth of the time, since a long stream is read again each time.
+_MAX_SHARE_OF_TIME = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +113,7 @@ class RunProgress:
     collected: int
 
 
-ProgressSink = Callable[[RunProgress], None]
-"""Is called with every change, from its own thread."""
+ProgressSink = Callable[[RunProgress], None]  # is called with every change, from its own thread
 
 
 @contextmanager
@@ -183,3 +176,37 @@ class ProgressCounter:
                 self._collected.update(map(untrusted_json.text, ids))
             elif record.get("kind") == "phase" and record.get("when") == "teardown":
                 self._done.add(untrusted_json.text(record.get("id")))
+
+
+REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
+
+
+def serialize_pytest_results(
+    exit_code: int, json_report_path: Path | None, text_output: str
+) -> JsonObject:
+    """The result of a run in ADR-006's form; a missing or broken report is not an error.
+
+    A negative exit code is a signal, as in `subprocess`.
+    """
+    ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
+    ended = PytestExit(ending=ending, exit_code=exit_code)
+    with paused():
+        report = parse_json_report(_read(json_report_path) or "")
+        # The session is freed before the dictionary is created.
+        result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
+        return result_as_dict(result)
+
+
+def result_as_dict(result: PytestResult) -> JsonObject:
+    """A result as plain JSON values; the report is not copied."""
+    report: JsonObject = {"json_report": result.json_report}
+    return result.model_dump(mode="json", exclude={"json_report"}) | report
+
+
+def _read(path: Path | None) -> str | None:
+    try:
+        if path is None or not path.is_file() or path.stat().st_size > REPORT_LIMIT:
+            return None
+        return _decode(path.read_bytes())
+    except OSError:
+        return None

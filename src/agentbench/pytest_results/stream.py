@@ -1,33 +1,23 @@
 """Reads the lines of agentbench's streaming reporter."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
+from agentbench.pytest_results import model
 from agentbench.pytest_results.collection_errors import collection_fact
-from agentbench.pytest_results.model import CollectionError, Versions
-from agentbench.pytest_results.session import (
-    PASSED_PHASES,
-    Phase,
-    PhaseOutcome,
-    ReportedSession,
-    parse_phase,
-)
 from agentbench.scoring.evidence import NodeId, ReportSource
 
-LINE_LIMIT = 16 * 1024 * 1024
-"""The most characters of a line."""
-
+LINE_LIMIT = 16 * 1024 * 1024  # the most characters of a line
 FORGED = "agentbench stream"
 """The entry among changed internals if lines are missing, repeated or forged."""
 
 StreamRecord = JsonObject  # one line
 
 
-def read_stream(lines: Iterable[str]) -> ReportedSession:
+def read_stream(lines: Iterable[str]) -> model.ReportedSession:
     """The session in a stream; a killed process leaves a truncated last line."""
-    session = ReportedSession(source=ReportSource.STREAM)
+    session = model.ReportedSession(source=ReportSource.STREAM)
     expected = 0
     forged = False
     for line in lines:
@@ -45,38 +35,32 @@ def read_stream(lines: Iterable[str]) -> ReportedSession:
     return session
 
 
-def _start(session: ReportedSession, record: StreamRecord) -> None:
+def _start(session: model.ReportedSession, record: StreamRecord) -> None:
     session.started = True
     session.root = untrusted_json.text(record.get("root"), 4096)
-    session.versions = Versions(
+    session.versions = model.Versions(
         pytest=untrusted_json.text(record.get("pytest"), 100),
         python=untrusted_json.text(record.get("python"), 100),
         in_project=record.get("in_project") is True,
     )
 
 
-def _spawn(session: ReportedSession, record: StreamRecord) -> None:
+def _spawn(session: model.ReportedSession, record: StreamRecord) -> None:
     if not session.started:  # after pytest has started, only a forged line denies it
         session.spawn_error = untrusted_json.text(record.get("error"))
 
 
-def _collect_error(session: ReportedSession, record: StreamRecord) -> None:
+def _collect_error(session: model.ReportedSession, record: StreamRecord) -> None:
     file, message = _file(record), untrusted_json.text(record.get("message"))
     traceback = untrusted_json.text(record.get("traceback"))
-    frames = (
-        f"{traceback}\n{untrusted_json.text(record.get('where'))}"  # with --tb=no the only location
-    )
+    where = untrusted_json.text(record.get("where"))  # with --tb=no the only location
+    fact = collection_fact(file, message, f"{traceback}\n{where}", session.root)
     session.add_collection_error(
-        CollectionError(
-            file=file,
-            message=message,
-            traceback=traceback,
-            fact=collection_fact(file, message, frames, session.root),
-        )
+        model.CollectionError(file=file, message=message, traceback=traceback, fact=fact)
     )
 
 
-def _collect_skip(session: ReportedSession, record: StreamRecord) -> None:
+def _collect_skip(session: model.ReportedSession, record: StreamRecord) -> None:
     session.add_skipped_file(NodeId(_file(record)), untrusted_json.text(record.get("message")))
 
 
@@ -84,44 +68,41 @@ def _file(record: StreamRecord) -> str:
     return untrusted_json.text(record.get("file")).split("::")[0] or "unknown"
 
 
-def _collected(session: ReportedSession, record: StreamRecord) -> None:
+def _collected(session: model.ReportedSession, record: StreamRecord) -> None:
     ids = record.get("ids")
     if isinstance(ids, list):
         session.collected.update((NodeId(untrusted_json.text(node_id)), None) for node_id in ids)
 
 
-def _collection_finish(session: ReportedSession, record: StreamRecord) -> None:
+def _collection_finish(session: model.ReportedSession, record: StreamRecord) -> None:
     session.collection_finished = True
     session.deselected = untrusted_json.count(record.get("deselected")) or 0
 
 
-def _begin(session: ReportedSession, record: StreamRecord) -> None:
+def _begin(session: model.ReportedSession, record: StreamRecord) -> None:
     session.add(NodeId(untrusted_json.text(record.get("id"))))
 
 
-def _phase(session: ReportedSession, record: StreamRecord) -> None:
+def _phase(session: model.ReportedSession, record: StreamRecord) -> None:
+    """Add a phase or a subtest, whose duration is a part of its test's."""
     node_id = NodeId(untrusted_json.text(record.get("id")))
-    duration = untrusted_json.seconds(record.get("duration"))
-    session.add(node_id, _read_phase(record), duration=duration)
+    is_subtest = record.get("kind") == "subtest"
+    duration = 0.0 if is_subtest else untrusted_json.seconds(record.get("duration"))
+    session.add(node_id, _read_phase(record, is_subtest=is_subtest), duration=duration)
 
 
-def _subtest(session: ReportedSession, record: StreamRecord) -> None:
-    """Add a subtest, without its duration, which is a part of its test's."""
-    phase = replace(_read_phase(record), is_subtest=True)
-    session.add(NodeId(untrusted_json.text(record.get("id"))), phase)
-
-
-def _read_phase(record: StreamRecord) -> Phase:
-    when, outcome = parse_phase(record.get("when"), record.get("outcome"))
+def _read_phase(record: StreamRecord, *, is_subtest: bool) -> model.Phase:
+    when, outcome = model.parse_phase(record.get("when"), record.get("outcome"))
     expected_to_fail = "xfail" in record
-    if outcome is PhaseOutcome.PASSED and not expected_to_fail:
-        return PASSED_PHASES[when]
-    return Phase(
+    if outcome is model.PhaseOutcome.PASSED and not (expected_to_fail or is_subtest):
+        return model.PASSED_PHASES[when]
+    return model.Phase(
         when=when,
         outcome=outcome,
         message=_text_or_none(record, "xfail") or _text_or_none(record, "message"),
         traceback=_text_or_none(record, "traceback"),
         expected_to_fail=expected_to_fail,
+        is_subtest=is_subtest,
     )
 
 
@@ -129,27 +110,27 @@ def _text_or_none(record: StreamRecord, field: str) -> str | None:
     return untrusted_json.text(record.get(field)) or None
 
 
-def _interrupt(session: ReportedSession, record: StreamRecord) -> None:
+def _interrupt(session: model.ReportedSession, record: StreamRecord) -> None:
     session.detail = session.detail or untrusted_json.text(record.get("message"))
 
 
-def _changed(session: ReportedSession, record: StreamRecord) -> None:
+def _changed(session: model.ReportedSession, record: StreamRecord) -> None:
     names = record.get("names")
     if isinstance(names, list):
         session.internals_changed += [untrusted_json.text(name, 200) for name in names[:100]]
 
 
-def _finish(session: ReportedSession, record: StreamRecord) -> None:
+def _finish(session: model.ReportedSession, record: StreamRecord) -> None:
     session.finished = True
     session.exit_status = untrusted_json.exit_status(record.get("exit"))
     session.duration = untrusted_json.seconds(record.get("duration"))
 
 
-def _exit(session: ReportedSession, record: StreamRecord) -> None:
+def _exit(session: model.ReportedSession, record: StreamRecord) -> None:
     session.exit_status = untrusted_json.exit_status(record.get("code"))
 
 
-_HANDLERS: dict[str, Callable[[ReportedSession, StreamRecord], None]] = {
+_HANDLERS: dict[str, Callable[[model.ReportedSession, StreamRecord], None]] = {
     "begin": _begin,
     "changed": _changed,
     "collect_error": _collect_error,
@@ -163,5 +144,5 @@ _HANDLERS: dict[str, Callable[[ReportedSession, StreamRecord], None]] = {
     "phase": _phase,
     "spawn": _spawn,
     "start": _start,
-    "subtest": _subtest,
+    "subtest": _phase,
 }

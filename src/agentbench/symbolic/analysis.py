@@ -1,14 +1,14 @@
 """Searches the paths of a submitted function, or compares two, in a fresh sandbox.
 
-`agentbench_mounted.analysis` does the work in the sandbox. The code could forge its answer, but
-that deceives only its own author. The answer is parsed strictly and its size is limited.
+The code could forge its answer, but that deceives only its own author; it is parsed strictly.
 """
 
+import json
 import time
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Event
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -16,12 +16,8 @@ from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.symbolic import comparison, sandbox
 
-MOST_PATHS = 300
-"""A search ends after this number of paths …"""
-
-IDLE_PATHS = 40
-"""… or after this number of paths in a row without a new result."""
-
+MOST_PATHS = 300  # a search ends after this number of paths …
+IDLE_PATHS = 40  # … or after this number of paths in a row without a new result
 GRACE_SECONDS = 5.0
 """The time that a search has after its deadline to report; then its processes are killed."""
 
@@ -30,14 +26,17 @@ _MOST_LINE = 1 << 19  # characters of an answer
 
 Text = Annotated[str, Field(max_length=2000)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
-ErrorName = Literal[
-    "ValueError",
-    "SyntaxError",
-    "ValidationError",
-    "ImportError",
-    "TimeoutError",
-    "RuntimeError",
-]
+
+
+class SymbolicErrorType(StrEnum):
+    """ADR-009's kinds of errors."""
+
+    VALUE = "ValueError"
+    SYNTAX = "SyntaxError"
+    VALIDATION = "ValidationError"
+    IMPORT = "ImportError"
+    TIMEOUT = "TimeoutError"
+    RUNTIME = "RuntimeError"
 
 
 class AnalysisAim(StrEnum):
@@ -85,7 +84,7 @@ class FunctionBranch(Schema):
 class AnalysisResult(Schema):
     """The result of a search."""
 
-    error_type: ErrorName | None = None
+    error_type: SymbolicErrorType | None = None
     message: Text = ""
     checked: Text = ""
     assumed: tuple[dict[Text, Text], ...] = Field(default=(), max_length=10)
@@ -115,64 +114,39 @@ class _ProgramLine(Schema):
 def analyse(
     laboratory: sandbox.AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
 ) -> AnalysisResult:
-    """Search a function's paths, in a fresh sandbox.
-
-    Raises:
-        UnavailableError: no sandbox works here, or the libraries are not available.
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
-    """
+    """Search a function's paths in a new sandbox; raises what `AnalysisSandboxes.bench` raises."""
     with laboratory.bench(code, cancel=cancel) as bench:
         return analyse_in(bench, asked)
 
 
 def analyse_in(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
-    """Search a function's paths, in a sandbox that is open.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
-    """
-    question = _ProgramInput(
-        tool=asked.aim,
-        function=asked.function,
-        exception=asked.exception,
-        path=bench.path,
-        seconds=asked.seconds,
-        paths=MOST_PATHS,
-        idle_paths=IDLE_PATHS,
-    )
+    """Search a function's paths, in a sandbox that is open."""
+    question = {
+        "tool": asked.aim,
+        "function": asked.function,
+        "exception": asked.exception,
+        "path": bench.path,
+        "seconds": asked.seconds,
+        "paths": MOST_PATHS,
+        "idle_paths": IDLE_PATHS,
+    }
     wall = asked.seconds + GRACE_SECONDS
-    return _parse_result(bench.run(_ANALYSIS_PROGRAM, question.model_dump_json(), seconds=wall))
-
-
-class _ProgramInput(Schema):
-    """The program's input."""
-
-    tool: AnalysisAim
-    function: str
-    exception: str | None
-    path: str
-    seconds: float
-    paths: int
-    idle_paths: int
+    return _parse_result(bench.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall))
 
 
 def _parse_result(result: CommandResult) -> AnalysisResult:
     """The program's answer, or the reason why there is none."""
-    lines = [
-        line for line in map(_parse_line, result.stdout.splitlines()[-200:]) if line is not None
-    ]
-    final = next((line.found for line in reversed(lines) if line.found is not None), None)
-    if final is not None:
-        return final
-    so_far = next(
-        (line.progress for line in reversed(lines) if line.progress is not None), AnalysisResult()
-    )
+    lines = [_parse_line(line) for line in result.stdout.splitlines()[-200:]]
+    found = [line.found for line in lines if line.found is not None]
+    if found:
+        return found[-1]
+    progress = [line.progress for line in lines if line.progress is not None]
+    so_far = progress[-1] if progress else AnalysisResult()
     if result.ending is Ending.TIMED_OUT:
         return so_far.model_copy(update={"over": True})
-    told = {"error_type": "RuntimeError", "message": why_it_ended(result), "exhausted": False}
-    return so_far.model_copy(update=told)
+    error, message = SymbolicErrorType.RUNTIME, why_it_ended(result)
+    update = {"error_type": error, "message": message, "exhausted": False}
+    return so_far.model_copy(update=update)
 
 
 def why_it_ended(result: CommandResult) -> str:
@@ -190,30 +164,19 @@ def why_it_ended(result: CommandResult) -> str:
             return f"the code ended the analysis before it answered{how}"
 
 
-def _parse_line(line: str) -> _ProgramLine | None:
+def _parse_line(line: str) -> _ProgramLine:
+    """A line; an empty one for what the code printed."""
     if len(line) > _MOST_LINE or not line.startswith("{"):
-        return None
+        return _ProgramLine()
     try:
         return _ProgramLine.model_validate_json(line)
     except ValidationError:
-        return None
+        return _ProgramLine()
 
 
-EXAMPLES = 300
-"""The number of generated inputs, in addition to those of the paths."""
-
+EXAMPLES = 300  # the number of generated inputs, in addition to those of the paths
 _COMPARE_PROGRAM = "compare"
 _LEAST_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionComparison:
-    """The outcome of a comparison: an answer, or the reason why there is none."""
-
-    refusal: AnalysisResult | None = None  # the code or its functions are unusable
-    answer: comparison.ComparisonResult | None = None
-    why: str = ""
-    over: bool = False  # the time ran out
 
 
 def compare_functions(
@@ -222,20 +185,17 @@ def compare_functions(
     names: tuple[str, str],
     seconds: float,
     cancel: Event,
-) -> FunctionComparison:
-    """Look for an input on which two functions behave differently.
+) -> comparison.ComparisonResult | AnalysisResult:
+    """Look for an input on which two functions behave differently; raises what `analyse` raises.
 
-    Raises:
-        UnavailableError: no sandbox works here, or the libraries are not available.
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
+    If they could not be compared, the result is that of the search, which says why.
     """
     with laboratory.bench(code, cancel=cancel) as bench:
         started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
         asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
         refusal = analyse_in(bench, asked)
         if refusal.error_type is not None or refusal.over:
-            return FunctionComparison(refusal=refusal, over=refusal.over)
+            return refusal
         left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
         return _parse_comparison(_run_comparison(bench, names, left))
 
@@ -243,29 +203,24 @@ def compare_functions(
 def _run_comparison(
     bench: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
 ) -> CommandResult:
+    paths = (str(bench.sandbox.workspace),)
     left, right = (
-        comparison.FunctionLocation(
-            paths=(str(bench.sandbox.workspace),), module=sandbox.SUBMITTED_MODULE, name=name
-        )
+        comparison.FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name)
         for name in names
     )
+    pair = comparison.FunctionPair(left=left, right=right, errors=comparison.ErrorComparison.ALL)
     question = comparison.ComparisonRequest(
-        pairs=(
-            comparison.FunctionPair(left=left, right=right, errors=comparison.ErrorComparison.ALL),
-        ),
-        seconds=seconds,
-        examples=EXAMPLES,
-        call_seconds=min(2.0, seconds / 2),
+        pairs=(pair,), seconds=seconds, examples=EXAMPLES, call_seconds=min(2.0, seconds / 2)
     )
     return bench.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
 
 
-def _parse_comparison(result: CommandResult) -> FunctionComparison:
+def _parse_comparison(result: CommandResult) -> comparison.ComparisonResult | AnalysisResult:
     for line in result.stdout.splitlines():
         try:
-            return FunctionComparison(answer=comparison.ComparisonResult.model_validate_json(line))
+            return comparison.ComparisonResult.model_validate_json(line)
         except ValidationError:
             continue  # what the code printed
     if result.ending is Ending.TIMED_OUT:
-        return FunctionComparison(over=True)
-    return FunctionComparison(why=why_it_ended(result))
+        return AnalysisResult(over=True)
+    return AnalysisResult(error_type=SymbolicErrorType.RUNTIME, message=why_it_ended(result))

@@ -1,8 +1,7 @@
 """The requests and results of the program that compares two functions in a sandbox.
 
-`agentbench_mounted.compare` reads one `ComparisonRequest` as JSON from stdin. It writes one
-`ComparisonResult` as JSON for each pair, in order and one per line, to stdout. `why` names what
-LIBRARY (a folder with hypothesis, and with crosshair if paths are searched) lacks.
+`agentbench_mounted.compare` reads a `ComparisonRequest` as JSON from stdin and writes a
+`ComparisonResult` for each pair as a line of JSON to stdout.
 """
 
 from enum import StrEnum
@@ -82,10 +81,7 @@ class ComparisonResult(Schema):
 
 
 class ReplayRequest(Schema):
-    """A program to run in a single tree, to confirm a difference.
-
-    `agentbench_mounted.replay` reads it as JSON from stdin and writes a `ReplayResult`.
-    """
+    """A program to run in one tree, to confirm a difference: the input of `worker_process`."""
 
     paths: tuple[str, ...]
     program: tuple[str, ...]

@@ -1,9 +1,8 @@
-"""The folder of libraries that is mounted into sandboxes, built once per version of Python.
+"""The folder of crosshair, hypothesis and their requirements, mounted into sandboxes.
 
-It contains crosshair, hypothesis and their requirements. A sandbox has its own Python and no
-network. If the sandbox's minor version is ours, our installed libraries are copied, since both have
-compiled parts; otherwise pip downloads the same versions once. The folder's name contains the
-versions, and it appears only when it is complete.
+If the sandbox's minor version of Python is ours, our installed libraries are copied, since some
+have compiled parts; otherwise pip downloads the same versions once. The folder's name contains
+the versions, and it appears only when it is complete.
 """
 
 import compileall
@@ -13,10 +12,10 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
@@ -29,12 +28,8 @@ from agentbench.errors import UnavailableError
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.sandbox.trees import remove_tree
 
-PROGRAMS_MOUNT = "symbolic"
-"""The name of the folder of our programs in a sandbox."""
-
-LIBRARY_MOUNT = "symbolic-library"
-"""The name of the folder of their libraries in a sandbox."""
-
+PROGRAMS_MOUNT = "symbolic"  # the name of the folder of our programs in a sandbox
+LIBRARY_MOUNT = "symbolic-library"  # the name of the folder of their libraries in a sandbox
 _PROGRAMS_FOLDER = Path(__file__).parent / "mounted"
 
 _FOLDER = "symbolic"
@@ -45,16 +40,11 @@ _FETCHED_WITHIN = timedelta(minutes=15)
 _ASKED_WITHIN = timedelta(seconds=60)
 _SHOWN = 300  # characters of pip's output
 
-PythonVersion = tuple[int, int]
-"""A minor version of Python: (3, 11)."""
+PythonVersion = tuple[int, int]  # a minor version of Python: (3, 11)
 
 
 def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMount, ...]:
-    """The mounts that a sandbox with such a Python needs to run our programs.
-
-    Raises:
-        UnavailableError: the libraries are not installed, or not available for that Python.
-    """
+    """The mounts to run our programs with a Python; raises what `library_folder` raises."""
     return (
         ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER),
         ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python)),
@@ -64,15 +54,12 @@ def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMou
 def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
     """The command that starts one of our programs, isolated from the code under test."""
     programs, library = sandbox.mounted(PROGRAMS_MOUNT), sandbox.mounted(LIBRARY_MOUNT)
-    return ("python", "-I", "-B", str(programs), program, str(library))
+    package = programs / "agentbench_mounted"
+    return ("python", "-I", "-B", str(package), program, str(library))
 
 
 def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
-    """The folder of libraries for a Python, built if it does not exist.
-
-    Raises:
-        UnavailableError: they are not installed, or not available for that Python.
-    """
+    """The folder of libraries for a Python, built if missing; raises UnavailableError."""
     versions = _closure(python)
     folder = cache_dir / _FOLDER / _name(versions, python)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -97,12 +84,7 @@ def _shared_lock(folder: Path) -> SharedLock:
 
 
 def python_of(sandbox: Sandbox) -> PythonVersion:
-    """The minor version of the Python that a sandbox has on its PATH.
-
-    Raises:
-        UnavailableError: it has none.
-        SandboxError: the sandbox is lost.
-    """
+    """The minor version of the Python on a sandbox's PATH; UnavailableError if it has none."""
     asked = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
     result = sandbox.run(Command(argv=asked, timeout=_ASKED_WITHIN))
     words = result.stdout.split()
@@ -133,25 +115,24 @@ def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersio
 
 def _copy(versions: Mapping[str, str | None], target: Path) -> None:
     for name in versions:
-        for source, place in _files(distribution(name)):
-            path = target / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, path)
+        found = distribution(name)
+        for file in found.files or ():
+            source = Path(str(found.locate_file(file)))
+            if ".." not in file.parts and "__pycache__" not in file.parts and source.is_file():
+                path = target / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, path)
     # The folder is mounted read-only: without byte code, each program would compile it all again.
     unchecked = PycInvalidationMode.UNCHECKED_HASH
     compileall.compile_dir(target, quiet=2, invalidation_mode=unchecked)
 
 
-def _files(found: Distribution) -> Iterator[tuple[Path, Path]]:
-    """The files of a distribution in site-packages, and their targets."""
-    for file in found.files or ():
-        source = Path(str(found.locate_file(file)))
-        if ".." not in file.parts and "__pycache__" not in file.parts and source.is_file():
-            yield source, Path(file)
-
-
 def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Path) -> None:
-    said = _refusal(_fetching(versions, python, target))
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-input", "--no-compile", "--only-binary=:all:", "--no-deps"]
+    command += ["--python-version", _dotted(python), "--target", str(target)]
+    command += (name if each is None else f"{name}=={each}" for name, each in versions.items())
+    said = _refusal(command)
     if said:
         dotted = _dotted(python)
         raise UnavailableError(
@@ -161,13 +142,6 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
         )
 
 
-def _fetching(versions: Mapping[str, str | None], python: PythonVersion, target: Path) -> list[str]:
-    wanted = (name if each is None else f"{name}=={each}" for name, each in versions.items())
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-input", "--no-compile", "--only-binary=:all:", "--no-deps"]
-    return [*command, "--python-version", _dotted(python), "--target", str(target), *wanted]
-
-
 def _refusal(command: list[str]) -> str:
     """The output of pip if it failed; empty if it did not."""
     seconds = _FETCHED_WITHIN.total_seconds()
@@ -175,7 +149,8 @@ def _refusal(command: list[str]) -> str:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return f"nothing within {seconds:.0f} s"
-    return "" if done.returncode == 0 else _last_line(done.stderr)
+    lines = done.stderr.strip().splitlines() or ["nothing"]
+    return "" if done.returncode == 0 else lines[-1][:_SHOWN]
 
 
 def _open_to_all(folder: Path) -> None:
@@ -194,13 +169,13 @@ def _closure(python: PythonVersion) -> dict[str, str | None]:
     while waiting:
         name = canonicalize_name(waiting.pop())
         if name not in found:
-            version, requires = _installed(name)
-            found[name] = version
-            waiting += _names(requires, environment)
+            found[name], requires = _installed(name)
+            needed = [r for r in requires if r.marker is None or r.marker.evaluate(environment)]
+            waiting += (requirement.name for requirement in needed)
     return dict(sorted(found.items()))
 
 
-def _installed(name: str) -> tuple[str | None, list[str]]:
+def _installed(name: str) -> tuple[str | None, list[Requirement]]:
     try:
         ours = distribution(name)
     except PackageNotFoundError:
@@ -209,22 +184,12 @@ def _installed(name: str) -> tuple[str | None, list[str]]:
         raise UnavailableError(
             f"expected {name}, found none: {install_command('symbolic')}"
         ) from None
-    return ours.version, ours.requires or []
-
-
-def _names(requires: list[str], environment: dict[str, str]) -> Iterator[str]:
-    for text in requires:
-        requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate(environment):
-            yield requirement.name
+    return ours.version, list(map(Requirement, ours.requires or []))
 
 
 def _name(versions: Mapping[str, str | None], python: PythonVersion) -> str:
-    parts = [
-        str(_FORMAT),
-        platform.machine(),
-        *(f"{name}={each}" for name, each in versions.items()),
-    ]
+    known = (f"{name}={version}" for name, version in versions.items())
+    parts = [str(_FORMAT), platform.machine(), *known]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
     return f"{_titled(versions).replace(' ', '-')}-cp{python[0]}{python[1]}-{digest}"
 
@@ -235,8 +200,3 @@ def _titled(versions: Mapping[str, str | None]) -> str:
 
 def _dotted(python: PythonVersion) -> str:
     return f"{python[0]}.{python[1]}"
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines() or ["nothing"]
-    return lines[-1][:_SHOWN]

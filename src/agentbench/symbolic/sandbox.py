@@ -1,7 +1,4 @@
-"""Runs submitted code: a fresh sandbox for each question, with our programs and their libraries.
-
-The sandbox has no network, no privileges, limits, and a deadline that code cannot move.
-"""
+"""Fresh sandboxes for submitted code: no network, no privileges, limits, and a fixed deadline."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -16,9 +13,7 @@ from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, Sand
 from agentbench.scoring.evidence import CommandResult
 from agentbench.symbolic.libraries import PythonVersion, program_argv, python_of, symbolic_mounts
 
-SUBMITTED_MODULE = "submitted"
-"""The module name of the code in the workspace."""
-
+SUBMITTED_MODULE = "submitted"  # the module name of the code in the workspace
 ANALYSIS_LIMITS = Limits(
     cpus=1.0, memory_mib=1024, pids=64, disk_mib=64, files=2000, open_files=256
 )
@@ -38,19 +33,11 @@ class AnalysisSandbox:
         return f"{self.sandbox.workspace}/{SUBMITTED_MODULE}.py"
 
     def run(self, program: str, question: str, *, seconds: float) -> CommandResult:
-        """Ask one of the mounted programs.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-            RunCancelled: it was cancelled; all its processes have ended.
-        """
+        """Ask one of the mounted programs."""
+        argv, timeout = program_argv(self.sandbox, program), timedelta(seconds=seconds)
+        stdin = question.encode()
         return self.sandbox.run(
-            Command(
-                argv=program_argv(self.sandbox, program),
-                timeout=timedelta(seconds=seconds),
-                stdin=question.encode(),
-                output_cap=_OUTPUT_CAP,
-            )
+            Command(argv=argv, timeout=timeout, stdin=stdin, output_cap=_OUTPUT_CAP)
         )
 
 
@@ -65,12 +52,7 @@ class AnalysisSandboxes:
         self._base: tuple[ImageId, PythonVersion] | None = None
 
     def provider(self) -> SandboxProvider:
-        """The back end.
-
-        Raises:
-            UnavailableError: no sandbox works here.
-            SandboxError: the engine is lost.
-        """
+        """The back end; UnavailableError or SandboxError if none works here."""
         with self._lock:
             if self._provider is None:
                 self._provider = self._connect()

@@ -10,7 +10,7 @@ from agentbench.agents.llm.tool import ToolContext
 from agentbench.agents.llm.tools import use_tool
 from agentbench.models.conversation import ModelToolCall
 from agentbench.models.interface import ApiFormat
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import sandbox_project
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.problem import PytestCommand

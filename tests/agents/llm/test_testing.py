@@ -7,10 +7,10 @@ from threading import Event
 
 import pytest
 
-from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool, call_pytest_tool, call_result
+from agentbench.mcp.pytest_tools import PytestTool, call_pytest_tool, call_result
 from agentbench.pytest_results.tool_calls.arguments import read_arguments
-from agentbench.pytest_results.tool_calls.calls import CallControl
 from agentbench.pytest_results.tool_calls.envelope import PytestAnswer
+from agentbench.pytest_results.tool_calls.project import CallControl
 from tests.agents.llm.conftest import called, desk_of
 
 SUITE = """\
@@ -68,7 +68,7 @@ def test_an_answer_equals_that_of_the_server_field_by_field(suite, name, given):
     ours = json.loads(reply.text)
 
     tool = SERVERS[name]
-    arguments = read_arguments(PYTEST_ARGUMENTS[tool], given)
+    arguments = read_arguments(tool.arguments, given)
     theirs = call_pytest_tool(desk_of(suite).project, arguments, CallControl(cancel=Event()))
     sent = json.loads(call_result(theirs).content[0].text)
 

@@ -12,7 +12,7 @@ from agentbench.attempt.stages.fresh_sandboxes import (
 )
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import Evidence, PytestOutcome
 from tests.fakes.staging import go

@@ -42,8 +42,8 @@ def test_what_is_changed_fails_and_what_is_not_still_passes(passing: list[str], 
     for name, text in CORPUS.items():
         tests = [test for test in passing if test.startswith(f"{name}::")]
         functions = functions_by_tests(text, name, tests)
-        two = _partition(functions, Random(3))
-        for folder, half in (("first", two.first), ("second", two.second)):
+        first, second = _partition(functions, Random(3))
+        for folder, half in (("first", first), ("second", second)):
             (tmp_path / folder).mkdir(exist_ok=True)
             selected = [test for function in half for test in functions[function]]
             mutation = rewrite_tests(text, name, selected, Random(3))

@@ -84,8 +84,8 @@ def selected(original: dict[str, str]) -> dict[str, list[str]]:
     for name, text in CORPUS.items():
         passing = [test for test in of(original, name) if original[test] == "passed"]
         functions = functions_by_tests(text, name, passing)
-        two = _partition(functions, Random(8))
-        for variant, half in (("none", ()), ("first", two.first), ("second", two.second)):
+        first, second = _partition(functions, Random(8))
+        for variant, half in (("none", ()), ("first", first), ("second", second)):
             found[f"{variant}/{name}"] = [test for one in half for test in functions[one]]
     return found
 

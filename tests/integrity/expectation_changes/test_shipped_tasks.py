@@ -58,8 +58,8 @@ def _changed(tree: Path, texts: dict[str, str], tests: list[str]) -> dict[str, s
         own = [test for test in tests if test.startswith(f"{path}::")]
         functions = functions_by_tests(texts[path], path, own)
         for seed in SEEDS:
-            two = _partition(functions, Random(seed))
-            for at, half in enumerate((two.first, two.second)):
+            first, second = _partition(functions, Random(seed))
+            for at, half in enumerate((first, second)):
                 selected = {test for function in half for test in functions[function]}
                 mutation = rewrite_tests(texts[path], path, selected, Random(seed), listed=own)
                 assert mutation.weakly_controlled == ()

@@ -3,7 +3,7 @@ import ast
 import pytest
 
 from agentbench.integrity.expectation_changes.values import (
-    NotConstantError,
+    NotConstant,
     evaluate,
     is_immutable,
     is_scalar,
@@ -42,14 +42,12 @@ def test_names_stand_for_their_expressions():
      "'a' + 1", "2 ** 9", "1e309", "1e308 + 1e308", "not N", "f'{N}'", "..."],
 )  # fmt: skip
 def test_what_must_be_run_or_is_too_large_is_refused(text: str):
-    with pytest.raises(NotConstantError):
-        value(text)
+    assert isinstance(value(text), NotConstant)
 
 
 def test_a_name_that_stands_for_itself_is_refused():
     loop = {"a": ast.parse("a + 1", mode="eval").body}
-    with pytest.raises(NotConstantError):
-        evaluate(loop["a"], loop)
+    assert isinstance(evaluate(loop["a"], loop), NotConstant)
 
 
 def test_only_what_cannot_change_is_immutable():

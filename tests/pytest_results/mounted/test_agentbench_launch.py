@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.pytest_results.command import PytestRequest, reporter_mounts
-from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.execution import PytestRequest, execute_tests, reporter_mounts
 from agentbench.tasks.problem import PytestCommand
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.pytest_results.interpreters import NEWEST, interpreter, requirements

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.pytest_results.command import PytestRequest
-from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.execution import PytestRequest, execute_tests
 from agentbench.tasks.problem import PytestCommand
 from tests.patience import HANGS_OF_XDIST, with_growing_limit
 from tests.pytest_results.interpreters import NEWEST, PYTEST_VERSIONS, requirements

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.mcp.pytest_tools import call_result
-from agentbench.pytest_results.execution import DiscoveredTests, PytestRun
+from agentbench.pytest_results.execution import PytestRun
 from agentbench.pytest_results.model import CaseResult, PytestResult, PytestSummary
 from agentbench.pytest_results.tool_calls import answers
 from agentbench.pytest_results.tool_calls.answers import (
@@ -125,8 +125,7 @@ def test_the_diagnosis_of_an_error_is_cut_as_the_output_is():
 def test_thousands_of_ids_are_cut_and_counted():
     run = a_run(())
     ids = tuple(case.node_id for case in cases(10_000))
-    discovery = DiscoveredTests(node_ids=ids, collection_errors=(), run=run)
-    answer = answer_to_discovery(discovery, MASK, timeout_s=5)
+    answer = answer_to_discovery(replace(run, node_ids=ids), MASK, timeout_s=5)
     assert size_of(answer) <= SIZE_LIMIT
     assert answer["message"] == "10000 tests"
     shown = len(answer["node_ids"])
@@ -136,10 +135,8 @@ def test_thousands_of_ids_are_cut_and_counted():
 
 def test_what_was_discovered_is_called_so_unless_something_is_wrong():
     run = a_run((), outcome=PytestOutcome.COLLECTION_ERROR)
-    discovery = DiscoveredTests(node_ids=(), collection_errors=(), run=run)
-    assert answer_to_discovery(discovery, MASK, timeout_s=5)["outcome"] == "collection_error"
-    found = replace(discovery, run=a_run(()))
-    assert answer_to_discovery(found, MASK, timeout_s=5)["outcome"] == "discovered"
+    assert answer_to_discovery(run, MASK, timeout_s=5)["outcome"] == "collection_error"
+    assert answer_to_discovery(a_run(()), MASK, timeout_s=5)["outcome"] == "discovered"
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,9 @@ from threading import Event
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.arguments import DiscoverArguments, ExecuteArguments
-from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
-from agentbench.pytest_results.tool_calls.project import sandbox_project
+from agentbench.pytest_results.tool_calls.project import CallControl, call_tests, sandbox_project
 from agentbench.tasks.problem import PytestCommand
 from tests.fakes.local_sandbox import LocalSandbox
 

@@ -7,7 +7,6 @@ from agentbench.pytest_results.tool_calls.answers import invalid_arguments, path
 from agentbench.pytest_results.tool_calls.envelope import (
     SERIALIZED_FIELDS,
     PytestAnswer,
-    output_schema,
 )
 from agentbench.scoring.evidence import PytestOutcome
 
@@ -29,5 +28,7 @@ def test_an_outcome_that_is_not_in_the_table_is_refused():
 
 @pytest.mark.parametrize("answer", [invalid_arguments(["a"]), path_outside_root("a")])
 def test_answers_fit_the_schema_and_the_schema_is_one(answer):
-    jsonschema.Draft202012Validator.check_schema(output_schema())
-    jsonschema.validate(answer, output_schema())
+    jsonschema.Draft202012Validator.check_schema(
+        PytestAnswer.model_json_schema(mode="serialization")
+    )
+    jsonschema.validate(answer, PytestAnswer.model_json_schema(mode="serialization"))

@@ -3,7 +3,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.arguments import (
     InvalidArgumentsError,
     PathOutsideRootError,

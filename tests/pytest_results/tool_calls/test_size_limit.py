@@ -1,7 +1,8 @@
 from itertools import pairwise
 
+from agentbench.core.untrusted_json import cut_middle
 from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult, PytestSummary
-from agentbench.pytest_results.tool_calls.size_limit import cut_middle, fit_to_limit
+from agentbench.pytest_results.tool_calls.answers import fit_to_limit
 from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
 
 

@@ -1,7 +1,7 @@
 import sys
 from pathlib import Path
 
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import sandbox_project
 from agentbench.tasks.problem import PytestCommand
 from tests.fakes.local_sandbox import LocalSandbox

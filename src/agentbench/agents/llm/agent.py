@@ -16,13 +16,13 @@ from agentbench.agents.llm.endings import NoAnswerError, complete_with_retries
 from agentbench.agents.llm.tool import ToolContext, ToolEffect
 from agentbench.agents.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
 from agentbench.core.extras import DISTRIBUTION
+from agentbench.core.untrusted_json import cut_middle
 from agentbench.errors import LLMError
 from agentbench.models import conversation as talk
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind
 from agentbench.models.model_catalogue import context_window
 from agentbench.pytest_results.tool_calls.project import sandbox_project
-from agentbench.pytest_results.tool_calls.size_limit import cut_middle
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem, parse_pytest_command

@@ -9,9 +9,9 @@ from pydantic import Field, ValidationError
 
 from agentbench.agents.llm.tool import Tool, ToolContext, ToolEffect, ToolText, escape_control
 from agentbench.core.schema import Schema
+from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ToolReply
 from agentbench.pytest_results.tool_calls.arguments import ToolArguments
-from agentbench.pytest_results.tool_calls.size_limit import cut_middle
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
 

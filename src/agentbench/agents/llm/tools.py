@@ -19,6 +19,7 @@ from agentbench.agents.llm.tool import (
     terminal_text,
 )
 from agentbench.core.schema import JsonObject
+from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ModelToolCall, ToolReply, ToolSpec
 from agentbench.pytest_results.tool_calls.answers import as_text
 from agentbench.pytest_results.tool_calls.arguments import (
@@ -29,8 +30,7 @@ from agentbench.pytest_results.tool_calls.arguments import (
     ToolArguments,
     escaped_name,
 )
-from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
-from agentbench.pytest_results.tool_calls.size_limit import cut_middle
+from agentbench.pytest_results.tool_calls.project import CallControl, call_tests
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
 

@@ -19,7 +19,7 @@ from agentbench.attempt.stages.final_test_preparation import FinalTestPreparatio
 from agentbench.attempt.stages.fresh_sandboxes import PreopenedSandbox
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName

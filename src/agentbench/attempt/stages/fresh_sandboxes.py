@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import PreparedContext
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Promise, ReadOnlyMount, Sandbox
 

@@ -9,7 +9,7 @@ from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.pipeline import stage_timeout
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
-from agentbench.pytest_results.command import PytestRequest
+from agentbench.pytest_results.execution import PytestRequest
 from agentbench.scoring.evidence import Evidence, ReportFacts
 from agentbench.scoring.expectation import ExpectedTests, outcomes_of
 from agentbench.scoring.taxonomy import StageName

@@ -17,7 +17,7 @@ from agentbench.core.files import FileContent
 from agentbench.core.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.symbolic.amplification import variants
+from agentbench.symbolic import variants
 from agentbench.symbolic.libraries import PROGRAMS_MOUNT
 from agentbench.symbolic.mounted.agentbench_mounted import outcomes
 from agentbench.symbolic.mounted.agentbench_mounted.messages import Observation

@@ -157,7 +157,7 @@ def _effort(answers: Sequence[ComparisonResult], number: int) -> str:
     )
 
 
-_REPLAY_PROGRAM = "replay"
+_REPLAY_PROGRAM = "worker_process"
 _REPLAY_SECONDS = 60.0  # for one program
 _REPLAY_TIMES = 3
 

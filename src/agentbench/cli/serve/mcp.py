@@ -26,7 +26,7 @@ from agentbench.errors import InputError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
-from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end

@@ -1,33 +1,29 @@
-"""Finds the expected values of a test function.
-
-It reads assertions, and decides which side of a comparison is the expected one.
-"""
+"""Finds the expected values of a test function: of a comparison, those of the expected side."""
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
 from agentbench.integrity.expectation_changes.expected_values import (
     AllowedValues,
     ExpectedValue,
     NumberBound,
 )
-from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
-from agentbench.integrity.expectation_changes.scopes import (
-    UNCERTAIN,
-    FunctionNode,
-    name_of,
-    names_in,
-    statements,
+from agentbench.integrity.expectation_changes.functions import FoundFunction
+from agentbench.integrity.expectation_changes.values import (
+    FAR,
+    NEAR,
+    Distance,
+    Scalar,
+    is_scalar,
 )
-from agentbench.integrity.expectation_changes.values import NotConstantError, Scalar, is_scalar
 from agentbench.integrity.records import ValueKind
 
 _LESS = (ast.Lt, ast.LtE)
 _GREATER = (ast.Gt, ast.GtE)
-_ARGUMENTS = 2
-"""The doubt about a call's arguments: another argument may give the same result."""
+_ARGUMENTS = 2  # the doubt about a call's arguments: another argument may give the same result
 _CLOSE = {
     "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
     "allclose": {"rtol": 1e-5, "atol": 1e-8},
@@ -48,7 +44,7 @@ def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Iterator[lis
 
 
 def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[ExpectedValue]]:
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     match call.args:
         case [ast.GeneratorExp(elt=element)] if name == "all":
             yield from _asserted(reader, element, doubt + 1)
@@ -65,7 +61,6 @@ def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[E
 def _compared(
     reader: LiteralReader, sides: tuple[ast.expr, ast.expr], op: ast.cmpop, doubt: int
 ) -> list[ExpectedValue]:
-    """The expected values of one comparison."""
     left, right = sides
     match op:
         case ast.Eq():
@@ -89,7 +84,7 @@ def _equal(
         return []
     on_left = _apart(reader, left, right, doubt, distance)
     on_right = _apart(reader, right, left, doubt, distance)
-    if isinstance(left, ast.Call) and not name_of(left.func)[:1].isupper():
+    if isinstance(left, ast.Call) and not scopes.name_of(left.func)[:1].isupper():
         on_left = [value for value in on_left if value.doubt < doubt + _ARGUMENTS]
     least_left = min((value.doubt for value in on_left), default=doubt + 99)
     least_right = min((value.doubt for value in on_right), default=doubt + 99)
@@ -100,14 +95,13 @@ def _apart(
     reader: LiteralReader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
     """The values of a side, except those that may also change the other side."""
-    around = reader.context
     values = reader.literals(side, doubt, distance)
-    if not around.columns:
+    if not reader.columns:
         return values
-    own = around.function.origins(side) & around.columns.keys()
-    shared = not own.isdisjoint(names_in(other))
-    extra = UNCERTAIN if own & around.function.origins(other) else 0
-    within = around.source.span(side)
+    own = reader.function.origins(side) & reader.columns.keys()
+    shared = not own.isdisjoint(scopes.names_in(other))
+    extra = scopes.UNCERTAIN if own & reader.function.origins(other) else 0
+    within = reader.source.span(side)
     found = []
     for value in values:
         if within.start <= value.span.start <= within.end:
@@ -127,20 +121,17 @@ def _member(
 ) -> list[ExpectedValue]:
     if reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
         return reader.literals(left, doubt, FAR)
-    if isinstance(left, ast.Name) and left.id in reader.context.columns:
+    if isinstance(left, ast.Name) and left.id in reader.columns:
         return reader.literals(left, doubt, FAR)
     if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
         return []
     values: list[Scalar] = []
     for element in right.elts:
-        try:
-            value = reader.value_of(element)
-        except NotConstantError:
-            return []
+        value = reader.value_of(element)
         if not is_scalar(value) or value is None or isinstance(value, bool):
             return []
         values.append(value)
-    text = reader.context.source.segment(right)
+    text = reader.source.segment(right)
     way = AllowedValues(values=tuple(values), opening=text[0], closing=text[-1])
     return [reader.value(right, ValueKind.CONTAINER, doubt, way)] if text[0] in "([{" else []
 
@@ -154,10 +145,7 @@ def _bounded(
     ):
         if not isinstance(side, ast.Constant | ast.UnaryOp | ast.Name):
             continue
-        try:
-            value = reader.value_of(side)
-        except NotConstantError:
-            continue
+        value = reader.value_of(side)
         if isinstance(value, int | float) and not isinstance(value, bool):
             way = NumberBound(value=value, upper=upper)
             return [reader.value(side, ValueKind.BOUND, doubt, way)]
@@ -171,11 +159,7 @@ _EQUALITY_METHODS = frozenset([
     "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
     "assert_equal", "assert_array_equal", "eq_"
 ])  # fmt: skip
-_ALMOST: Mapping[str, int] = {
-    "assertAlmostEqual": 7,
-    "assert_almost_equal": 7,
-    "assert_array_almost_equal": 6,
-}
+_ALMOST = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
 _COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
     "assertIn": ast.In,
     "assertIs": ast.Is,
@@ -191,21 +175,14 @@ _MOCK_METHODS = frozenset([
 _RAISES = frozenset(
     ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
 )
-_CALLS_PLAINLY = 1
-"""The positional arguments of these if they are used without a function to call."""
+_CALLS_PLAINLY = 1  # the positional arguments of these if they are used without a function to call
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssertingHelper:
-    """A helper function in the same file with assertions."""
-
-    node: FunctionNode
-    bound: bool
-    """Whether it is a method, whose calls omit the first parameter."""
+Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 
 
 def expected_in(
-    reader: LiteralReader, function: FunctionNode, helpers: Mapping[str, AssertingHelper]
+    reader: LiteralReader, function: scopes.FunctionNode, helpers: Helpers
 ) -> list[ExpectedValue]:
     """The expected values of a test function."""
     found: list[ExpectedValue] = []
@@ -214,10 +191,8 @@ def expected_in(
     return found
 
 
-def _sites(
-    reader: LiteralReader, function: FunctionNode, helpers: Mapping[str, AssertingHelper]
-) -> Sites:
-    for statement, doubt in statements(function.body):
+def _sites(reader: LiteralReader, function: scopes.FunctionNode, helpers: Helpers) -> Sites:
+    for statement, doubt in scopes.statements(function.body):
         match statement:
             case ast.Assert(test=test):
                 yield from _asserted(reader, test, doubt)
@@ -236,7 +211,7 @@ def _sites(
 
 
 def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     if name in _MOCK_METHODS:
         for node in (*call.args, *(keyword.value for keyword in call.keywords)):
             yield reader.literals(node, doubt)
@@ -247,7 +222,7 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
 
 
 def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedValue]:
-    name, (one, other) = name_of(call.func), call.args[:2]
+    name, (one, other) = scopes.name_of(call.func), call.args[:2]
     if name in _EQUALITY_METHODS:
         return _equal(reader, (one, other), doubt)
     if name in _COMPARING_METHODS:
@@ -260,7 +235,7 @@ def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedV
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     """The tolerance of an assertion of closeness; `None` if it is another assertion."""
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})
     if name not in _ALMOST:
@@ -268,17 +243,14 @@ def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     third = call.args[2] if len(call.args) > 2 else ast.Constant(_ALMOST[name])
     places = named.get("delta", named.get("places", named.get("decimal", third)))
-    try:
-        value = reader.value_of(places)
-    except NotConstantError:
-        return None
+    value = reader.value_of(places)
     if not isinstance(value, int | float):
         return None
     return Distance(absolute=value if "delta" in named else 1.5 * 10**-value)
 
 
 def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = name_of(call.func)
+    name = scopes.name_of(call.func)
     if name not in _RAISES or not call.args:
         return
     yield reader.errors(call.args[0], doubt)
@@ -289,16 +261,15 @@ def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
             yield reader.patterns(keyword.value, doubt)
 
 
-def _helped(
-    reader: LiteralReader, call: ast.Call, doubt: int, helpers: Mapping[str, AssertingHelper]
-) -> Sites:
-    helper = helpers.get(name_of(call.func))
-    if helper is None or isinstance(call.func, ast.Attribute) != helper.bound:
+def _helped(reader: LiteralReader, call: ast.Call, doubt: int, helpers: Helpers) -> Sites:
+    helper = helpers.get(scopes.name_of(call.func))
+    if helper is None or isinstance(call.func, ast.Attribute) != helper.is_method:
         return
-    parameters = [argument.arg for argument in helper.node.args.args[helper.bound :]]
+    # Calls of a method omit the first parameter.
+    parameters = [argument.arg for argument in helper.node.args.args[helper.is_method :]]
     given = dict(zip(parameters, call.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-    for statement, inner in statements(helper.node.body):
+    for statement, inner in scopes.statements(helper.node.body):
         test = statement.test if isinstance(statement, ast.Assert) else None
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
             sides = test.left, test.comparators[0]

@@ -1,27 +1,18 @@
-"""Hides the changed values in a test file.
-
-Constants become expressions; comments, docstrings and messages lose their text.
-"""
+"""Hides changed values: constants become expressions, and comments and messages lose their text."""
 
 import ast
 import re
+import string
 import tokenize
 from collections.abc import Iterator
 from random import Random
 
 from agentbench.errors import InputError
+from agentbench.integrity.expectation_changes import source_text
 from agentbench.integrity.expectation_changes.functions import functions_of
-from agentbench.integrity.expectation_changes.scopes import FunctionNode
-from agentbench.integrity.expectation_changes.source_text import (
-    SourceEdit,
-    SourceSpan,
-    SourceText,
-    apply_edits,
-    edit_keeping_lines,
-)
 from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar, is_scalar
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LETTERS = string.ascii_lowercase
 _LONGEST_TURNED = 60
 _MOST_BITS = 1024  # Python refuses to write or read integers of more than 4,300 digits
 
@@ -33,10 +24,8 @@ def disguise(value: Scalar, rng: Random) -> str | None:
             return _truth(value, rng)
         case int() | float() | complex():
             return _number(value, rng)
-        case str():
-            return _disguised_text(value, rng)
-        case bytes():
-            return _disguised_bytes(value, rng)
+        case str() | bytes():
+            return _text(value, rng)
         case None:
             number = rng.randrange(2, 90)
             return rng.choice((f"((None, {number})[0])", f"(({number}, None)[1])"))
@@ -47,17 +36,13 @@ def write_disguised(value: LiteralValue, rng: Random) -> str | None:
     match value:
         case dict():
             return _joined("{}", [_pair(key, item, rng) for key, item in value.items()])
-        case set():
-            ordered = sorted(value, key=repr)  # a set's order differs between processes
-            return (
-                _joined("{}", [write_disguised(item, rng) for item in ordered])
-                if value
-                else "(set())"
-            )
-        case list():
-            return _joined("[]", [write_disguised(item, rng) for item in value])
-        case tuple():
-            return _joined("()", [write_disguised(item, rng) for item in value])
+        case set() if not value:
+            return "(set())"
+        case set() | list() | tuple():
+            # A set's order differs between processes.
+            ordered = sorted(value, key=repr) if isinstance(value, set) else value
+            brackets = "{}" if isinstance(value, set) else "[]" if isinstance(value, list) else "()"
+            return _joined(brackets, [write_disguised(item, rng) for item in ordered])
         case complex() if isinstance(value, complex):
             return f"({value!r})"
         case _:
@@ -112,22 +97,15 @@ def _same_real(one: float, other: float) -> bool:
     return one.hex() == other.hex()  # unlike ==, it distinguishes 0.0 and -0.0
 
 
-def _disguised_text(value: str, rng: Random) -> str:
+def _text(value: str | bytes, rng: Random) -> str:
     if len(value) < 2:
-        return f"({rng.choice(_LETTERS) + value!a}[1:])"
+        letter = rng.choice(_LETTERS)
+        longer = letter + value if isinstance(value, str) else letter.encode() + value
+        return f"({longer!a}[1:])"
     if len(value) <= _LONGEST_TURNED and rng.random() < 0.3:
         return f"({value[::-1]!a}[::-1])"
     cut = rng.randrange(1, len(value))
     return f"({value[:cut]!a} + {value[cut:]!a})"
-
-
-def _disguised_bytes(value: bytes, rng: Random) -> str:
-    if len(value) < 2:
-        return f"({rng.choice(_LETTERS).encode() + value!r}[1:])"
-    if len(value) <= _LONGEST_TURNED and rng.random() < 0.3:
-        return f"({value[::-1]!r}[::-1])"
-    cut = rng.randrange(1, len(value))
-    return f"({value[:cut]!r} + {value[cut:]!r})"
 
 
 # Newer than Python 3.11: t-strings, `type X = ...` and type parameters of functions.
@@ -138,13 +116,15 @@ _SKIPPED_NODES: tuple[type[ast.AST], ...] = (ast.JoinedStr, ast.pattern, ast.Imp
 _ANNOTATIONS = frozenset({"annotation", "returns", "type_params"})
 
 
-def disguised_constants(source: SourceText, rng: Random) -> list[SourceEdit]:
+def disguised_constants(
+    source: source_text.SourceText, rng: Random
+) -> list[source_text.SourceEdit]:
     """Edits that write constants as expressions wherever only their values count."""
-    edits: list[SourceEdit] = []
+    edits: list[source_text.SourceEdit] = []
     for node in _constants(source.tree):
         text = disguise(node.value, rng) if is_scalar(node.value) else None
         if text is not None:
-            edits.append(edit_keeping_lines(source, source.span(node), text))
+            edits.append(source_text.edit_keeping_lines(source, source.span(node), text))
     return edits
 
 
@@ -159,19 +139,15 @@ def _constants(root: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _child_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, _SKIPPED_NODES) or _is_bare_text(node):
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # a docstring, or another text that is no value
+    if isinstance(node, _SKIPPED_NODES):
         return
     alone = _compared_by_identity(node)
     for name, part in ast.iter_fields(node):
-        if name in _ANNOTATIONS:
-            continue
-        for child in part if isinstance(part, list) else [part]:
-            if isinstance(child, ast.AST) and child not in alone:
-                yield child
-
-
-def _is_bare_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        children = part if isinstance(part, list) else [part]
+        if name not in _ANNOTATIONS:
+            yield from (c for c in children if isinstance(c, ast.AST) and c not in alone)
 
 
 def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
@@ -180,50 +156,38 @@ def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
         return []
     if not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
         return []
-    sides = [node.left, *node.comparators]
-    return [
-        side
-        for side in sides
-        if isinstance(side, ast.Constant) and not isinstance(side.value, bool | None)
-    ]
+    sides = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Constant)]
+    return [side for side in sides if not isinstance(side.value, bool | None)]
 
 
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
 
 
-def without_comments(source: SourceText) -> str:
-    """The text with empty comments and unchanged code positions.
-
-    Raises:
-        InputError: the text cannot be tokenized.
-    """
-    by_the_interpreter = _read_by_the_interpreter(source)
-    return apply_edits(
-        source.text,
-        [
-            SourceEdit(span=span, text="#")
-            for line, span in _comments(source)
-            if line not in by_the_interpreter
-        ],
+def without_comments(source: source_text.SourceText) -> str:
+    """The text with empty comments and unchanged code positions; raises InputError."""
+    kept = _read_by_the_interpreter(source)
+    comments = [span for line, span in _comments(source) if line not in kept]
+    return source_text.apply_edits(
+        source.text, [source_text.SourceEdit(span=span, text="#") for span in comments]
     )
 
 
-def _comments(source: SourceText) -> Iterator[tuple[int, SourceSpan]]:
+def _comments(source: source_text.SourceText) -> Iterator[tuple[int, source_text.SourceSpan]]:
     lines = (f"{source.line(number)}\n" for number in range(1, source.line_count + 1))
     try:
         for token in tokenize.generate_tokens(lambda: next(lines, "")):
             if token.type == tokenize.COMMENT:
                 line, column = token.start
                 start = source.line_start(line) + column
-                yield line, SourceSpan(start, start + len(token.string))
+                yield line, source_text.SourceSpan(start, start + len(token.string))
     except (tokenize.TokenError, SyntaxError) as error:
         raise InputError(
             f"{source.path}: its comments cannot be told: {error}; give valid Python"
         ) from error
 
 
-def _read_by_the_interpreter(source: SourceText) -> set[int]:
+def _read_by_the_interpreter(source: source_text.SourceText) -> set[int]:
     """The lines with a shebang or an encoding."""
     first = source.line(1)
     kept = {1} if first.startswith("#!") or _COOKIE.match(first) else set()
@@ -237,32 +201,21 @@ _READS_MESSAGES = ("AssertionError",)
 _EXAMPLE = ">>>"  # of a doctest, which is code
 
 
-def without_prose(source: SourceText) -> str:
-    """The text with empty docstrings and messages in tests, unless the file reads them itself.
-
-    Line numbers stay.
-    """
-    functions = functions_of(source.tree).functions.values()
-    tests = [found.node for found in functions if found.looks_like_a_test]
-    told: list[ast.expr] = []
-    if not any(word in source.text for word in _READS_DOCSTRINGS):
-        told += [text for test in tests for text in _docstring(test)]
-    if not any(word in source.text for word in _READS_MESSAGES):
-        told += [message for test in tests for message in _assertion_messages(test)]
-    return apply_edits(
-        source.text, [edit_keeping_lines(source, source.span(it), '("")') for it in told]
-    )
-
-
-def _docstring(test: FunctionNode) -> Iterator[ast.expr]:
-    match test.body[0]:
-        case ast.Expr(value=ast.Constant(value=str() as text) as node) if _EXAMPLE not in text:
-            yield node
-        case _:
-            pass
-
-
-def _assertion_messages(test: FunctionNode) -> Iterator[ast.expr]:
-    for node in ast.walk(test):
-        if isinstance(node, ast.Assert) and node.msg is not None:
-            yield node.msg
+def without_prose(source: source_text.SourceText) -> str:
+    """The text with empty docstrings and messages in tests, unless the file reads them itself."""
+    docstrings = not any(word in source.text for word in _READS_DOCSTRINGS)
+    messages = not any(word in source.text for word in _READS_MESSAGES)
+    prose: list[ast.expr] = []
+    for found in functions_of(source.tree).functions.values():
+        match found.node.body[0]:
+            case ast.Expr(value=ast.Constant(value=str() as text) as node) if (
+                found.looks_like_a_test and docstrings and _EXAMPLE not in text
+            ):
+                prose.append(node)
+            case _:
+                pass
+        if found.looks_like_a_test and messages:
+            asserts = (node for node in ast.walk(found.node) if isinstance(node, ast.Assert))
+            prose += [one.msg for one in asserts if one.msg is not None]
+    edits = [source_text.edit_keeping_lines(source, source.span(node), '("")') for node in prose]
+    return source_text.apply_edits(source.text, edits)

@@ -4,31 +4,14 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 from agentbench.integrity import records
-from agentbench.integrity.expectation_changes import disguise
+from agentbench.integrity.expectation_changes import disguise, parsed_file, source_text
 from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
 from agentbench.integrity.expectation_changes.functions import SelectedFunction
 from agentbench.integrity.expectation_changes.opaque_ids import OpaqueIds, opaque_ids
-from agentbench.integrity.expectation_changes.other_values import other_value
-from agentbench.integrity.expectation_changes.parsed_file import (
-    ParsedFile,
-    ParsedFunction,
-    parse_file,
-)
 from agentbench.integrity.expectation_changes.scopes import UNCERTAIN, FunctionNode, own_nodes
-from agentbench.integrity.expectation_changes.source_text import (
-    SourceEdit,
-    SourceSpan,
-    SourceText,
-    apply_edits,
-    edit_keeping_lines,
-    parse_source,
-)
-
-if TYPE_CHECKING:
-    from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
+from agentbench.integrity.expectation_changes.values import other_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +23,9 @@ class SelectedChange:
 
 
 def select_changes(
-    function: ParsedFunction, cases: Sequence[str | None], rng: Random
+    function: parsed_file.ParsedFunction, cases: Sequence[str | None], rng: Random
 ) -> tuple[SelectedChange, ...]:
-    """One value of the function, or one for each selected set of parameters.
-
-    Empty if no choice makes every selected test fail.
-    """
+    """One value of the function, or one for each set of parameters; empty if none decides."""
     whole = [value for value in function.values if value.row is None]
     for groups in sorted(_by_row(function, cases), key=_doubt):
         if _doubt(groups) < UNCERTAIN or not whole:
@@ -57,7 +37,7 @@ def select_changes(
 
 
 def _by_row(
-    function: ParsedFunction, cases: Sequence[str | None]
+    function: parsed_file.ParsedFunction, cases: Sequence[str | None]
 ) -> Iterator[list[list[ExpectedValue]]]:
     """For each table, the values in the rows of the selected tests, if all rows have one."""
     values: dict[tuple[int, int], list[ExpectedValue]] = {}
@@ -100,40 +80,32 @@ def can_end_with_assertion(function: FunctionNode) -> bool:
 
 
 def final_assertion(
-    source: SourceText, function: FunctionNode, rng: Random, *, fails: bool
-) -> list[SourceEdit]:
+    source: source_text.SourceText, function: FunctionNode, rng: Random, *, fails: bool
+) -> list[source_text.SourceEdit]:
     """Edits that add an assertion before each `return` and after the last statement."""
-    edits: list[SourceEdit] = []
+    edits: list[source_text.SourceEdit] = []
     for node in own_nodes(function.body):
         if isinstance(node, ast.Return):
             at = source.span(node).start
-            edits.append(
-                SourceEdit(
-                    span=SourceSpan(at, at), text=f"{_equality_assertion(rng, fails=fails)}; "
-                )
-            )
+            text = f"{_equality_assertion(rng, fails=fails)}; "
+            edits.append(source_text.SourceEdit(span=source_text.SourceSpan(at, at), text=text))
     last = function.body[-1]
     if isinstance(last, ast.Return):
         return edits
     at = source.span(last).end
     text = f"; {_equality_assertion(rng, fails=fails)}"
     if isinstance(last, _COMPOUND):
-        text = source.line_end(last.lineno) + _indentation(source, function) + text[2:]
-    return [*edits, SourceEdit(span=SourceSpan(at, at), text=text)]
+        before = source.text[: source.span(function.body[0]).start]
+        indentation = before[len(before.rstrip(" \t\f")) :]
+        text = source.line_end(last.lineno) + indentation + text[2:]
+    return [*edits, source_text.SourceEdit(span=source_text.SourceSpan(at, at), text=text)]
 
 
 def _equality_assertion(rng: Random, *, fails: bool) -> str:
     value = rng.choice((rng.randrange(40), "".join(rng.sample("aeilnorst", 5))))
     other = other_value(value, rng) if fails else value
-    return (
-        f"assert {disguise.write_disguised(value, rng)} == {disguise.write_disguised(other, rng)}"
-    )
-
-
-def _indentation(source: SourceText, function: FunctionNode) -> str:
-    first = source.span(function.body[0]).start
-    before = source.text[:first]
-    return before[len(before.rstrip(" \t\f")) :]
+    left, right = (disguise.write_disguised(side, rng) for side in (value, other))
+    return f"assert {left} == {right}"
 
 
 _DISGUISED_RANK, _CHANGED_RANK = 1, 2
@@ -145,16 +117,12 @@ _GENERATOR = "it is a generator, in which an assertion at the end is not reached
 
 
 def expected_values(source: str, path: str) -> tuple[records.ControlledFunction, ...]:
-    """The expected values of each test function of a file, or why none can be changed.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
-    """
-    file = parse_file(source, path)
+    """The expected values of each test function of a file, or why none can be changed."""
+    file = parsed_file.parse_file(source, path)
     return tuple(
         records.ControlledFunction(
             function=function.name,
-            values=tuple(describe_value(value) for value in function.values),
+            values=tuple(map(_value_record, function.values)),
             reason=None if function.values else _NO_VALUE,
         )
         for function in _test_functions(file, {}).values()
@@ -162,12 +130,8 @@ def expected_values(source: str, path: str) -> tuple[records.ControlledFunction,
 
 
 def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The node ids of a file by the function that controls them, for `partitions`.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
-    """
-    selected = parse_file(source, path).functions.select(tests)
+    """The node ids of a file by the function that controls them; raises InputError."""
+    selected = parsed_file.parse_file(source, path).functions.select(tests)
     return {name: found.tests for name, found in selected.items()}
 
 
@@ -180,26 +144,20 @@ def rewrite_tests(
     *,
     listed: Iterable[str] | None = None,
 ) -> records.RewrittenTestFile:
-    """Make selected tests expect other values, and disguise all constants of the file.
+    """Make selected tests expect other values, and disguise all constants of a file.
 
-    Args:
-        source: The text of the file.
-        path: Its path, for messages and the record.
-        tests: Selected node ids. In each function with selected tests one expected value is
-            changed, or one for each selected set of parameters if these decide.
-        rng: The only source of chance: equal states give equal texts.
-        uncertain: Functions that correct code passed although a value was changed. They get a
-            failing assertion at their end.
-        listed: Node ids that must be found in a run that hides its expectations: comments,
-            docstrings and messages lose their text, and rows get random ids if `renamed` can
-            give the new ids of all listed tests of a function. Functions that keep their ids
-            are in `visible_ids`.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
+    In each function of `tests` one expected value is changed, or one for each selected set of
+    parameters if these decide; the functions in `uncertain`, which correct code passed in spite of
+    a changed value, get a failing assertion at their end. `listed` are the node ids that must be
+    found in a run that hides its expectations: comments, docstrings and messages lose their text,
+    and rows get random ids if `renamed` can give the new ids of all listed tests of a function.
+    Equal states of `rng` give equal texts. Raises InputError if the source cannot be compiled.
     """
     tests = list(tests)
-    file = _read(source, path, blind=listed is not None)
+    if listed is not None:
+        source = disguise.without_comments(source_text.parse_source(source, path))
+        source = disguise.without_prose(source_text.parse_source(source, path))
+    file = parsed_file.parse_file(source, path)
     selected = file.functions.select(tests)
     functions = _test_functions(file, selected)
     chosen = {
@@ -218,31 +176,22 @@ def rewrite_tests(
     ids = OpaqueIds()
     if listed is not None:
         ids = opaque_ids(file, functions.values(), {*tests, *listed}, rng)
-    edits += _written_ids(one for name, one in functions.items() if name not in ids.functions)
+    for name, function in functions.items():
+        if name not in ids.functions:
+            edits += (edit for table in function.tables for edit in table.edits())
     return records.RewrittenTestFile(
         path=path,
-        source=apply_edits(file.source.text, [*edits, *ids.edits]),
-        changed=tuple(
-            describe_change(name, one.value, one.new)
-            for name, found in chosen.items()
-            for one in found
-        ),
+        source=source_text.apply_edits(file.source.text, [*edits, *ids.edits]),
+        changed=tuple(_change_record(name, one) for name, found in chosen.items() for one in found),
         weakly_controlled=weak,
         renamed=ids.renamed,
         visible_ids=tuple(sorted(ids.visible)),
     )
 
 
-def _read(source: str, path: str, *, blind: bool) -> ParsedFile:
-    if blind:
-        source = disguise.without_comments(parse_source(source, path))
-        source = disguise.without_prose(parse_source(source, path))
-    return parse_file(source, path)
-
-
 def _test_functions(
-    file: ParsedFile, selected: Mapping[str, SelectedFunction]
-) -> dict[str, ParsedFunction]:
+    file: parsed_file.ParsedFile, selected: Mapping[str, SelectedFunction]
+) -> dict[str, parsed_file.ParsedFunction]:
     found = {
         name: file.read(function)
         for name, function in file.functions.functions.items()
@@ -252,32 +201,32 @@ def _test_functions(
 
 
 def _disguised_values(
-    file: ParsedFile, functions: Iterable[ParsedFunction], rng: Random
-) -> Iterator[SourceEdit]:
+    file: parsed_file.ParsedFile, functions: Iterable[parsed_file.ParsedFunction], rng: Random
+) -> Iterator[source_text.SourceEdit]:
     for function in functions:
         for value in function.values:
             text = value.rewriter.disguised(rng)
             if text is not None:
-                yield edit_keeping_lines(file.source, value.span, text, rank=_DISGUISED_RANK)
+                yield source_text.edit_keeping_lines(
+                    file.source, value.span, text, rank=_DISGUISED_RANK
+                )
 
 
-def _written_ids(functions: Iterable[ParsedFunction]) -> Iterator[SourceEdit]:
-    for function in functions:
-        for table in function.tables:
-            yield from table.edits()
-
-
-def _changes(file: ParsedFile, chosen: Iterable[SelectedChange]) -> Iterator[SourceEdit]:
+def _changes(
+    file: parsed_file.ParsedFile, chosen: Iterable[SelectedChange]
+) -> Iterator[source_text.SourceEdit]:
     for one in chosen:
         span = one.value.span
         if span.start == span.end or not one.new.text.strip() or one.new.text[-1:] not in ")]}":
-            yield SourceEdit(span=span, text=one.new.text, rank=_CHANGED_RANK)
+            yield source_text.SourceEdit(span=span, text=one.new.text, rank=_CHANGED_RANK)
         else:
-            yield edit_keeping_lines(file.source, span, one.new.text, rank=_CHANGED_RANK)
+            yield source_text.edit_keeping_lines(
+                file.source, span, one.new.text, rank=_CHANGED_RANK
+            )
 
 
 def _uncontrolled(
-    function: ParsedFunction, uncertain: Collection[str]
+    function: parsed_file.ParsedFunction, uncertain: Collection[str]
 ) -> records.UncontrolledFunction:
     fails, reason = True, _NO_VALUE
     if function.node is None:
@@ -292,11 +241,11 @@ def _uncontrolled(
 
 
 def _final_assertions(
-    file: ParsedFile,
-    functions: Iterable[ParsedFunction],
+    file: parsed_file.ParsedFile,
+    functions: Iterable[parsed_file.ParsedFunction],
     weak: Iterable[records.UncontrolledFunction],
     rng: Random,
-) -> Iterator[SourceEdit]:
+) -> Iterator[source_text.SourceEdit]:
     """Edits that add an assertion to every function, so that weak ones do not stand out."""
     failing = {one.function for one in weak}
     for function in functions:
@@ -308,8 +257,7 @@ def _final_assertions(
 _LONGEST_TEXT = 200
 
 
-def describe_value(value: "ExpectedValue") -> records.ExpectedValueRecord:
-    """The record of an expected value."""
+def _value_record(value: ExpectedValue) -> records.ExpectedValueRecord:
     return records.ExpectedValueRecord(
         line=value.line,
         kind=value.kind,
@@ -319,19 +267,9 @@ def describe_value(value: "ExpectedValue") -> records.ExpectedValueRecord:
     )
 
 
-def describe_change(
-    function: str, value: "ExpectedValue", new: "Replacement"
-) -> records.ChangedValue:
-    """The record of a change."""
-    return records.ChangedValue(
-        function=function,
-        line=value.line,
-        kind=value.kind,
-        original=shorten(value.original),
-        replacement=shorten(new.shown),
-        doubt=value.doubt,
-        row=value.row.index if value.row is not None else None,
-    )
+def _change_record(function: str, change: SelectedChange) -> records.ChangedValue:
+    value = _value_record(change.value).model_dump()
+    return records.ChangedValue(function=function, replacement=shorten(change.new.shown), **value)
 
 
 def shorten(text: str) -> str:

@@ -1,16 +1,14 @@
 """Finds the values in an expected expression, each with a rewriter."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.expected_values import (
-    EMPTY_CALLS,
-    EMPTY_DICT,
     AddedElement,
     ConstantValue,
-    ContainerElement,
     ExpectedError,
     ExpectedPattern,
     ExpectedValue,
@@ -18,13 +16,10 @@ from agentbench.integrity.expectation_changes.expected_values import (
     ParameterRow,
     RemovedElement,
     ValueRewriter,
-    with_added_element,
-    with_first_element,
-    without_element,
 )
-from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
-from agentbench.integrity.expectation_changes.source_text import SourceText
+from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
+from agentbench.integrity.expectation_changes.values import FAR, NEAR, Distance
 from agentbench.integrity.records import ValueKind
 
 _LONGEST_COPY = 2_000
@@ -33,32 +28,26 @@ _PURE = frozenset([
     "approx", "str", "int", "float", "bytes", "bytearray", "Decimal", "Fraction", "array", "Series",
     "Path", "PurePath", "PurePosixPath", "timedelta"
 ])  # fmt: skip
+# The opening brackets for the elements of empty containers that calls create.
+_EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
+_EMPTY_DICT = _EMPTY_CALLS["dict"]
+_CLOSING = {"{": "}", "[": "]", "(": ", )"}
+_GAP = re.compile(r"\s*")
+_COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
+
+ParameterColumn = tuple[tuple[ParameterRow | None, ast.expr], ...]
+"""The expressions of a parameter or a loop variable, one for each round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterColumn:
-    """The expressions of a parameter or a loop variable, one for each round."""
-
-    cells: tuple[tuple[ParameterRow | None, ast.expr], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionContext:
-    """The context of a test function for reading its expressions."""
+class LiteralReader:
+    """Reads expected expressions of one test function."""
 
     source: SourceText
     module: NameScope
     function: NameScope
     columns: Mapping[str, ParameterColumn]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiteralReader:
-    """Reads expected expressions of one function."""
-
-    context: FunctionContext
-    names: values.Names
-    """The constant that a name always stands for."""
+    names: values.Names  # the constant that a name always stands for
 
     def literals(
         self, node: ast.expr, doubt: int, distance: Distance = NEAR
@@ -66,66 +55,59 @@ class LiteralReader:
         """All values in an expression whose change gives it another value."""
         return list(self._leaves(node, doubt, distance))
 
-    def value_of(self, node: ast.expr) -> values.LiteralValue:
-        """The value of a constant expression.
-
-        Raises:
-            NotConstantError: it is not constant.
-        """
+    def value_of(self, node: ast.expr) -> values.LiteralValue | values.NotConstant:
+        """The value of a constant expression."""
         return values.evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression is constant."""
-        try:
-            self.value_of(node)
-        except values.NotConstantError:
-            return False
-        return True
+        return not isinstance(self.value_of(node), values.NotConstant)
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The expected exception type, or one for each round."""
-        if isinstance(node, ast.Name) and node.id in self.context.columns:
-            return [
-                replace(value, row=row)
-                for row, cell in self.context.columns[node.id].cells
-                for value in self.errors(cell, doubt)
-            ]
+        if isinstance(node, ast.Name) and node.id in self.columns:
+            return self._in_rows(node.id, lambda cell: self.errors(cell, doubt))
         types = node.elts if isinstance(node, ast.Tuple) else [node]
         names = tuple(name_of(one) for one in types)
-        if not names or "" in names or set(names) & set(self.context.function.bound):
+        if not names or "" in names or set(names) & set(self.function.bound):
             return []
         return [self.value(node, ValueKind.ERROR, doubt, ExpectedError(names=names))]
 
     def patterns(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The expected regular expression."""
         match node:
-            case ast.Name(id=name) if name in self.context.columns:
-                return [
-                    replace(value, row=row)
-                    for row, cell in self.context.columns[name].cells
-                    for value in self.patterns(cell, doubt)
-                ]
+            case ast.Name(id=name) if name in self.columns:
+                return self._in_rows(name, lambda cell: self.patterns(cell, doubt))
             case ast.Call(func=ast.Attribute(attr="escape"), args=[inner]):
                 return self.literals(inner, doubt, FAR)
             case _:
                 pass
-        try:
-            value = self.value_of(node)
-        except values.NotConstantError:
-            return []
+        value = self.value_of(node)
         if not isinstance(value, str):
             return []
         return [self.value(node, ValueKind.PATTERN, doubt, ExpectedPattern(value=value))]
 
+    def _in_rows(
+        self, name: str, find: Callable[[ast.expr], Iterable[ExpectedValue]]
+    ) -> list[ExpectedValue]:
+        cells = self.columns[name]
+        return [replace(value, row=row) for row, cell in cells for value in find(cell)]
+
     def value(
-        self, node: ast.expr, kind: ValueKind, doubt: int, way: ValueRewriter
+        self,
+        node: ast.expr,
+        kind: ValueKind,
+        doubt: int,
+        way: ValueRewriter,
+        span: SourceSpan | None = None,
     ) -> ExpectedValue:
-        """An expected value that is a whole node."""
+        """An expected value that is a whole node, or a range in it."""
+        span = span or self.source.span(node)
         return ExpectedValue(
-            span=self.context.source.span(node),
-            line=node.lineno,
+            span=span,
+            line=self.source.line_of(span.start),
             kind=kind,
-            original=self.context.source.segment(node),
+            original=self.source.segment(node),
             doubt=doubt,
             rewriter=way,
         )
@@ -139,7 +121,7 @@ class LiteralReader:
         elif isinstance(node, ast.Name):
             yield from self._named(node.id, doubt, distance)
         elif isinstance(node, ast.JoinedStr):
-            way = FormattedText(written=self.context.source.segment(node))
+            way = FormattedText(written=self.source.segment(node))
             yield self.value(node, ValueKind.FORMATTED, doubt, way)
         elif isinstance(node, ast.Call):
             yield from self._call(node, doubt, distance)
@@ -156,9 +138,8 @@ class LiteralReader:
     ) -> ExpectedValue | None:
         if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
             return None  # their elements are changed in place
-        try:
-            value = self.value_of(node)
-        except values.NotConstantError:
+        value = self.value_of(node)
+        if isinstance(value, values.NotConstant):
             return None
         if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
             return None
@@ -166,19 +147,17 @@ class LiteralReader:
         return self.value(node, _kind(value), doubt, way)
 
     def _named(self, name: str, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
-        scope = self.context.function
-        if name in self.context.columns:
-            elsewhere = scope.loads[name] > scope.compared.get(name, 0)
-            for row, cell in self.context.columns[name].cells:
-                for value in self._leaves(cell, doubt + elsewhere, distance):
-                    if not (
-                        elsewhere and isinstance(value.rewriter, AddedElement | RemovedElement)
-                    ):
-                        yield replace(value, row=row)
+        scope, count = self.function, self.function.compared.get(name, 0)
+        if name in self.columns:
+            elsewhere = scope.loads[name] > count
+            for value in self._in_rows(
+                name, lambda cell: self._leaves(cell, doubt + elsewhere, distance)
+            ):
+                if not (elsewhere and value.rewriter.changes_length):
+                    yield value
             return
         if name not in scope.bound:
-            scope = self.context.module
-        count = self.context.function.compared.get(name, 0)
+            scope = self.module
         definition = scope.constants.get(name)
         if definition is not None and scope.loads[name] == count:
             yield from self._leaves(definition, doubt, distance)
@@ -186,16 +165,15 @@ class LiteralReader:
     def _elements(
         self, node: ast.Tuple | ast.List | ast.Set, doubt: int, distance: Distance
     ) -> Iterator[ExpectedValue]:
-        source, elements = self.context.source, node.elts
+        elements = node.elts
         neighbours = self._scalars(elements)
         for element in elements:
             yield from self._leaves(element, doubt, distance, neighbours)
         if elements:
-            yield from with_added_element(source, node, elements[0], neighbours, doubt)
-            pairs = [ContainerElement(first=element, last=element) for element in elements]
-            yield from without_element(source, pairs, doubt)
+            yield from self._added_element(node, elements[0], neighbours, doubt)
+            yield from self._removed_elements([(one, one) for one in elements], doubt)
         else:
-            yield with_first_element(source, node, source.segment(node)[0], doubt)
+            yield self._first_element(node, self.source.segment(node)[0], doubt)
 
     def _pairs(self, node: ast.Dict, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         keys = [key for key in node.keys if key is not None]
@@ -205,19 +183,51 @@ class LiteralReader:
         for value in node.values:
             yield from self._leaves(value, doubt, distance)
         if not node.keys:
-            yield with_first_element(self.context.source, node, EMPTY_DICT, doubt)
+            yield self._first_element(node, _EMPTY_DICT, doubt)
         elif len(keys) == len(node.keys):  # none is a {**spread}
-            pairs = [
-                ContainerElement(first=key, last=value)
-                for key, value in zip(keys, node.values, strict=True)
-            ]
-            yield from without_element(self.context.source, pairs, doubt)
+            pairs = list(zip(keys, node.values, strict=True))
+            yield from self._removed_elements(pairs, doubt)
+
+    def _first_element(self, node: ast.expr, opening: str, doubt: int) -> ExpectedValue:
+        """The change that adds an element to an empty container."""
+        like: values.Scalar = 1 if opening == _EMPTY_DICT else "a"
+        way = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
+        return self.value(node, ValueKind.CONTAINER, doubt, way)
+
+    def _added_element(
+        self, node: ast.expr, first: ast.expr, neighbours: Sequence[values.Scalar], doubt: int
+    ) -> Iterator[ExpectedValue]:
+        """The change that adds an element similar to an existing one."""
+        at = self.source.span(first).start
+        opening = self.source.text[self.source.span(node).start : at]
+        if neighbours and opening and _GAP.fullmatch(opening[1:]):
+            way, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
+            yield self.value(node, ValueKind.CONTAINER, doubt, way, span=span)
+
+    def _removed_elements(
+        self, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
+    ) -> Iterator[ExpectedValue]:
+        """The changes that remove an inner element that the container has only once.
+
+        Each element has its first and its last expression: the same one, or a key and its value.
+        """
+        source = self.source
+        shapes = [ast.dump(first) for first, _ in elements]
+        for at in range(1, len(elements) - 1):
+            (_, before), (first, last), (following, _) = elements[at - 1 : at + 2]
+            span = SourceSpan(source.span(first).start, source.span(following).start)
+            gap_before = source.text[source.span(before).end : span.start]
+            gap_after = source.text[source.span(last).end : span.end]
+            is_plain = _COMMA.fullmatch(gap_before) and _COMMA.fullmatch(gap_after)
+            if shapes.count(shapes[at]) == 1 and is_plain:
+                way = RemovedElement(lines=source.text.count("\n", span.start, span.end))
+                yield self.value(first, ValueKind.CONTAINER, doubt, way, span=span)
 
     def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         name = name_of(node.func)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not arguments and name in EMPTY_CALLS:
-            yield with_first_element(self.context.source, node, EMPTY_CALLS[name], doubt)
+        if not arguments and name in _EMPTY_CALLS:
+            yield self._first_element(node, _EMPTY_CALLS[name], doubt)
         elif name == "approx":
             tolerance = self.tolerance(node, {"rel": 1e-6, "abs": 1e-12})
             if tolerance is not None and node.args:
@@ -225,9 +235,8 @@ class LiteralReader:
         else:
             extra = 1 if name in _PURE else 2
             for argument in arguments:
-                for value in self._leaves(argument, doubt + extra, distance):
-                    if not isinstance(value.rewriter, RemovedElement | AddedElement):
-                        yield value
+                values_in = self._leaves(argument, doubt + extra, distance)
+                yield from (one for one in values_in if not one.rewriter.changes_length)
 
     def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:
         """The tolerance of a comparison; `None` if it is not a constant."""
@@ -235,9 +244,8 @@ class LiteralReader:
         for keyword in call.keywords:
             if keyword.arg not in usual:
                 continue
-            try:
-                value = self.value_of(keyword.value)
-            except values.NotConstantError:
+            value = self.value_of(keyword.value)
+            if isinstance(value, values.NotConstant):
                 return None
             if isinstance(value, int | float) and keyword.arg == next(iter(usual)):
                 relative = value
@@ -246,15 +254,7 @@ class LiteralReader:
         return Distance(relative=relative, absolute=absolute) if relative < 0.2 else None
 
     def _scalars(self, nodes: Iterable[ast.expr]) -> list[values.Scalar]:
-        found: list[values.Scalar] = []
-        for node in nodes:
-            try:
-                value = self.value_of(node)
-            except values.NotConstantError:
-                continue
-            if values.is_scalar(value):
-                found.append(value)
-        return found
+        return [value for value in map(self.value_of, nodes) if values.is_scalar(value)]
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

@@ -1,15 +1,14 @@
 """Expected values, and rewriters that write the same or another value in their place."""
 
-import ast
-import re
-from collections.abc import Collection, Iterator, Sequence
+import string
+from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import ClassVar
 
-from agentbench.integrity.expectation_changes import other_values
+from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.disguise import write_disguised
-from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
+from agentbench.integrity.expectation_changes.source_text import SourceSpan
 from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
 from agentbench.integrity.records import ValueKind
 
@@ -22,14 +21,20 @@ class Replacement:
     shown: str
 
 
-class ValueRewriter(Protocol):
+class ValueRewriter:
     """Rewrites a part of a test, with the same meaning or with another one."""
 
-    def disguised(self, rng: Random) -> str | None:
+    __slots__ = ()
+    changes_length: ClassVar[bool] = False
+    """Whether a change adds or removes an element of a container."""
+
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (of what has one form only)
         """Text with an equal value; `None`: only its constants are disguised."""
+        return None
 
     def changed(self, rng: Random) -> Replacement | None:
         """Text with another value, or `None` if none certainly differs."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +57,15 @@ class ExpectedValue:
     """0: a change certainly fails the test. More: it may be in a branch, an argument, a bound."""
     rewriter: ValueRewriter
     row: ParameterRow | None = None
-    site: int = 0
-    """The number of its assertion, so that long lists are not chosen more often."""
+    site: int = 0  # the number of its assertion, so that long lists are not chosen more often
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantValue:
+class ConstantValue(ValueRewriter):
     """A value that can be written as a literal."""
 
     value: LiteralValue
-    distance: other_values.Distance = other_values.NEAR
+    distance: values.Distance = values.NEAR
     avoid: Collection[object] = ()
 
     def disguised(self, rng: Random) -> str | None:
@@ -71,12 +75,11 @@ class ConstantValue:
     def changed(self, rng: Random) -> Replacement | None:
         """Another value, disguised in the same way."""
         new = _changed_value(self.value, rng, self.distance, self.avoid)
-        text = write_disguised(new, rng) if new != self.value else None
-        return None if text is None else Replacement(text=text, shown=repr(new))
+        return _replacement(new, rng) if new != self.value else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedPattern:
+class ExpectedPattern(ValueRewriter):
     """A regular expression for a search."""
 
     value: str
@@ -87,36 +90,24 @@ class ExpectedPattern:
 
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
-        new = other_values.other_pattern(self.value, rng)
-        text = write_disguised(new, rng) if new is not None else None
-        return None if text is None else Replacement(text=text, shown=repr(new))
-
-
-class _WithoutOtherForm:
-    """A rewriter of what has one form only: at most the constants in it are disguised, singly."""
-
-    __slots__ = ()
-
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (there is nothing to choose)
-        """Nothing."""
-        return None
+        new = values.other_pattern(self.value, rng)
+        return None if new is None else _replacement(new, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedError(_WithoutOtherForm):
+class ExpectedError(ValueRewriter):
     """The name of an expected exception."""
 
-    names: tuple[str, ...]
-    """The names; several if any of them is allowed."""
+    names: tuple[str, ...]  # the names; several if any of them is allowed
 
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated one."""
-        new = other_values.other_error(self.names, rng)
+        new = values.other_error(self.names, rng)
         return None if new is None else Replacement(text=f"({new})", shown=new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormattedText:
+class FormattedText(ValueRewriter):
     """An f-string, whose value is known only at run time: text is added to its end."""
 
     written: str
@@ -134,7 +125,7 @@ class FormattedText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberBound:
+class NumberBound(ValueRewriter):
     """A number that is an upper or a lower bound."""
 
     value: float
@@ -146,14 +137,12 @@ class NumberBound:
 
     def changed(self, rng: Random) -> Replacement | None:
         """A bound that no likely value satisfies."""
-        way = (1000 * abs(self.value) + rng.randrange(5_000, 90_000)) * (-1 if self.upper else 1)
-        new = self.value + way
-        text = write_disguised(new, rng)
-        return None if text is None else Replacement(text=text, shown=repr(new))
+        step = 1000 * abs(self.value) + rng.randrange(5_000, 90_000)
+        return _replacement(self.value + (-step if self.upper else step), rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedValues(_WithoutOtherForm):
+class AllowedValues(ValueRewriter):
     """The allowed values of something; all of them are changed."""
 
     values: tuple[Scalar, ...]
@@ -162,10 +151,8 @@ class AllowedValues(_WithoutOtherForm):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
-        new = [
-            other_values.other_value(value, rng, other_values.Distance(far=True), self.values)
-            for value in self.values
-        ]
+        far = values.FAR
+        new = [values.other_value(one, rng, far, self.values) for one in self.values]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
             return None
@@ -174,9 +161,10 @@ class AllowedValues(_WithoutOtherForm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedElement(_WithoutOtherForm):
+class RemovedElement(ValueRewriter):
     """An element that is removed from its container."""
 
+    changes_length: ClassVar[bool] = True
     lines: int
 
     def changed(self, rng: Random) -> Replacement | None:  # noqa: ARG002 (there is one way only)
@@ -185,26 +173,43 @@ class RemovedElement(_WithoutOtherForm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedElement(_WithoutOtherForm):
+class AddedElement(ValueRewriter):
     """An element that is added to a container, similar to an existing one."""
 
+    changes_length: ClassVar[bool] = True
     like: Scalar
     avoid: Collection[object]
-    before: str = ""
-    """The text before the new element: the bracket of an empty container, or a key."""
+    before: str = ""  # the text before the new element: the bracket of an empty container, or a key
     after: str = ", "
 
     def changed(self, rng: Random) -> Replacement | None:
         """The new element."""
-        new = other_values.other_value(self.like, rng, avoid=self.avoid)
+        new = values.other_value(self.like, rng, avoid=self.avoid)
         text = write_disguised(new, rng)
         if text is None:
             return None
         return Replacement(text=self.before + text + self.after, shown=f"with {new!r} added")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctestOutput(ValueRewriter):
+    """One line of a doctest's output, which is text and cannot be disguised."""
+
+    line: str
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """A line that differs in a character."""
+        new = values.other_text(self.line, rng)
+        return Replacement(text=new, shown=new) if "\\" not in new else None
+
+
+def _replacement(new: LiteralValue, rng: Random) -> Replacement | None:
+    text = write_disguised(new, rng)
+    return None if text is None else Replacement(text=text, shown=repr(new))
+
+
 def _changed_value(
-    value: LiteralValue, rng: Random, distance: other_values.Distance, avoid: Collection[object]
+    value: LiteralValue, rng: Random, distance: values.Distance, avoid: Collection[object]
 ) -> LiteralValue:
     match value:
         case dict():
@@ -219,79 +224,8 @@ def _changed_value(
             items[at] = _changed_value(items[at], rng, distance, ())
             return items if isinstance(value, list) else tuple(items)
         case _:
-            return other_values.other_value(value, rng, distance, avoid)
+            return values.other_value(value, rng, distance, avoid)
 
 
 def _word(rng: Random) -> str:
-    return "".join(rng.sample("abcdefghijklmnopqrstuvwxyz", 2))
-
-
-EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
-"""The opening brackets for the elements of empty containers that calls create."""
-EMPTY_DICT = EMPTY_CALLS["dict"]
-
-_CLOSING = {"{": "}", "[": "]", "(": ", )"}
-_GAP = re.compile(r"\s*")
-_COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerElement:
-    """The span of an element, or of a pair of a dict."""
-
-    first: ast.expr
-    last: ast.expr
-
-
-def with_first_element(
-    source: SourceText, node: ast.expr, opening: str, doubt: int
-) -> ExpectedValue:
-    """The change that adds an element to an empty container."""
-    like: Scalar = 1 if opening == EMPTY_DICT else "a"
-    way = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
-    return _container_value(source, node, source.span(node), doubt, way)
-
-
-def with_added_element(
-    source: SourceText, node: ast.expr, first: ast.expr, neighbours: Sequence[Scalar], doubt: int
-) -> Iterator[ExpectedValue]:
-    """The changes that add an element similar to an existing one."""
-    at = source.span(first).start
-    opening = source.text[source.span(node).start : at]
-    if neighbours and opening and _GAP.fullmatch(opening[1:]):
-        way = AddedElement(like=neighbours[0], avoid=neighbours)
-        yield _container_value(source, node, SourceSpan(at, at), doubt, way)
-
-
-def without_element(
-    source: SourceText, elements: Sequence[ContainerElement], doubt: int
-) -> Iterator[ExpectedValue]:
-    """The changes that remove an inner element that the container has only once."""
-    shapes = [ast.dump(element.first) for element in elements]
-    for at in range(1, len(elements) - 1):
-        last, this, following = elements[at - 1 : at + 2]
-        span = SourceSpan(source.span(this.first).start, source.span(following.first).start)
-        gaps = (
-            source.text[source.span(last.last).end : span.start],
-            source.text[source.span(this.last).end : span.end],
-        )
-        if shapes.count(shapes[at]) == 1 and all(_COMMA.fullmatch(gap) for gap in gaps):
-            way = RemovedElement(lines=source.text.count("\n", span.start, span.end))
-            yield _container_value(source, this.first, span, doubt, way)
-
-
-def _container_value(
-    source: SourceText,
-    node: ast.expr,
-    span: SourceSpan,
-    doubt: int,
-    way: AddedElement | RemovedElement,
-) -> ExpectedValue:
-    return ExpectedValue(
-        span=span,
-        line=source.line_of(span.start),
-        kind=ValueKind.CONTAINER,
-        original=source.segment(node),
-        doubt=doubt,
-        rewriter=way,
-    )
+    return "".join(rng.sample(string.ascii_lowercase, 2))

@@ -1,7 +1,4 @@
-"""The functions of a test file.
-
-Finds the function of a node id, and the functions that read their own ids.
-"""
+"""Finds the functions of a test file, by node ids, and those that read their own ids."""
 
 import ast
 from collections import Counter
@@ -17,8 +14,7 @@ _BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With, ast.For)
 class FoundFunction:
     """A function at the top level of a file or of a class."""
 
-    name: str
-    """As in a node id: `TestX::test_y`."""
+    name: str  # as in a node id: `TestX::test_y`
     node: FunctionNode
     is_method: bool
 
@@ -32,12 +28,9 @@ class FoundFunction:
 class SelectedFunction:
     """A function with its selected tests."""
 
-    function: FoundFunction | None
-    """`None` if the file does not define it."""
-    cases: tuple[str | None, ...]
-    """The bracketed parts of node ids; `None` stands for all."""
-    tests: tuple[str, ...]
-    """The node ids of the tests."""
+    function: FoundFunction | None  # `None` if the file does not define it
+    cases: tuple[str | None, ...]  # the bracketed parts of node ids; `None` stands for all
+    tests: tuple[str, ...]  # the node ids of the tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +40,14 @@ class FunctionsOfFile:
     functions: Mapping[str, FoundFunction]
     classes: Mapping[str, ast.ClassDef]
 
-    def find(self, name: str) -> FoundFunction | None:
-        """The function that a node id names, also if a base class of the file defines it."""
-        return self._find(name, set())
+    def find(self, name: str, seen: frozenset[str] = frozenset()) -> FoundFunction | None:
+        """The function that a node id names, also if a base class defines it, except those seen."""
+        if name in self.functions or name in seen:
+            return self.functions.get(name)
+        owner, _, method = name.rpartition("::")
+        bases = self.classes[owner].bases if owner in self.classes else []
+        found = (self.find(f"{name_of(base)}::{method}", seen | {name}) for base in bases)
+        return next((one for one in found if one is not None), None)
 
     def select(self, tests: Iterable[str]) -> dict[str, SelectedFunction]:
         """Node ids by their deciding function; unknown ones by their name."""
@@ -60,23 +58,12 @@ class FunctionsOfFile:
             grouped.setdefault(name if function is None else function.name, []).append(test)
         return {
             name: SelectedFunction(
-                function=self.find(name),
+                function=self.functions.get(name),
                 cases=tuple(split_id(test)[1] for test in found),
                 tests=tuple(found),
             )
             for name, found in grouped.items()
         }
-
-    def _find(self, name: str, seen: set[str]) -> FoundFunction | None:
-        if name in self.functions or name in seen:
-            return self.functions.get(name)
-        seen.add(name)
-        owner, _, method = name.rpartition("::")
-        for base in self.classes[owner].bases if owner in self.classes else ():
-            found = self._find(f"{name_of(base)}::{method}", seen)
-            if found is not None:
-                return found
-        return None
 
 
 def split_id(test: str) -> tuple[str, str | None]:
@@ -91,10 +78,10 @@ def functions_of(tree: ast.Module) -> FunctionsOfFile:
     functions: dict[str, FoundFunction] = {}
     classes: dict[str, ast.ClassDef] = {}
     for prefix, node in _definitions(tree.body, ""):
+        name = prefix + node.name
         if isinstance(node, ast.ClassDef):
-            classes[prefix + node.name] = node
+            classes[name] = node
         else:
-            name = prefix + node.name
             functions[name] = FoundFunction(name=name, node=node, is_method=bool(prefix))
     return FunctionsOfFile(functions=functions, classes=classes)
 
@@ -120,12 +107,9 @@ class DefinitionIndex:
     """The functions of a file whose names have no other meaning in it."""
 
     functions: FunctionsOfFile
-    again: frozenset[str]
-    """Names that are bound in another way or in unknown places."""
-    used: frozenset[str]
-    """Names that are read, so that their functions may have another name, too."""
-    bases: frozenset[str]
-    """Top-level classes of the file with a unique name."""
+    again: frozenset[str]  # names that are bound in another way or in unknown places
+    used: frozenset[str]  # names that are read, so that their functions may have another name, too
+    bases: frozenset[str]  # top-level classes of the file with a unique name
 
     def is_sure(self, name: str) -> bool:
         """Whether pytest certainly uses the file's function of this name."""
@@ -196,10 +180,7 @@ _SNAPSHOT_FIXTURES = ("snapshot", "_regression")
 
 
 def readers_of_own_ids(tree: ast.Module, functions: Iterable[FoundFunction]) -> set[str]:
-    """The test functions whose outcome may depend on their ids.
-
-    All functions if a fixture of the file or other code in it reads an id.
-    """
+    """The test functions whose outcome may depend on their ids; all if other code reads ids."""
     tests = [function for function in functions if function.looks_like_a_test]
     looks = {function.name: _id_accesses(function.node) for function in tests}
     if _id_accesses(tree) > sum(looks.values()):

@@ -1,7 +1,4 @@
-"""Replaces node ids by random ones, so that they do not reveal a test's values.
-
-For that it finds out which case each id stands for.
-"""
+"""Replaces node ids by random ones, so that they do not reveal a test's values."""
 
 import ast
 import math
@@ -38,8 +35,7 @@ class ParameterCase:
     """One row of each table, in pytest's order of ids."""
 
     rows: tuple[int, ...]
-    parts: tuple[str | None, ...]
-    """The known parts of the id."""
+    parts: tuple[str | None, ...]  # the known parts of the id
 
     @property
     def name(self) -> str:
@@ -55,12 +51,7 @@ def _in_id_order(tables: Sequence[parametrize.ParameterTable]) -> list[parametri
 def _cases_by_name(
     tables: Sequence[parametrize.ParameterTable], listed: Iterable[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """The case of each bracketed part; empty if one is in doubt.
-
-    Args:
-        tables: All tables of a function.
-        listed: The known parts, for each class that has the function.
-    """
+    """The case of each bracketed part, listed by class; empty if one is in doubt."""
     cases = _cases(tables)
     found = {case.name: case for case in cases}
     if len(found) < len(cases):
@@ -74,13 +65,7 @@ def _cases_by_name(
 
 
 def _cases(tables: Sequence[parametrize.ParameterTable]) -> list[ParameterCase]:
-    columns = [
-        [
-            tuple(None if part is None else parametrize.escaped(part) for part in row.parts)
-            for row in table.rows
-        ]
-        for table in _in_id_order(tables)
-    ]
+    columns = [[row.escaped_parts for row in table.rows] for table in _in_id_order(tables)]
     if not columns or math.prod(map(len, columns)) > _MOST_CASES:
         return []
     rows = product(*(range(len(column)) for column in columns))
@@ -149,8 +134,7 @@ class OpaqueIds:
     """The changes of the ids of a file."""
 
     edits: list[SourceEdit] = field(default_factory=list)
-    functions: set[str] = field(default_factory=set)
-    """The functions with new ids."""
+    functions: set[str] = field(default_factory=set)  # the functions with new ids
     renamed: dict[str, str] = field(default_factory=dict)
     visible: set[str] = field(default_factory=set)
     """The functions of listed tests that keep their ids."""
@@ -161,8 +145,7 @@ class _Listed:
     """Listed tests with a bracketed part, by their certain function."""
 
     tests: dict[str, list[str]] = field(default_factory=dict)
-    unclear: set[str] = field(default_factory=set)
-    """The possible functions of the others."""
+    unclear: set[str] = field(default_factory=set)  # the possible functions of the others
     unclear_names: set[str] = field(default_factory=set)
     """Their names without classes, which may mean functions elsewhere."""
 
@@ -235,10 +218,7 @@ def _edits(
             yield edit_keeping_lines(source, source.span(table.ids), f"{[*ids]!r}", rank=_RANK)
         else:
             at = source.span(table.call).end - 1
-            last = max(
-                source.span(node).end
-                for node in (*table.call.args, *(keyword.value for keyword in table.call.keywords))
-            )
+            last = parametrize.last_argument_end(source, table.call)
             comma = "" if "," in source.text[last:at] else ", "
             yield SourceEdit(span=SourceSpan(at, at), text=f"{comma}ids={[*ids]!r}")
 

@@ -6,21 +6,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.scopes import FunctionNode, NameScope, name_of
 from agentbench.integrity.expectation_changes.source_text import SourceEdit, SourceSpan, SourceText
-from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstantError, evaluate
+from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstant, evaluate
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
-_LONGEST = 100
-"""Newer versions of pytest number rows with longer ids."""
+_LONGEST = 100  # newer versions of pytest number rows with longer ids
 _OBJECTS = frozenset([
     "Decimal", "Fraction", "date", "datetime", "time", "timedelta", "Path", "PurePath",
     "PurePosixPath", "UUID", "set", "frozenset", "list", "dict", "tuple", "bytearray",
     "OrderedDict", "Counter"
 ])  # fmt: skip
 """Calls whose results never appear in an id."""
-_UNREADABLE_ID = ast.Name(id="")
-"""Stands for an id that cannot be read in the file."""
+_UNREADABLE_ID = ast.Name(id="")  # stands for an id that cannot be read in the file
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
@@ -29,12 +28,14 @@ class TableRow:
     """One set of parameters."""
 
     values: tuple[ast.expr, ...]
-    parts: tuple[str | None, ...]
-    """The row's parts of the node id, if they are known."""
-    fixed: bool
-    """Whether the id is explicit, so that it does not change with the values."""
-    own_id: ast.expr | None = None
-    """The position of the id in its own `pytest.param`."""
+    parts: tuple[str | None, ...]  # the row's parts of the node id, if they are known
+    fixed: bool  # whether the id is explicit, so that it does not change with the values
+    own_id: ast.expr | None = None  # the position of the id in its own `pytest.param`
+
+    @property
+    def escaped_parts(self) -> tuple[str | None, ...]:
+        """The parts in pytest's form."""
+        return tuple(None if part is None else escaped(part) for part in self.parts)
 
     @property
     def id(self) -> str | None:
@@ -49,11 +50,9 @@ class ParameterTable:
 
     names: tuple[str, ...]
     rows: tuple[TableRow, ...]
-    ids_at: int | None
-    """Where explicit ids can be added in place of pytest's."""
+    ids_at: int | None  # where explicit ids can be added in place of pytest's
     call: ast.Call
-    ids: ast.expr | None
-    """The decorator's `ids` argument."""
+    ids: ast.expr | None  # the decorator's `ids` argument
 
     def keeps_id(self, row: int, value: ast.expr) -> bool:
         """Whether a row keeps its id if one of its values changes."""
@@ -61,10 +60,7 @@ class ParameterTable:
         return self.rows[row].fixed or fixable or isinstance(value, _DISPLAYS)
 
     def rows_of(self, cases: Iterable[str | None]) -> list[int]:
-        """The rows of bracketed parts of node ids; empty if one is unclear.
-
-        A part of `None` stands for all rows.
-        """
+        """The rows of bracketed parts of node ids (`None`: all rows); empty if one is unclear."""
         wanted = set(cases)
         if None in wanted:
             return list(range(len(self.rows)))
@@ -92,7 +88,13 @@ def tables(source: SourceText, function: FunctionNode, module: NameScope) -> lis
 def parametrized(function: FunctionNode) -> list[ast.Call]:
     """The parametrizing decorators of a function."""
     calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
-    return [call for call in calls if _is_parametrize(call.func)]
+    return [call for call in calls if getattr(call.func, "attr", "") == "parametrize"]
+
+
+def last_argument_end(source: SourceText, call: ast.Call) -> int:
+    """The position after the last argument of a call."""
+    arguments = (*call.args, *(keyword.value for keyword in call.keywords))
+    return max(source.span(node).end for node in arguments)
 
 
 def escaped(id_: str) -> str:
@@ -109,32 +111,22 @@ def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _is_parametrize(func: ast.expr) -> bool:
-    return isinstance(func, ast.Attribute) and func.attr == "parametrize"
-
-
 def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTable | None:
     given = dict(zip(("argnames", "argvalues", "indirect", "ids"), call.args, strict=False))
     given |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
     if not {"argnames", "argvalues"} <= given.keys() or given.keys() & {"indirect", "**"}:
         return None
-    try:
-        names, wrapped = _names(given["argnames"])
-    except NotConstantError:
+    names, wrapped = _names(given["argnames"])
+    written = _rows_of(given["argvalues"], module)
+    if names is None or not written:
         return None
     shape = _TableShape(names=names, wrapped=wrapped, ids=given.get("ids"), module=module)
-    written = _rows_of(given["argvalues"], module)
     rows = [shape.row(node, index) for index, node in enumerate(written)]
     read = tuple(row for row in rows if row is not None)
-    if len(read) < len(rows) or not rows:
+    if len(read) < len(rows):
         return None
-    return ParameterTable(
-        names=names,
-        rows=read,
-        ids_at=_ids_at(source, call) if not shape.ids else None,
-        call=call,
-        ids=shape.ids,
-    )
+    ids_at = _ids_at(source, call) if not shape.ids else None
+    return ParameterTable(names=names, rows=read, ids_at=ids_at, call=call, ids=shape.ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +149,7 @@ class _TableShape:
             written = _UNREADABLE_ID if None in named else own or written
         elif self.wrapped:
             values = node.elts if isinstance(node, ast.Tuple | ast.List) else []
-        if len(values) != len(self.names) or any(isinstance(v, ast.Starred) for v in values):
+        if len(values) != len(self.names) or scopes.has_starred(values):
             return None
         parts = self._made(values, index) if written is None else (_text_of(written),)
         fixed = own is not None or (written is not None and None not in parts)
@@ -172,37 +164,33 @@ def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
     """The explicit ids of rows; `None` if pytest creates one."""
     if ids is None:
         return None
-    if not isinstance(ids, ast.List | ast.Tuple) or any(
-        isinstance(element, ast.Starred) for element in ids.elts
-    ):
+    if not isinstance(ids, ast.List | ast.Tuple) or scopes.has_starred(ids.elts):
         return _UNREADABLE_ID
     id_ = ids.elts[index] if index < len(ids.elts) else None
     return None if isinstance(id_, ast.Constant) and id_.value is None else id_
 
 
-def _names(node: ast.expr) -> tuple[tuple[str, ...], bool]:
+def _names(node: ast.expr) -> tuple[tuple[str, ...] | None, bool]:
+    """The names, if they are constant, and whether each row wraps its values."""
     value = evaluate(node)
     if isinstance(value, str):
         names = tuple(part.strip() for part in value.split(",") if part.strip())
         return names, len(names) > 1
     if isinstance(value, list | tuple):
         return tuple(str(item) for item in value), True
-    raise NotConstantError
+    return None, False
 
 
 def _rows_of(node: ast.expr, module: NameScope) -> Sequence[ast.expr]:
     if isinstance(node, ast.Name) and module.loads[node.id] == 1:
         node = module.constants.get(node.id, node)
-    if not isinstance(node, ast.List | ast.Tuple):
+    if not isinstance(node, ast.List | ast.Tuple) or scopes.has_starred(node.elts):
         return []
-    return [] if any(isinstance(item, ast.Starred) for item in node.elts) else node.elts
+    return node.elts
 
 
 def _text_of(node: ast.expr) -> str | None:
-    try:
-        value = evaluate(node)
-    except NotConstantError:
-        return None
+    value = evaluate(node)
     return value if isinstance(value, str) else None
 
 
@@ -213,14 +201,13 @@ def _id_of(node: ast.expr, name: str, index: int, module: NameScope) -> str | No
         return f"{name}{index}"
     if isinstance(node, ast.Name) and module.bound.get(node.id, 0) == 0:
         return node.id if isinstance(getattr(builtins, node.id, None), type) else None
-    try:
-        return _id_of_value(evaluate(node, module.constants), f"{name}{index}")
-    except NotConstantError:
-        return None
+    return _id_of_value(evaluate(node, module.constants), f"{name}{index}")
 
 
-def _id_of_value(value: LiteralValue, number: str) -> str | None:
+def _id_of_value(value: LiteralValue | NotConstant, number: str) -> str | None:
     match value:
+        case NotConstant():
+            return None
         case list() | set() | dict() | tuple():
             return number
         case complex() if isinstance(value, complex):
@@ -235,8 +222,6 @@ def _id_of_value(value: LiteralValue, number: str) -> str | None:
 
 
 def _ids_at(source: SourceText, call: ast.Call) -> int | None:
-    last = max(
-        [source.span(node).end for node in (*call.args, *(kw.value for kw in call.keywords))]
-    )
+    last = last_argument_end(source, call)
     rest = source.text[last : source.span(call).end - 1]
     return last if _SEPARATOR.fullmatch(rest) else None

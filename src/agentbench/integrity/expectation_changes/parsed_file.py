@@ -1,14 +1,12 @@
 """A parsed test file with its test functions and doctests."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from random import Random
 
 from agentbench.integrity.expectation_changes import expected_values, scopes, source_text
-from agentbench.integrity.expectation_changes.assertions import AssertingHelper, expected_in
+from agentbench.integrity.expectation_changes.assertions import Helpers, expected_in
 from agentbench.integrity.expectation_changes.expected_literals import (
-    FunctionContext,
     LiteralReader,
     ParameterColumn,
 )
@@ -18,28 +16,11 @@ from agentbench.integrity.expectation_changes.functions import (
     SelectedFunction,
     functions_of,
 )
-from agentbench.integrity.expectation_changes.other_values import other_text
 from agentbench.integrity.expectation_changes.parametrize import ParameterTable, tables
 from agentbench.integrity.expectation_changes.values import Names
 from agentbench.integrity.records import ValueKind
 
 _NOT_PLAIN = ("...", "<BLANKLINE>", "Traceback")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctestOutput:
-    """One line of a doctest's output, which is text and cannot be disguised."""
-
-    line: str
-
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (it has no other form)
-        """The line has no other form."""
-        return None
-
-    def changed(self, rng: Random) -> expected_values.Replacement | None:
-        """A line that differs in a character."""
-        new = other_text(self.line, rng)
-        return expected_values.Replacement(text=new, shown=new) if "\\" not in new else None
 
 
 def doctest_values(
@@ -103,7 +84,7 @@ def _output_value(
         kind=ValueKind.DOCTEST,
         original=output,
         doubt=0,
-        rewriter=DoctestOutput(line=output),
+        rewriter=expected_values.DoctestOutput(line=output),
         site=at,
     )
 
@@ -113,8 +94,7 @@ class ParsedFunction:
     """A test function with its parameters and expected values."""
 
     name: str
-    node: scopes.FunctionNode | None
-    """`None` for a doctest, and for functions outside of the file."""
+    node: scopes.FunctionNode | None  # `None` for a doctest, and for functions outside of the file
     tables: tuple[ParameterTable, ...] = ()
     values: tuple[expected_values.ExpectedValue, ...] = ()
 
@@ -127,7 +107,7 @@ class ParsedFile:
     functions: FunctionsOfFile
     module: scopes.NameScope
     lasting: Names
-    helpers: Mapping[str, AssertingHelper]
+    helpers: Helpers
 
     def read(self, function: FoundFunction) -> ParsedFunction:
         """The expected values of one function."""
@@ -139,19 +119,16 @@ class ParsedFile:
             if scope.bound.get(name) == 1
         }
         outer = {name: node for name, node in self.lasting.items() if name not in scope.bound}
-        around = FunctionContext(
-            source=self.source, module=self.module, function=scope, columns=columns
-        )
         reader = LiteralReader(
-            context=around, names={**outer, **scopes.lasting_constants(scope, outer)}
+            source=self.source,
+            module=self.module,
+            function=scope,
+            columns=columns,
+            names={**outer, **scopes.lasting_constants(scope, outer)},
         )
-        values = expected_in(reader, function.node, self.helpers)
-        return ParsedFunction(
-            name=function.name,
-            node=function.node,
-            tables=tuple(found),
-            values=tuple(values),
-        )
+        values = tuple(expected_in(reader, function.node, self.helpers))
+        node = function.node
+        return ParsedFunction(name=function.name, node=node, tables=tuple(found), values=values)
 
     def read_selected(self, name: str, selected: SelectedFunction) -> ParsedFunction:
         """The expected values of a selected function or doctest."""
@@ -165,37 +142,31 @@ class ParsedFile:
     ) -> Iterator[tuple[str, ParameterColumn]]:
         for number, table in enumerate(found):
             for at, name in enumerate(table.names):
-                cells = [
-                    (expected_values.ParameterRow(table=number, index=index), row.values[at])
-                    for index, row in enumerate(table.rows)
-                    if table.keeps_id(index, row.values[at])
-                ]
-                yield name, ParameterColumn(cells=tuple(cells))
+                yield (
+                    name,
+                    tuple(
+                        (expected_values.ParameterRow(table=number, index=index), row.values[at])
+                        for index, row in enumerate(table.rows)
+                        if table.keeps_id(index, row.values[at])
+                    ),
+                )
         for node in ast.walk(function):
             if isinstance(node, ast.For):
                 yield from _loop_columns(node, self.module)
 
 
 def parse_file(text: str, path: str) -> ParsedFile:
-    """Parse a test file.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
-    """
+    """Parse a test file; raises InputError if this interpreter cannot compile it."""
     source = source_text.parse_source(text, path)
     functions = functions_of(source.tree)
     module = scopes.module_scope(source.tree)
-    helpers = {
-        found.node.name: AssertingHelper(node=found.node, bound=found.is_method)
-        for found in functions.functions.values()
-        if not found.looks_like_a_test
-    }
+    others = (found for found in functions.functions.values() if not found.looks_like_a_test)
     return ParsedFile(
         source=source,
         functions=functions,
         module=module,
         lasting=scopes.lasting_constants(module),
-        helpers=helpers,
+        helpers={found.node.name: found for found in others},
     )
 
 
@@ -206,7 +177,7 @@ def _loop_columns(loop: ast.For, module: scopes.NameScope) -> Iterator[tuple[str
     if not isinstance(rounds, ast.List | ast.Tuple):
         return
     if isinstance(loop.target, ast.Name):
-        yield loop.target.id, ParameterColumn(cells=tuple((None, cell) for cell in rounds.elts))
+        yield loop.target.id, tuple((None, cell) for cell in rounds.elts)
     if not isinstance(loop.target, ast.Tuple):
         return
     targets = loop.target.elts
@@ -215,7 +186,7 @@ def _loop_columns(loop: ast.For, module: scopes.NameScope) -> Iterator[tuple[str
         return
     for at, target in enumerate(targets):
         if isinstance(target, ast.Name):
-            yield target.id, ParameterColumn(cells=tuple((None, row[at]) for row in rows))
+            yield target.id, tuple((None, row[at]) for row in rows)
 
 
 def _items(node: ast.expr) -> ast.expr:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from agentbench.integrity.expectation_changes.values import (
     Names,
-    NotConstantError,
+    NotConstant,
     evaluate,
     is_immutable,
 )
@@ -16,16 +16,9 @@ from agentbench.integrity.expectation_changes.values import (
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_NAMED = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.arg,
-    ast.ExceptHandler,
-    ast.MatchAs,
-    ast.MatchStar,
-)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = (*_DEFINITIONS, ast.Lambda)
+_NAMED = (*_DEFINITIONS, ast.arg, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +28,7 @@ class NameScope:
     constants: Names
     """Names that are bound once, at the top of the scope, so that they are constant."""
     bound: Mapping[str, int]
-    loads: Mapping[str, int]
-    """How often each name is read, also in nested functions."""
+    loads: Mapping[str, int]  # how often each name is read, also in nested functions
     compared: Mapping[str, int]
     """How often each is read as a whole operand or argument of an assertion."""
     derived_from: Mapping[str, frozenset[str]]
@@ -56,7 +48,7 @@ class NameScope:
 
 def module_scope(tree: ast.Module) -> NameScope:
     """The names of a module, including those that functions declare global."""
-    bound = Counter(_bindings(_outermost_nodes(tree)))
+    bound = Counter(_bindings(own_nodes(tree.body)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             bound.update(node.names)
@@ -79,9 +71,8 @@ def lasting_constants(scope: NameScope, outer: Names | None = None) -> Names:
     found: dict[str, ast.expr] = {}
     known = {**(outer or {}), **scope.constants}
     for name, node in scope.constants.items():
-        try:
-            value = evaluate(node, known)
-        except NotConstantError:
+        value = evaluate(node, known)
+        if isinstance(value, NotConstant):
             continue
         if is_immutable(value) or scope.loads[name] == scope.compared[name]:
             found[name] = node
@@ -107,6 +98,11 @@ def names_in(node: ast.AST) -> Iterator[str]:
         yield from names_in(child)
 
 
+def has_starred(nodes: Iterable[ast.expr]) -> bool:
+    """Whether any expression is unpacked, so that the number of values is unknown."""
+    return any(isinstance(node, ast.Starred) for node in nodes)
+
+
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Nodes and their children, without the bodies of functions and classes."""
     for node in nodes:
@@ -126,23 +122,14 @@ def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> Name
             compared.update(_compared(child))
         for name, origin in _derivations(child):
             made_of.setdefault(name, set()).add(origin)
-    constants = {
-        name: value
-        for statement in body
-        for name, value in _assigned(statement)
-        if bound[name] == 1
-    }
+    assigned = (pair for statement in body for pair in _assigned(statement))
     return NameScope(
-        constants=constants,
+        constants={name: value for name, value in assigned if bound[name] == 1},
         bound=bound,
         loads=loads,
         compared=compared,
         derived_from={name: frozenset(origins) for name, origins in made_of.items()},
     )
-
-
-def _outermost_nodes(tree: ast.Module) -> Iterator[ast.AST]:
-    yield from own_nodes(tree.body)
 
 
 def _derivations(node: ast.AST) -> Iterator[tuple[str, str]]:
@@ -179,7 +166,6 @@ def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _named(node: ast.AST) -> Iterator[str]:
-    """The name in a definition, a parameter, a handler or a pattern."""
     if isinstance(node, _NAMED):
         name = getattr(node, "arg" if isinstance(node, ast.arg) else "name", None)
         if isinstance(name, str):
@@ -195,12 +181,10 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
             yield name, value
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-            pairs = list(zip(targets, values, strict=False))
-            if len(targets) != len(values) or any(isinstance(v, ast.Starred) for v in values):
-                return
-            for target, value in pairs:
-                if isinstance(target, ast.Name):
-                    yield target.id, value
+            if len(targets) == len(values) and not has_starred(values):
+                for target, value in zip(targets, values, strict=True):
+                    if isinstance(target, ast.Name):
+                        yield target.id, value
         case _:
             pass
 
@@ -215,8 +199,7 @@ def _compared(node: ast.AST) -> Iterator[str]:
     yield from (side.id for side in sides if isinstance(side, ast.Name))
 
 
-UNCERTAIN = 3
-"""The doubt about a statement in a branch, above that of any expression."""
+UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expression
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
@@ -232,13 +215,8 @@ def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.s
         yield from _within(statement, doubt)
         if isinstance(statement, _ENDS):
             return
-        if may_return(statement):
-            doubt = max(doubt, UNCERTAIN)
-
-
-def may_return(statement: ast.stmt) -> bool:
-    """Whether a function may end in a statement, before the following ones."""
-    return any(isinstance(node, ast.Return) for node in own_nodes([statement]))
+        if any(isinstance(node, ast.Return) for node in own_nodes([statement])):
+            doubt = max(doubt, UNCERTAIN)  # the following statements may not run
 
 
 def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:

@@ -79,11 +79,7 @@ class SourceText:
 
 
 def parse_source(text: str, path: str) -> SourceText:
-    """Parse a test file.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
-    """
+    """Parse a test file; raises InputError if this interpreter cannot compile it."""
     bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
     try:
         bare.encode()
@@ -103,8 +99,7 @@ class SourceEdit:
 
     span: SourceSpan
     text: str
-    rank: int = 0
-    """Of two edits of one range, the one with the higher rank counts."""
+    rank: int = 0  # of two edits of one range, the one with the higher rank counts
 
 
 def edit_keeping_lines(

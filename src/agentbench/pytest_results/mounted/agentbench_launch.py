@@ -23,20 +23,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-EXIT_SPAWN = 96
-"""There is no pytest to run; a `spawn` record says why."""
-
+EXIT_SPAWN = 96  # there is no pytest to run; a `spawn` record says why
 _WITHHELD = "AGENTBENCH_WITHHELD_ENV"
 _WANTS_RESTART = (
-    "PYTHONDEVMODE",
-    "PYTHONFAULTHANDLER",
-    "PYTHONHASHSEED",
-    "PYTHONINTMAXSTRDIGITS",
-    "PYTHONIOENCODING",
-    "PYTHONOPTIMIZE",
-    "PYTHONUTF8",
-    "PYTHONWARNINGS",
-)
+    "PYTHONDEVMODE", "PYTHONFAULTHANDLER", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS",
+    "PYTHONIOENCODING", "PYTHONOPTIMIZE", "PYTHONUTF8", "PYTHONWARNINGS",
+)  # fmt: skip
 
 
 class RecordStream:

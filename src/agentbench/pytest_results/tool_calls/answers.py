@@ -1,32 +1,19 @@
 """Creates the answers of tools: small enough, and without paths of this machine."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from agentbench.core.schema import JsonObject
-from agentbench.pytest_results.execution import DiscoveredTests, PytestRun
-from agentbench.pytest_results.model import PytestResult
-from agentbench.pytest_results.tool_calls.envelope import (
-    ERROR_OF_OUTCOME,
-    INVALID_PARAMS,
-    SERIALIZED_FIELDS,
-    SERVER_ERROR,
-    AnswerOutcome,
-    ErrorDetails,
-    ErrorObject,
-    PytestAnswer,
-    PytestErrorType,
-    message_of,
-    signal_name,
-    spawn_message,
-)
+from agentbench.core.untrusted_json import cut_middle
+from agentbench.pytest_results.execution import PytestRun
+from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult
+from agentbench.pytest_results.tool_calls import envelope
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
-from agentbench.pytest_results.tool_calls.size_limit import cut_middle, fit_to_limit
-from agentbench.scoring.evidence import PytestOutcome
+from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
 
-SIZE_LIMIT = 64 * 1024
-"""The most bytes of a compact answer in a message."""
-
+SIZE_LIMIT = 64 * 1024  # the most bytes of a compact answer in a message
 _PROTOCOL_BYTES = 1024  # bytes of the protocol around an answer
 _ID_REDUCTION = 0.5  # of the node ids, if all are too many
 _MAX_ARGUMENT_LENGTH = 4096  # characters of one argument
@@ -36,28 +23,21 @@ def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: boo
     """The answer of `execute_tests`."""
 
     def rendered(result: PytestResult) -> JsonObject:
-        """The answer for one version of the result."""
         return _rendered(_envelope(run, result, timeout_s), mask)
 
     if full:
         return rendered(run.result)
-    result = fit_to_limit(
-        run.result, SIZE_LIMIT, lambda form: size_of(rendered(form)) <= SIZE_LIMIT
-    )
-    return rendered(result)
+    return rendered(fit_to_limit(run.result, SIZE_LIMIT, lambda form: _fits(rendered(form))))
 
 
-def answer_to_discovery(
-    discovery: DiscoveredTests, mask: PathMask, *, timeout_s: float
-) -> JsonObject:
+def answer_to_discovery(run: PytestRun, mask: PathMask, *, timeout_s: float) -> JsonObject:
     """The answer of `discover_tests`: as many ids as fit, and errors of files."""
-    run, node_ids = discovery.run, discovery.node_ids
+    node_ids = run.node_ids
     found = run.result.outcome is PytestOutcome.PASSED
     result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
 
     def rendered(form: PytestResult, kept: int) -> JsonObject:
-        """The answer for one version of the result."""
-        envelope = _envelope(run, form, timeout_s)
+        answer = _envelope(run, form, timeout_s)
         left_out = len(node_ids) - kept
         named = (f"{left_out} of {len(node_ids)} node_ids: narrow down by paths or keyword",)
         changes: JsonObject = {
@@ -66,24 +46,23 @@ def answer_to_discovery(
         }
         if found:
             changes |= {"outcome": "discovered", "message": f"{len(node_ids)} tests"}
-        return _rendered(envelope.model_copy(update=changes), mask)
+        return _rendered(answer.model_copy(update=changes), mask)
 
     def answer_with(kept: int) -> JsonObject:
-        """The answer with some of the ids."""
         form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))
         return rendered(form, kept)
 
     kept = len(node_ids)
-    while True:
-        answer = answer_with(kept)
-        if _fits(answer) or not kept:
-            return answer
+    answer = answer_with(kept)
+    while kept and not _fits(answer):
         kept = int(kept * _ID_REDUCTION)
+        answer = answer_with(kept)
+    return answer
 
 
 def answer_to_error(
-    outcome: AnswerOutcome,
-    error_type: PytestErrorType,
+    outcome: envelope.AnswerOutcome,
+    error_type: envelope.PytestErrorType,
     message: str,
     *,
     code: int,
@@ -91,35 +70,35 @@ def answer_to_error(
     incident: str | None = None,
 ) -> JsonObject:
     """The answer for an error without a run: wrong arguments, a path, no pytest, a bug."""
-    data = ErrorDetails(error_type=outcome, faults=tuple(faults), incident=incident)
-    return PytestAnswer(
+    data = envelope.ErrorDetails(error_type=outcome, faults=tuple(faults), incident=incident)
+    return envelope.PytestAnswer(
         status="error",
         outcome=outcome,
         error_type=error_type,
         message=message,
-        error=ErrorObject(code=code, message=message, data=data),
+        error=envelope.ErrorObject(code=code, message=message, data=data),
     ).model_dump(mode="json")
 
 
 def invalid_arguments(faults: Sequence[str]) -> JsonObject:
     """The answer for invalid arguments, with all faults."""
     message = f"invalid arguments: {'; '.join(faults)}"
-    return answer_to_error(
-        "invalid_arguments", PytestErrorType.VALUE, message, code=INVALID_PARAMS, faults=faults
-    )
+    kind, code = envelope.PytestErrorType.VALUE, envelope.INVALID_PARAMS
+    return answer_to_error("invalid_arguments", kind, message, code=code, faults=faults)
 
 
 def path_outside_root(fault: str) -> JsonObject:
     """The answer for a path outside of the project; by ADR-009 a ValidationError."""
-    return answer_to_error(
-        "path_outside_root", PytestErrorType.VALIDATION, fault, code=INVALID_PARAMS, faults=(fault,)
-    )
+    kind, code = envelope.PytestErrorType.VALIDATION, envelope.INVALID_PARAMS
+    return answer_to_error("path_outside_root", kind, fault, code=code, faults=(fault,))
 
 
 def no_pytest(details: str, mask: PathMask) -> JsonObject:
     """The answer without a pytest or without a sandbox to run it in."""
-    message = mask.text(spawn_message(details))
-    return answer_to_error("spawn", PytestErrorType.RUNTIME, message, code=SERVER_ERROR)
+    message = mask.text(envelope.spawn_message(details))
+    return answer_to_error(
+        "spawn", envelope.PytestErrorType.RUNTIME, message, code=envelope.SERVER_ERROR
+    )
 
 
 def size_of(answer: JsonObject) -> int:
@@ -138,33 +117,131 @@ def _fits(answer: JsonObject) -> bool:
     return size_of(answer) <= SIZE_LIMIT
 
 
-def _rendered(envelope: PytestAnswer, mask: PathMask) -> JsonObject:
-    report = mask.value(envelope.json_report)
-    plain = envelope.model_dump(mode="json", exclude={"json_report", "node_ids"})
+def _rendered(answer: envelope.PytestAnswer, mask: PathMask) -> JsonObject:
+    report = mask.value(answer.json_report)
+    plain = answer.model_dump(mode="json", exclude={"json_report", "node_ids"})
     masked = {name: mask.value(value) for name, value in plain.items()}
-    return masked | {"json_report": report, "node_ids": list(envelope.node_ids)}
+    return masked | {"json_report": report, "node_ids": list(answer.node_ids)}
 
 
-def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> PytestAnswer:
-    message = message_of(run, timeout_s)
-    mishap = ERROR_OF_OUTCOME.get(result.outcome)
-    told: JsonObject = {name: getattr(result, name) for name in SERIALIZED_FIELDS}
+def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> envelope.PytestAnswer:
+    message = envelope.message_of(run, timeout_s)
+    told: JsonObject = {name: getattr(result, name) for name in envelope.SERIALIZED_FIELDS}
     told |= {"outcome": result.outcome.value, "message": message, "status": "success"}
-    if mishap is not None:
-        limit = len(result.text_output)
-        command = run.command
-        details = ErrorDetails(
+    if result.outcome in envelope.ERROR_OF_OUTCOME:
+        error_type, code = envelope.ERROR_OF_OUTCOME[result.outcome]
+        limit, command = len(result.text_output), run.command
+        details = envelope.ErrorDetails(
             error_type=run.result.outcome.value,
             exit_code=command.exit_code,
-            signal=signal_name(command),
+            signal=envelope.signal_name(command),
             stdout=cut_middle(command.stdout, limit),
             stderr=cut_middle(command.stderr, limit),
             command=tuple(cut_middle(word, _MAX_ARGUMENT_LENGTH) for word in command.argv[:50]),
             duration=command.duration.total_seconds(),
         )
-        told |= {
-            "status": "error",
-            "error_type": mishap.error_type,
-            "error": ErrorObject(code=mishap.code, message=message, data=details),
-        }
-    return PytestAnswer.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
+        error = envelope.ErrorObject(code=code, message=message, data=details)
+        told |= {"status": "error", "error_type": error_type, "error": error}
+    return envelope.PytestAnswer.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
+
+
+_TEXT_STEPS = (32_768, 16_384, 8_192, 4_096, 2_048, 1_024)
+_TRACEBACK_STEPS = (8_192, 4_096, 2_048, 1_024, 512)
+_LEAST_OF_A_TEST = 80  # bytes, the minimum of a test without a message
+_QUIET = (CaseOutcome.SKIPPED, CaseOutcome.XFAILED, CaseOutcome.XPASSED)
+
+_Item = TypeVar("_Item", CaseResult, CollectionError)
+
+FitsLimit = Callable[[PytestResult], bool]
+"""Decides whether the answer for a result is small enough."""
+
+
+def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:
+    """The first of ever smaller versions of a result that fits; else the smallest."""
+    form = result
+    for form in _smaller_results(result):
+        if _least_size(form) <= limit and fits(form):
+            break
+    return form
+
+
+def _smaller_results(result: PytestResult) -> Iterator[PytestResult]:
+    yield result
+    if result.json_report:
+        result = _reduced(result, "json_report", json_report={})
+        yield result
+    result = _without(result, (CaseOutcome.PASSED,), "passed")
+    yield result
+    for limit in _TEXT_STEPS:
+        if len(result.text_output) > limit:
+            text = cut_middle(result.text_output, limit)
+            yield _reduced(result, "the middle of text_output", text_output=text)
+    if len(result.text_output) > _TEXT_STEPS[-1]:
+        text = cut_middle(result.text_output, _TEXT_STEPS[-1])
+        result = _reduced(result, "the middle of text_output", text_output=text)
+    result = _without(result, _QUIET, "skipped, xfailed and xpassed")
+    yield result
+    yield from _shortened_failures(result)
+
+
+def _shortened_failures(result: PytestResult) -> Iterator[PytestResult]:
+    """Smaller versions of many failures: with shortened tracebacks, then with fewer failures."""
+    short = result
+    for limit in _TRACEBACK_STEPS:
+        short = _reduced(
+            result,
+            "the middle of long messages and tracebacks",
+            tests=tuple(_cut_case(case, limit) for case in result.tests),
+            collection_errors=tuple(_cut_error(error, limit) for error in result.collection_errors),
+            detail=None if result.detail is None else cut_middle(result.detail, limit),
+        )
+        yield short
+    tests, errors = short.tests, short.collection_errors
+    while len(tests) > 1 or len(errors) > 1:
+        tests, errors = _shortened(tests), _shortened(errors)
+        less = _left_out(short.tests, tests, "other tests")
+        less += _left_out(short.collection_errors, errors, "collection errors")
+        yield _reduced(short, *less, tests=tests, collection_errors=errors)
+
+
+def _without(result: PytestResult, outcomes: Sequence[CaseOutcome], words: str) -> PytestResult:
+    kept = tuple(case for case in result.tests if case.outcome not in outcomes)
+    gone = len(result.tests) - len(kept)
+    return _reduced(result, f"{gone} {words} tests", tests=kept) if gone else result
+
+
+def _reduced(result: PytestResult, *what: str, **smaller: object) -> PytestResult:
+    return result.model_copy(update={**smaller, "omitted": (*result.omitted, *what)})
+
+
+def _left_out(before: Sequence[object], after: Sequence[object], words: str) -> list[str]:
+    gone = len(before) - len(after)
+    return [f"{gone} of {len(before)} {words}"] if gone else []
+
+
+def _shortened(items: tuple[_Item, ...]) -> tuple[_Item, ...]:
+    return items[: max(1, len(items) // 2)]
+
+
+def _cut_case(case: CaseResult, limit: int) -> CaseResult:
+    return replace(
+        case,
+        message=None if case.message is None else cut_middle(case.message, limit),
+        traceback=None if case.traceback is None else cut_middle(case.traceback, limit),
+    )
+
+
+def _cut_error(error: CollectionError, limit: int) -> CollectionError:
+    message, traceback = (cut_middle(text, limit) for text in (error.message, error.traceback))
+    return error.model_copy(update={"message": message, "traceback": traceback})
+
+
+def _least_size(result: PytestResult) -> int:
+    """A lower bound of a result's bytes, without writing it."""
+    reported = result.json_report.get("tests")
+    return (
+        len(result.text_output)
+        + _LEAST_OF_A_TEST * len(result.tests)
+        + sum(len(case.traceback or "") for case in result.tests)
+        + _LEAST_OF_A_TEST * (len(reported) if isinstance(reported, list) else 0)
+    )

@@ -2,19 +2,12 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+import pydantic
 
-from agentbench.core.schema import JsonObject
+from agentbench.core.schema import JsonObject, Schema
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # Unicode's categories
 _MAX_FAULTS = 20
@@ -35,10 +28,27 @@ class PathOutsideRootError(Exception):
     """A path leads out of the project; names the argument, not the target."""
 
 
-class ToolArguments(BaseModel):
+class ToolArguments(pydantic.BaseModel):
     """The base class, which refuses unknown names and wrong types."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class NamedTool(StrEnum):
+    """The base of tables of tools: the name of each, and what it takes, answers and is for."""
+
+    arguments: type[ToolArguments]
+    answer: type[Schema]
+    description: str
+
+    def __new__(
+        cls, name: str, arguments: type[ToolArguments], answer: type[Schema], description: str
+    ) -> Self:
+        """A row of the table."""
+        tool = str.__new__(cls, name)
+        tool._value_ = name
+        tool.arguments, tool.answer, tool.description = arguments, answer, description
+        return tool
 
 
 def _check_no_option(text: str) -> str:
@@ -59,21 +69,18 @@ def _integer(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Seconds = Annotated[int, BeforeValidator(_integer)]
-Target = Annotated[
+Seconds = Annotated[int, pydantic.BeforeValidator(_integer)]
+_NoOption = Annotated[
     str,
-    Field(max_length=4096, json_schema_extra=_PATTERN_IN_SCHEMA),
-    AfterValidator(_check_no_option),
+    pydantic.Field(json_schema_extra=_PATTERN_IN_SCHEMA),
+    pydantic.AfterValidator(_check_no_option),
 ]
-Expression = Annotated[
-    str,
-    Field(max_length=1000, json_schema_extra=_PATTERN_IN_SCHEMA),
-    AfterValidator(_check_no_option),
-]
+Target = Annotated[_NoOption, pydantic.Field(max_length=4096)]
+Expression = Annotated[_NoOption, pydantic.Field(max_length=1000)]
 
 Paths = Annotated[
     list[Target] | None,
-    Field(
+    pydantic.Field(
         default=None,
         min_length=1,
         max_length=200,
@@ -84,7 +91,7 @@ Paths = Annotated[
 ]
 Keyword = Annotated[
     Expression | None,
-    Field(
+    pydantic.Field(
         default=None,
         description="Only tests whose names fit this expression, as pytest's -k takes it.",
         examples=["parse and not slow"],
@@ -92,7 +99,7 @@ Keyword = Annotated[
 ]
 Markers = Annotated[
     Expression | None,
-    Field(
+    pydantic.Field(
         default=None,
         description="Only tests whose markers fit this expression, as pytest's -m takes it.",
         examples=["not integration"],
@@ -104,7 +111,7 @@ class ExecuteArguments(ToolArguments):
     """The arguments of `execute_tests`."""
 
     paths: Paths
-    node_ids: list[Target] | None = Field(
+    node_ids: list[Target] | None = pydantic.Field(
         default=None,
         min_length=1,
         max_length=1000,
@@ -113,32 +120,32 @@ class ExecuteArguments(ToolArguments):
     )
     keyword: Keyword
     markers: Markers
-    max_failures: int | None = Field(
+    max_failures: int | None = pydantic.Field(
         default=None,
         ge=1,
         le=10_000,
         description="Stop after so many failures. Default: run all.",
         examples=[1],
     )
-    timeout_s: Seconds = Field(
+    timeout_s: Seconds = pydantic.Field(
         default=300,
         ge=1,
         le=3600,
         description="Seconds the run may take; what was done by then is reported.",
         examples=[60],
     )
-    last_failed: bool = Field(
+    last_failed: bool = pydantic.Field(
         default=False,
         description="Only the tests that failed in the last run, or all if none did.",
         examples=[False],
     )
-    detail: Literal["compact", "full"] = Field(
+    detail: Literal["compact", "full"] = pydantic.Field(
         default="compact",
         description="compact: at most 64 KiB, failing tests first. full: everything.",
         examples=["compact"],
     )
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _one_selection(self) -> Self:
         if self.paths is not None and self.node_ids is not None:
             raise ValueError("give paths or node_ids, not both")
@@ -154,11 +161,7 @@ class DiscoverArguments(ToolArguments):
 
 
 def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) -> ArgumentsT:
-    """Parse the arguments of a call; null means a missing one, as in many clients.
-
-    Raises:
-        InvalidArgumentsError: they are invalid; names all faults.
-    """
+    """Parse a call's arguments, of which null is a missing one; raises InvalidArgumentsError."""
     told = {
         name: value
         for name, value in (given or {}).items()
@@ -166,14 +169,15 @@ def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) 
     }
     try:
         return model.model_validate(told)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        faults_told = [
-            f"{_location(fault['loc'])}{_words(fault['msg'])}" for fault in faults[:_MAX_FAULTS]
+        texts = [
+            f"{_location(fault['loc'])}{fault['msg'].removeprefix('Value error, ')}"
+            for fault in faults[:_MAX_FAULTS]
         ]
         if len(faults) > _MAX_FAULTS:
-            faults_told.append(f"and {len(faults) - _MAX_FAULTS} more faults")
-        raise InvalidArgumentsError(faults_told) from None
+            texts.append(f"and {len(faults) - _MAX_FAULTS} more faults")
+        raise InvalidArgumentsError(texts) from None
 
 
 def escaped_name(name: str) -> str:
@@ -192,21 +196,14 @@ def _location_part(part: str) -> str:
     return part if plain else escaped_name(part)
 
 
-def _words(message: str) -> str:
-    return message.removeprefix("Value error, ")
-
-
 def input_schema(arguments: type[ToolArguments]) -> JsonObject:
-    """The short JSON Schema of arguments.
-
-    It does not mention null, which is accepted for optional arguments.
-    """
-    schema = _without_keywords(arguments.model_json_schema(), ("title",))
+    """The short JSON Schema of arguments, without null, which is a missing argument."""
+    schema = arguments.model_json_schema()
+    del schema["title"]
     schema.pop("description", None)
-    properties = schema["properties"]
-    assert isinstance(properties, dict)  # created by pydantic
-    schema["properties"] = {name: _without_null(field) for name, field in properties.items()}
-    return schema
+    fields = schema["properties"].items()
+    schema["properties"] = {name: _without_null(field) for name, field in fields}
+    return {key: _without_titles(value, has_names=key in _NAMED) for key, value in schema.items()}
 
 
 def _without_null(field: JsonObject) -> JsonObject:
@@ -217,22 +214,17 @@ def _without_null(field: JsonObject) -> JsonObject:
     return {**choices[0], **rest}
 
 
-def _without_keywords(schema: JsonObject, without: Sequence[str]) -> JsonObject:
-    """A schema without keywords that only repeat or explain, to save a model's attention."""
+_NAMED = ("properties", "$defs")  # their keys are names, not keywords
+
+
+def _without_titles(value: object, *, has_names: bool = False) -> object:
+    """A schema without titles, which only repeat, to save a model's attention."""
+    if isinstance(value, list):
+        return [_without_titles(item) for item in value]
+    if not isinstance(value, dict):
+        return value
     return {
-        key: {name: _without_keywords(field, without) for name, field in value.items()}
-        if key in ("properties", "$defs") and isinstance(value, dict)  # names, not keywords
-        else _value_without_keywords(value, without)
-        for key, value in schema.items()
-        if key not in without
+        key: _without_titles(item, has_names=not has_names and key in _NAMED)
+        for key, item in value.items()
+        if has_names or key != "title"
     }
-
-
-def _value_without_keywords(value: object, without: Sequence[str]) -> object:
-    if isinstance(value, dict):
-        return _without_keywords(value, without)
-    return (
-        [_value_without_keywords(item, without) for item in value]
-        if isinstance(value, list)
-        else value
-    )

@@ -1,7 +1,6 @@
 """The form of every answer: ADR-009's envelope, ADR-006's result, ADR-007's `error`."""
 
 import signal
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -13,23 +12,10 @@ from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, PytestOutcome, ReportSource
 
 AnswerOutcome = Literal[
-    "passed",
-    "failed",
-    "no_tests",
-    "collection_error",
-    "interrupted",
-    "pytest_internal",
-    "usage",
-    "timeout",
-    "crash",
-    "unverified",
-    "spawn",
-    "discovered",
-    "explained",
-    "invalid_arguments",
-    "path_outside_root",
-    "internal_error",
-]
+    "passed", "failed", "no_tests", "collection_error", "interrupted", "pytest_internal", "usage",
+    "timeout", "crash", "unverified", "spawn", "discovered", "explained", "invalid_arguments",
+    "path_outside_root", "internal_error",
+]  # fmt: skip
 
 
 class PytestErrorType(StrEnum):
@@ -93,36 +79,26 @@ SERIALIZED_FIELDS = tuple(
 """The fields from the serializer (`outcome` may be a tool's own word)."""
 
 
-def output_schema() -> JsonObject:
-    """The JSON Schema of an answer."""
-    return PytestAnswer.model_json_schema(mode="serialization")
-
-
 SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # of JSON-RPC
 
 _FAILED = "pytest execution failed"
+_COUNTED = (
+    "failed", "passed", "skipped", "errors", "xfailed", "xpassed", "unfinished", "deselected"
+)  # fmt: skip
 _KILL_CAUSES = {Ending.OUT_OF_MEMORY: "out of memory", Ending.OUT_OF_DISK: "out of disk"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorKind:
-    """The error for a run that is not a success."""
-
-    error_type: PytestErrorType
-    code: int
-
-
-_RUNTIME = ErrorKind(error_type=PytestErrorType.RUNTIME, code=SERVER_ERROR)
+_RUNTIME = PytestErrorType.RUNTIME, SERVER_ERROR
 ERROR_OF_OUTCOME = {
     PytestOutcome.INTERRUPTED: _RUNTIME,
     PytestOutcome.PYTEST_INTERNAL: _RUNTIME,
-    PytestOutcome.USAGE: ErrorKind(error_type=PytestErrorType.VALUE, code=INVALID_PARAMS),
-    PytestOutcome.TIMEOUT: ErrorKind(error_type=PytestErrorType.TIMEOUT, code=SERVER_ERROR),
+    PytestOutcome.USAGE: (PytestErrorType.VALUE, INVALID_PARAMS),
+    PytestOutcome.TIMEOUT: (PytestErrorType.TIMEOUT, SERVER_ERROR),
     PytestOutcome.CRASH: _RUNTIME,
     PytestOutcome.UNVERIFIED: _RUNTIME,
     PytestOutcome.SPAWN: _RUNTIME,
 }
-"""The outcomes that are errors; failing tests are not (ADR-007)."""
+"""The type and the code of the outcomes that are errors; failing tests are not (ADR-007)."""
 
 
 def message_of(run: PytestRun, timeout_s: float) -> str:
@@ -184,16 +160,6 @@ def _usage_error(command: CommandResult) -> str | None:
 
 
 def _counts(result: model.PytestResult) -> str:
-    summary = result.summary
-    counts = {
-        "failed": summary.failed,
-        "passed": summary.passed,
-        "skipped": summary.skipped,
-        "errors": summary.errors,
-        "xfailed": summary.xfailed,
-        "xpassed": summary.xpassed,
-        "unfinished": summary.unfinished,
-        "deselected": summary.deselected,
-    }
-    text = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
-    return f"{text or 'no tests'} in {summary.duration:.2f} s"
+    counts = result.summary.model_dump()
+    text = ", ".join(f"{counts[word]} {word}" for word in _COUNTED if counts[word])
+    return f"{text or 'no tests'} in {result.summary.duration:.2f} s"

@@ -5,44 +5,29 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-HIDDEN = "<host>"
-"""The replacement of a path outside the project."""
-
-_SYSTEM_TOPS = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys")
-_OTHER_TOPS = (
-    "data",
-    "home",
-    "media",
-    "mnt",
-    "nix",
-    "opt",
-    "private",
-    "root",
-    "snap",
-    "srv",
-    "tmp",
-)
-_MORE_TOPS = ("usr", "var", "Applications", "Library", "System", "Users", "Volumes")
+HIDDEN = "<host>"  # the replacement of a path outside the project
+_TOPS = (
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "data",
+    "home", "media", "mnt", "nix", "opt", "private", "root", "snap", "srv", "tmp", "usr", "var",
+    "Applications", "Library", "System", "Users", "Volumes",
+)  # fmt: skip
 _PART = r"""[^\s/'"`<>|*?:;,()\[\]{}\\]"""
 _LIBRARY = re.compile(r"/(?:lib(?:64)?/python3?(?:\.\d+)?/)?((?:site|dist)-packages/.+)$")
 _STANDARD = re.compile(r"/lib(?:64)?/(python3?\.\d+/.+)$")
 
 
 class PathMask:
-    """Masks paths in text."""
+    """Masks paths in text.
+
+    `root` is the project's folder, absolute and resolved. `tops` are more names of folders in `/`,
+    and `known` absolute paths that may contain spaces, such as the user's home.
+    """
 
     def __init__(
         self, root: PurePosixPath, *, tops: Iterable[str] = (), known: Iterable[str] = ()
     ) -> None:
-        """Create a mask.
-
-        Args:
-            root: The project's folder, absolute and resolved.
-            tops: More names of folders in `/`.
-            known: Absolute paths that may contain spaces, such as the user's home.
-        """
         self._root = str(root)
-        self._tops = frozenset({*_SYSTEM_TOPS, *_OTHER_TOPS, *_MORE_TOPS, *tops, *root.parts[1:2]})
+        self._tops = frozenset({*_TOPS, *tops, *root.parts[1:2]})
         tops_pattern = "|".join(sorted(map(re.escape, self._tops)))
         paths = [re.escape(path) for path in sorted(known, key=len, reverse=True) if len(path) > 1]
         paths.append(rf"/(?:{tops_pattern})/")
@@ -82,12 +67,8 @@ class PathMask:
 
 
 def _relative(found: re.Match[str]) -> str:
-    return "" if found[0].endswith("/") and not _ends_path(found) else "."
-
-
-def _ends_path(found: re.Match[str]) -> bool:
-    """Whether the path ends here."""
-    return re.match(_PART, found.string[found.end() :][:1]) is None
+    goes_on = re.match(_PART, found.string[found.end() :][:1]) is not None
+    return "" if found[0].endswith("/") and goes_on else "."
 
 
 def _masked(path: str) -> str:

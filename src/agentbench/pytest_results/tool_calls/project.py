@@ -1,4 +1,4 @@
-"""A project to test: its sandbox, its interpreters, and the check of paths."""
+"""A project to test: its sandbox, its interpreters, the check of paths, and calls of the tools."""
 
 import json
 import os
@@ -6,16 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
+from threading import Event
 
-from agentbench.core.schema import Schema
+from agentbench.core.schema import JsonObject, Schema
 from agentbench.errors import SandboxError
+from agentbench.pytest_results import execution
+from agentbench.pytest_results.execution import PytestRequest
+from agentbench.pytest_results.report_files import ProgressSink, RunProgress
+from agentbench.pytest_results.tool_calls import answers
 from agentbench.pytest_results.tool_calls.arguments import (
+    DiscoverArguments,
+    ExecuteArguments,
     InvalidArgumentsError,
     PathOutsideRootError,
 )
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
 from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.problem import PytestCommand
 
 _RESOLVE_TIMEOUT = timedelta(seconds=30)
@@ -40,19 +48,13 @@ PathResolver = Callable[[Sequence[str]], ResolvedPaths]
 def check_targets(
     argument: str, given: Sequence[str], root: PurePosixPath, resolve: PathResolver
 ) -> None:
-    """Refuse paths and node ids outside of the project.
-
-    Args:
-        argument: The argument's name, for messages.
-        given: The caller's values.
-        root: The project's folder, resolved.
-        resolve: Resolves paths.
+    """Refuse paths and node ids outside of the project, whose resolved folder is `root`.
 
     Raises:
         PathOutsideRootError: a path leads out of the root, whether it exists or not.
         InvalidArgumentsError: a path does not exist.
     """
-    files = [_file_of_node_id(text) if argument == "node_ids" else text for text in given]
+    files = [text.partition("::")[0] or "." if argument == "node_ids" else text for text in given]
     # pytest reads a file's name up to a bracket, so this part must be inside, too.
     short = [file.partition("[")[0] or "." for file in files]
     found = resolve([str(root / file) for file in (*files, *short)])
@@ -70,14 +72,14 @@ def check_targets(
 def resolve_on_host(paths: Sequence[str]) -> ResolvedPaths:
     """Resolve paths on this machine."""
     followed = tuple(map(os.path.realpath, paths))
-    return ResolvedPaths(paths=followed, there=tuple(_exists(path) for path in followed))
+    there = tuple(map(os.path.exists, followed))  # not Path.exists, which may raise OSError
+    return ResolvedPaths(paths=followed, there=there)
 
 
 def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
     """Resolve paths inside a sandbox, whose files this machine may not see."""
 
     def resolve(paths: Sequence[str]) -> ResolvedPaths:
-        """Resolve paths with the sandbox's Python."""
         argv = ("python", "-I", "-S", "-c", _RESOLVE_SCRIPT)
         stdin = json.dumps(list(paths)).encode()
         result = sandbox.run(Command(argv=argv, timeout=_RESOLVE_TIMEOUT, stdin=stdin))
@@ -86,17 +88,6 @@ def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
         return ResolvedPaths.model_validate_json(result.stdout)
 
     return resolve
-
-
-def _file_of_node_id(node_id: str) -> str:
-    return node_id.partition("::")[0] or "."
-
-
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except OSError:  # a name that is too long, or a folder without permission
-        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,14 +116,7 @@ class PytestProject:
 def sandbox_project(
     sandbox: Sandbox, command: PytestCommand, *, env: Mapping[str, str], isolated: bool
 ) -> PytestProject:
-    """A task's project in an open sandbox.
-
-    Args:
-        sandbox: The sandbox, opened with `reporter_mounts`.
-        command: How the task runs pytest.
-        env: The task's environment variables for tests.
-        isolated: Whether the sandbox reaches neither the network nor this machine's files.
-    """
+    """A task's project in a sandbox opened with `reporter_mounts`; `env` is that of its tests."""
     return PytestProject(
         root=sandbox.workspace,
         open=lambda: nullcontext(sandbox),
@@ -142,4 +126,114 @@ def sandbox_project(
         runs_at_once=1,  # it has one workspace, which runs one command at a time
         env=env,
         isolated=isolated,
+    )
+
+
+DISCOVERY_TIMEOUT = 120.0  # the time limit for collecting tests, in seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallControl:
+    """How a call reports progress and is cancelled."""
+
+    cancel: Event
+    progress: ProgressSink | None = None
+
+
+def call_tests(
+    project: PytestProject, arguments: ExecuteArguments | DiscoverArguments, watch: CallControl
+) -> JsonObject:
+    """Run or discover tests, and return the answer. It runs pytest, so it blocks."""
+    try:
+        if isinstance(arguments, ExecuteArguments):
+            return _execute(project, arguments, watch)
+        return _discover(project, arguments, watch)
+    except InvalidArgumentsError as error:
+        return answers.invalid_arguments(error.faults)
+    except PathOutsideRootError as error:
+        return answers.path_outside_root(str(error))
+    except _NoPytestError as error:
+        return answers.no_pytest(str(error), project.mask)
+
+
+class _NoPytestError(Exception):
+    """No interpreter of the project has pytest; lists those that were tried."""
+
+
+def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallControl) -> JsonObject:
+    targets = _checked_targets(project, paths=arguments.paths, node_ids=arguments.node_ids)
+    full = arguments.detail == "full"
+
+    def run(sandbox: Sandbox, command: PytestCommand) -> execution.PytestRun:
+        request = PytestRequest(
+            command=command,
+            timeout=timedelta(seconds=arguments.timeout_s),
+            targets=targets,
+            keyword=arguments.keyword,
+            markers=arguments.markers,
+            max_failures=arguments.max_failures,
+            last_failed=arguments.last_failed,
+            report_limit=None if full else answers.SIZE_LIMIT,
+            env=project.env,
+        )
+        return execution.execute_tests(
+            sandbox, request, progress=watch.progress, cancel=watch.cancel
+        )
+
+    found = _first_with_pytest(project, run)
+    summary = found.result.summary
+    if watch.progress is not None:
+        done = summary.total - summary.unfinished
+        watch.progress(RunProgress(done=done, collected=max(done, summary.collected)))
+    return answers.answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
+
+
+def _discover(
+    project: PytestProject, arguments: DiscoverArguments, watch: CallControl
+) -> JsonObject:
+    targets = _checked_targets(project, paths=arguments.paths)
+
+    def run(sandbox: Sandbox, command: PytestCommand) -> execution.PytestRun:
+        request = PytestRequest(
+            command=command,
+            timeout=timedelta(seconds=DISCOVERY_TIMEOUT),
+            targets=targets,
+            keyword=arguments.keyword,
+            markers=arguments.markers,
+            report_limit=0,  # it is not in the answer
+            env=project.env,
+        )
+        return execution.discover_tests(sandbox, request, cancel=watch.cancel)
+
+    found = _first_with_pytest(project, run)
+    return answers.answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)
+
+
+def _checked_targets(project: PytestProject, **given: Sequence[str] | None) -> tuple[str, ...]:
+    """The targets for pytest, which are all inside the project."""
+    targets: tuple[str, ...] = ()
+    for name, texts in given.items():
+        if texts is not None:
+            check_targets(name, texts, project.root, project.resolve)
+            targets += tuple(texts)
+    return targets
+
+
+def _first_with_pytest(
+    project: PytestProject, run: Callable[[Sandbox, PytestCommand], execution.PytestRun]
+) -> execution.PytestRun:
+    """Run with the first interpreter that has pytest."""
+    tried: list[str] = []
+    for interpreter in project.interpreters():
+        if interpreter.missing:
+            tried.append(f"{interpreter.name}: not there")
+            continue
+        with project.open() as sandbox:
+            found = run(sandbox, interpreter.command)
+        if found.result.outcome is not PytestOutcome.SPAWN:
+            return found
+        tried.append(f"{interpreter.name}: {found.result.spawn_error}")
+    listed = "; ".join(f"{number}. {what}" for number, what in enumerate(tried, 1))
+    raise _NoPytestError(
+        f"no interpreter with pytest. Tried, in this order: {listed or 'nothing to try'}"
     )

@@ -13,8 +13,7 @@ from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.errors import InputError, SandboxError, UnavailableError
-from agentbench.pytest_results.command import PytestRequest, reporter_mounts
-from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.execution import PytestRequest, execute_tests, reporter_mounts
 from agentbench.pytest_results.model import PytestResult
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions

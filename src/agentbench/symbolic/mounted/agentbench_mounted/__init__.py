@@ -1,5 +1,4 @@
-"""Programs that run in sandboxes, next to the code under test.
+"""Programs that run in sandboxes, next to the code under test, with mounted libraries only.
 
-They need the standard library and the mounted libraries only. Imports are relative: the package is
-`agentbench_mounted` in a sandbox, and a part of agentbench on the host.
+Imports are relative: the package is at the top level there, and a part of agentbench here.
 """

@@ -1,52 +1,32 @@
 """Searches a function's paths for the answer to one question, in a sandbox.
 
-Reads a question as JSON from stdin and writes JSON lines to stdout: its progress, and at the end
-its findings. Output of the function is discarded. Python 3.11 or newer.
+Reads the question from stdin and writes its progress and its findings as lines of JSON to stdout.
+Python 3.11 or newer.
 """
 
-from __future__ import annotations
-
+import ast
 import json
 import os
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from inspect import Signature
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import crosshair.core_and_libs  # noqa: F401 - registers CrossHair's models
 
-from .branches import MARK, complexity, dead_by_form, lines_of, mark_branches
+from . import path_search, submitted_code
+from .branches import MARK, Branch, complexity, dead_by_form, lines_of, mark_branches
 from .contract import Contract, contract_of, exception_named
-from .foreign_code import Alarm, OutOfTimeError, call_foreign
-from .path_search import Explored, SearchBounds, SearchedFunction, explore
-from .path_visitors import BranchVisitor, ContractVisitor, ExceptionVisitor
+from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
+from .messages import Json
 from .real_calls import Caller, ForkServer
 from .sample_arguments import assumed, is_enumerable, open_parameters, samples
-from .side_effects import BlockedError, ProcessGuard
-from .submitted_code import (
-    RefusalError,
-    cut,
-    error_line,
-    find,
-    load,
-    node_of,
-    parse,
-    refuse_unsearchable,
-)
-
-if TYPE_CHECKING:
-    import ast
-    from inspect import Signature
-
-    from .branches import Branch
-    from .messages import Json
-    from .submitted_code import FoundFunction
+from .side_effects import BlockedError, ProcessGuard, discard_output
 
 _CALL_SECONDS = 2.0
 _PROGRESS_SECONDS = 0.3
-_AGAIN = 0.25  # seconds: the code may have swallowed the first ring of the alarm
 _PLAIN_SECONDS = 1.0  # for plain inputs, if the search has used all of its time
 _MOST_ENDLESS = 2  # plain inputs on which the function does not end
 _MOST_EXAMPLE = 200  # characters of the example of a branch
@@ -57,10 +37,7 @@ class Channel:
     """The output, kept from before the code ran; output of the code is discarded."""
 
     def __init__(self) -> None:
-        self._out = os.dup(1)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nowhere, descriptor)
+        self._out = discard_output()
         self._reported = 0.0
 
     def put(self, what: Json) -> None:
@@ -69,7 +46,7 @@ class Channel:
         while line:
             line = line[os.write(self._out, line) :]
 
-    def progress(self, explored: Explored) -> None:
+    def progress(self, explored: path_search.Explored) -> None:
         """Report the progress from time to time."""
         now = time.monotonic()
         if now - self._reported >= _PROGRESS_SECONDS:
@@ -84,52 +61,44 @@ class Analysis:
         self.question = question
         self.tool, self.name = str(question["tool"]), str(question["function"])
         self.path = Path(str(question["path"]))
-        self.channel, self.guard, self.alarm = channel, guard, Alarm(repeat=_AGAIN)
+        self.channel, self.guard, self.alarm = channel, guard, Alarm(repeat=AGAIN)
         self.until = time.monotonic() + float(question["seconds"])
         self.taken: set[int] = set()
         self.branches: list[Branch] = []
         self.found: Json = {}
 
     def run(self) -> Json:
-        """The findings.
-
-        Raises:
-            RefusalError: there is nothing to search.
-            OutOfTimeError: the time was over before the search began.
-            BlockedError: the code tried to leave its process.
-        """
-        tree = parse(self.path)
+        """The findings; raises RefusalError, OutOfTimeError or BlockedError if there are none."""
+        tree = submitted_code.parse(self.path)
         if self.tool == "find":
-            module = load(tree, self.path, {})
+            module = submitted_code.load(tree, self.path, {})
             for name in self.name.split(","):
-                find(module, name, self.path)
+                submitted_code.find(module, name, self.path)
             return {}
         if self.tool == "branches":
             self._mark_branches(tree)
-        module = load(tree, self.path, {MARK: self.taken.add})
-        function = find(module, self.name, self.path)
-        refuse_unsearchable(function.function, self.name)
+        module = submitted_code.load(tree, self.path, {MARK: self.taken.add})
+        function = submitted_code.find(module, self.name, self.path)
+        submitted_code.refuse_unsearchable(function.function, self.name)
         kind = self._exception(vars(module))
         contract = self._contract(function)
-        caller = Caller(
-            module=module,
-            path=self.path,
-            contract=contract,
-            kind=kind,
-            seconds=_CALL_SECONDS,
-            taken=self.taken,
-        )
+        caller = Caller(module, self.path, contract, kind, seconds=_CALL_SECONDS, taken=self.taken)
+
+        def run_guarded(question: Json) -> Json:
+            self.guard.activate()
+            return caller.run(question)
+
         with self.guard.suspended():
-            server = ForkServer(lambda asked: self._run_guarded(caller, asked), _CALL_SECONDS)
+            server = ForkServer(run_guarded, _CALL_SECONDS)
         visitor = self._visitor(contract, server, kind)
         visitor.is_class_method = function.is_class_method
         self._search(visitor, server, function, tree)
-        if isinstance(visitor, BranchVisitor):
+        if isinstance(visitor, path_search.BranchVisitor):
             self._report_branches(visitor)
         return self.found
 
     def _mark_branches(self, tree: ast.Module) -> None:
-        function = node_of(tree, self.name)
+        function = submitted_code.node_of(tree, self.name)
         if function is not None:
             self.found["complexity"] = complexity(function)
             self.found["dead"] = sorted(dead_by_form(function))
@@ -145,56 +114,59 @@ class Analysis:
             return BaseException
         kind = exception_named(str(name), known)
         if kind is None:
-            raise RefusalError("ValueError", f"'{name}' is no exception that the code knows")
+            raise submitted_code.RefusalError(
+                "ValueError", f"'{name}' is no exception that the code knows"
+            )
         return kind
 
-    def _contract(self, function: FoundFunction) -> Contract:
+    def _contract(self, function: submitted_code.FoundFunction) -> Contract:
         result = call_foreign(lambda: contract_of(function))  # it evaluates annotations of the code
         if result.error is not None:
-            raise RefusalError("ValueError", f"'{self.name}': {error_line(result.error)}")
+            raise submitted_code.RefusalError(
+                "ValueError", f"'{self.name}': {submitted_code.error_line(result.error)}"
+            )
         contract = result.value
         if contract is None:
-            raise RefusalError("ValueError", f"'{self.name}': its signature cannot be told")
+            raise submitted_code.RefusalError(
+                "ValueError", f"'{self.name}': its signature cannot be told"
+            )
         if self.tool != "check":
             return Contract(call=function.plain, signature=contract.signature)
-        self.found["checked"] = cut(contract.checked)
+        self.found["checked"] = submitted_code.cut(contract.checked)
         return contract
-
-    def _run_guarded(self, caller: Caller, asked: Json) -> Json:
-        self.guard.activate()
-        return caller.run(asked)
 
     def _visitor(
         self, contract: Contract, server: ForkServer, kind: type[BaseException]
-    ) -> ContractVisitor:
+    ) -> path_search.ContractVisitor:
         if self.tool == "branches":
-            return BranchVisitor(self.name, contract, server.ask, taken=self.taken)
+            return path_search.BranchVisitor(self.name, contract, server.ask, taken=self.taken)
         if self.tool == "raises":
-            return ExceptionVisitor(self.name, contract, server.ask, kind=kind)
-        return ContractVisitor(self.name, contract, server.ask)
+            return path_search.ExceptionVisitor(self.name, contract, server.ask, kind=kind)
+        return path_search.ContractVisitor(self.name, contract, server.ask)
 
     def _search(
         self,
-        visitor: ContractVisitor,
+        visitor: path_search.ContractVisitor,
         server: ForkServer,
-        function: FoundFunction,
+        function: submitted_code.FoundFunction,
         tree: ast.Module,
     ) -> None:
         """Follow paths with the annotated types, or with types that sample calls let assume."""
         contract = visitor.contract
-        total, variants = Explored(), self._variants(contract.signature, server)
+        total, variants = path_search.Explored(), self._variants(contract.signature, server)
         share = (self.until - time.monotonic()) / max(1, len(variants))
         for signature, assumptions in variants:
-            bounds = SearchBounds(
+            bounds = path_search.SearchBounds(
                 paths=int(self.question["paths"]),
                 idle_paths=int(self.question["idle_paths"]),
                 until=min(self.until, time.monotonic() + share),
                 alarm=self.alarm,
             )
             visitor.contract = replace(contract, signature=signature)
-            searched = SearchedFunction(signature, function.function)
             self.alarm.set(self.until - time.monotonic())
-            explored = explore(visitor, searched, bounds, self.channel.progress)
+            explored = path_search.explore(
+                visitor, function.function, bounds, self.channel.progress
+            )
             self.alarm.off()  # the rest has limits of its own
             total = _sum(total, explored)
             if assumptions:
@@ -216,20 +188,19 @@ class Analysis:
             return [(signature, {})]
 
         def works(calls: list[str]) -> bool:
-            """Whether the function accepts the types of some calls."""
             return bool(calls and server.ask({"probe": calls}).get("fits"))
 
         variants = list(islice(assumed(signature, works), _VARIANTS))
         if not variants:
             names = ", ".join(untyped)
-            raise RefusalError(
+            raise submitted_code.RefusalError(
                 "ValueError", f"'{self.name}': cannot tell the type of {names}; annotate it"
             )
         return variants
 
-    def _try_plain(self, visitor: ContractVisitor, arguments: list[str]) -> None:
+    def _try_plain(self, visitor: path_search.ContractVisitor, arguments: list[str]) -> None:
         """Really call the function with plain inputs, if the search has found nothing."""
-        if isinstance(visitor, BranchVisitor):
+        if isinstance(visitor, path_search.BranchVisitor):
             return
         endless, until = 0, max(self.until, time.monotonic() + _PLAIN_SECONDS)
         for text in arguments:
@@ -238,33 +209,25 @@ class Analysis:
             endless += not visitor.try_plain(text)
             self.found["tried"] = self.found.get("tried", 0) + 1
 
-    def _report_branches(self, visitor: BranchVisitor) -> None:
+    def _report_branches(self, visitor: path_search.BranchVisitor) -> None:
         is_proven = self.found["exhausted"] and not visitor.unconfirmed
+        otherwise = False if is_proven else None
+        examples = [visitor.examples.get(number, "") for number in range(len(self.branches))]
         self.found["branches"] = [
-            _branch_facts(
-                branch,
-                reachable=True if number in visitor.examples else False if is_proven else None,
-                example=visitor.examples.get(number, ""),
-            )
-            for number, branch in enumerate(self.branches)
+            _branch_facts(branch, reachable=bool(example) or otherwise, example=example)
+            for branch, example in zip(self.branches, examples, strict=True)
         ]
         if is_proven and "lines" in self.found:
             self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
 
 
 def _branch_facts(branch: Branch, *, reachable: bool | None, example: str) -> Json:
-    return {
-        "line": branch.line,
-        "kind": branch.kind,
-        "condition": branch.condition,
-        "taken": branch.taken,
-        "reachable": reachable,
-        "example": cut(example, _MOST_EXAMPLE),
-    }
+    shown = submitted_code.cut(example, _MOST_EXAMPLE)
+    return {**asdict(branch), "reachable": reachable, "example": shown}
 
 
-def _sum(one: Explored, other: Explored) -> Explored:
-    return Explored(
+def _sum(one: path_search.Explored, other: path_search.Explored) -> path_search.Explored:
+    return path_search.Explored(
         paths=one.paths + other.paths,
         verified=one.verified + other.verified,
         given_up=one.given_up + other.given_up,
@@ -274,7 +237,7 @@ def _sum(one: Explored, other: Explored) -> Explored:
     )
 
 
-def _counts(explored: Explored) -> Json:
+def _counts(explored: path_search.Explored) -> Json:
     return {
         "paths": explored.paths,
         "verified": explored.verified,
@@ -302,9 +265,9 @@ def _error_facts(error: BaseException | None) -> Json:
         return {}
     if isinstance(error, OutOfTimeError):
         return {"over": True}
-    if isinstance(error, RefusalError):
+    if isinstance(error, submitted_code.RefusalError):
         return {"error_type": error.error_type, "message": str(error)}
-    message = f"the search cannot follow this code: {error_line(error)}"
+    message = f"the search cannot follow this code: {submitted_code.error_line(error)}"
     if isinstance(error, MemoryError):
         message = "the search ran out of memory"
     return {"error_type": "RuntimeError", "message": message}

@@ -1,17 +1,10 @@
 """The branches of a function: marks in its code record which of them a call takes."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-MARK = "__agentbench_went__"
-"""The function that marked code calls with the number of a branch."""
-
+MARK = "__agentbench_went__"  # the function that marked code calls with the number of a branch
 _SHOWN = 120  # characters of a condition
 _ENDING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -50,7 +43,6 @@ class _Marker(ast.NodeTransformer):
         return marked
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """Mark both branches."""
         return self._fork(node, node.test, ("true", "false"))
 
     def visit_While(self, node: ast.While) -> ast.AST:
@@ -62,7 +54,6 @@ class _Marker(ast.NodeTransformer):
         return self._fork(node, node.iter, ("entered", "ended"))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Mark both values."""
         self.generic_visit(node)
         true = self._number(node, "conditional", node.test, "true")
         false = self._number(node, "conditional", node.test, "false")
@@ -71,14 +62,12 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        """Mark that it matched."""
         number = self._number(node.body[0], "case", node.pattern, "matched")
         self.generic_visit(node)
         node.body.insert(0, _statement(number, node.body[0]))
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """Mark that it caught."""
         number = self._number(node, "except", node.type, "caught")
         self.generic_visit(node)
         node.body.insert(0, _statement(number, node.body[0]))

@@ -12,38 +12,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from . import outcomes
 from .descriptions import has_sets
 from .foreign_code import call_foreign
-from .outcomes import (
-    ALL,
-    CONTRACT,
-    RAISES,
-    RETURNS,
-    TIMEOUT,
-    differ,
-    is_reordered,
-    says_something,
-    shows_something,
-    words,
-)
 from .path_comparison import explore_in_process
-from .values import is_hidden, is_same
 from .worker import THIS
 from .worker_process import LostError, WorkerProcess
 
 if TYPE_CHECKING:
+    from . import messages
     from .literals import KnownLiterals
-    from .messages import (
-        Description,
-        Json,
-        Location,
-        Pair,
-        PathFindings,
-        ProgramResult,
-        Request,
-        Step,
-        Variable,
-    )
 
 _INPUTS_SHARE = 0.6  # of the time, if paths are searched afterwards
 _OBSERVED = 100  # calls of tests
@@ -64,11 +42,10 @@ class Difference:
 class ComparedFunctions:
     """The reference and the other function, each in a worker, and the facts seen so far."""
 
-    def __init__(self, pair: Pair, request: Request) -> None:
-        """Take the pair; no worker is started."""
+    def __init__(self, pair: messages.Pair, request: messages.Request) -> None:
         self._locations = pair["left"], pair["right"]
         self._start_workers(hash_seed=0)
-        self.errors = pair.get("errors", CONTRACT)
+        self.errors = pair.get("errors", outcomes.CONTRACT)
         self._seconds = self._whole_seconds = request.get("call_seconds", 2.0)
         self.inferred = False  # types were guessed
         self.unordered = False  # the code has sets, whose order says nothing
@@ -86,8 +63,8 @@ class ComparedFunctions:
 
     def end(self) -> None:
         """End both workers."""
-        self.left.end()
-        self.right.end()
+        self.left.close()
+        self.right.close()
 
     def run(self, program: list[str]) -> Difference | None:
         """Run a program in both; returns the difference, if there is one."""
@@ -95,7 +72,7 @@ class ComparedFunctions:
         left = self._run(self.left, program)
         if "lost" in left:
             return None  # an input that ends the reference's process says nothing
-        if left["steps"][-1]["kind"] == TIMEOUT:
+        if left["steps"][-1]["kind"] == outcomes.TIMEOUT:
             # Spend the time on inputs on which the reference is fast.
             self._seconds = max(self._seconds / 2, self._whole_seconds * _LEAST_SHARE)
         self._count(left)
@@ -116,9 +93,8 @@ class ComparedFunctions:
         if "lost" in result:
             return True
         last = result["steps"][-1]
-        return last["kind"] == RETURNS or not {"TypeError", "AttributeError"} & set(
-            last.get("mro", ())
-        )
+        wrong_type = {"TypeError", "AttributeError"}.intersection(last.get("mro", ()))
+        return last["kind"] == outcomes.RETURNS or not wrong_type
 
     def confirm(self, program: list[str]) -> Difference | None:
         """The same difference in new processes, for each order in their sets."""
@@ -133,68 +109,73 @@ class ComparedFunctions:
             found = again
         return found
 
-    def _run(self, worker: WorkerProcess, program: list[str]) -> ProgramResult:
+    def _run(self, worker: WorkerProcess, program: list[str]) -> messages.ProgramResult:
         try:
             return worker.run(program, self._seconds)
         except LostError as error:
             return {"steps": [], "after": {}, "lost": f"ends its process: {error}"}
 
-    def _count(self, left: ProgramResult) -> None:
+    def _count(self, left: messages.ProgramResult) -> None:
         """Count the visible effects of the reference."""
-        steps = [one for one in left["steps"] if one["kind"] != TIMEOUT]
+        steps = [one for one in left["steps"] if one["kind"] != outcomes.TIMEOUT]
         changed = [name for name, variable in left["after"].items() if variable["changed"]]
-        visible = [shows_something(one) for one in steps if not one.get("preparing")]
+        visible = [outcomes.shows_something(one) for one in steps if not one.get("preparing")]
         self.visible += any(visible) or bool(changed)
-        self.hidden += any(is_hidden(one["form"]) for one in steps if "form" in one)
+        self.hidden += any(outcomes.is_hidden(one["form"]) for one in steps if "form" in one)
         printed = any(one.get("stdout") or one.get("stderr") for one in steps)
         self.side_effects += printed or any("." in name for name in changed)
         reached = (one["reached"] for one in steps if "reached" in one)
         self.reached = self.reached or next(reached, "")
 
     def _step_difference(
-        self, left: ProgramResult, right: ProgramResult
+        self, left: messages.ProgramResult, right: messages.ProgramResult
     ) -> tuple[Difference | None, int]:
         """The first difference of two steps, and how many steps of the reference say something."""
         for at, step in enumerate(left["steps"]):
-            if not says_something(step, errors=self.errors, inferred=self.inferred):
+            if not outcomes.says_something(step, errors=self.errors, inferred=self.inferred):
                 return None, at
             if "lost" in right:
-                return Difference(words(step), right["lost"], at), at
+                return Difference(outcomes.words(step), right["lost"], at), at
             if at < len(right["steps"]) and self._differ(step, right["steps"][at]):
-                return Difference(words(step), words(right["steps"][at]), at), at
-            if step["kind"] == RAISES and at + 1 < len(left["steps"]):
+                return Difference(outcomes.words(step), outcomes.words(right["steps"][at]), at), at
+            if step["kind"] == outcomes.RAISES and at + 1 < len(left["steps"]):
                 return None, at + 1
         return None, len(left["steps"])
 
-    def _differ(self, step: Step, other: Step) -> bool:
-        if self.unordered and is_reordered(step, other):
+    def _differ(self, step: messages.Step, other: messages.Step) -> bool:
+        if self.unordered and outcomes.is_reordered(step, other):
             return False
-        return differ(step, other, errors=self.errors, inferred=self.inferred)
+        return outcomes.differ(step, other, errors=self.errors, inferred=self.inferred)
 
-    def _variable_difference(self, left: ProgramResult, right: ProgramResult) -> Difference | None:
+    def _variable_difference(
+        self, left: messages.ProgramResult, right: messages.ProgramResult
+    ) -> Difference | None:
         """The first argument or module variable that one leaves otherwise than the other."""
         last = len(left["steps"]) - 1
-        if left["steps"][last]["kind"] == RAISES or right["steps"][-1]["kind"] == TIMEOUT:
+        if (
+            left["steps"][last]["kind"] == outcomes.RAISES
+            or right["steps"][-1]["kind"] == outcomes.TIMEOUT
+        ):
             return None
         for name in sorted({**left["after"], **right["after"]}):
             is_module_variable = "." in name
-            if is_module_variable and self.errors != ALL:
+            if is_module_variable and self.errors != outcomes.ALL:
                 continue  # a project is free in how it keeps its state
             one, other = left["after"].get(name), right["after"].get(name)
             if one is None or other is None:
                 differs = is_module_variable  # only one of them has changed it
             else:
-                differs = not is_same(one["form"], other["form"])
+                differs = not outcomes.is_same(one["form"], other["form"])
             if differs:
                 return Difference(_leaves(name, one), _leaves(name, other), last)
         return None
 
 
-def _leaves(name: str, variable: Variable | None) -> str:
+def _leaves(name: str, variable: messages.Variable | None) -> str:
     return f"leaves {name} as it was" if variable is None else f"leaves {variable['text']}"
 
 
-def compare(pair: Pair, request: Request) -> Json:
+def compare(pair: messages.Pair, request: messages.Request) -> messages.Json:
     """The result for one pair."""
     began = time.monotonic()
     functions = ComparedFunctions(pair, request)
@@ -206,20 +187,21 @@ def compare(pair: Pair, request: Request) -> Json:
     answer = result.value
     if answer is None:  # the trouble of one pair must not affect the others
         error = result.error
-        answer = _not_compared(
-            f"cannot be loaded or described: {error}"
-            if isinstance(error, LostError)
-            else f"the comparing itself failed: {type(error).__name__}: {error}"[:300]
-        )
+        why = f"the comparing itself failed: {type(error).__name__}: {error}"[:300]
+        if isinstance(error, LostError):
+            why = f"cannot be loaded or described: {error}"
+        answer = _not_compared(why)
     answer.setdefault("inputs_tried", functions.informative)
     return {**answer, "time_spent": round(time.monotonic() - began, 3)}
 
 
-def _not_compared(why: str) -> Json:
+def _not_compared(why: str) -> messages.Json:
     return {"ending": "not_compared", "why": why}
 
 
-def _compare(pair: Pair, request: Request, functions: ComparedFunctions, until: float) -> Json:
+def _compare(
+    pair: messages.Pair, request: messages.Request, functions: ComparedFunctions, until: float
+) -> messages.Json:
     try:
         from .input_search import search
         from .inputs import NoInputsError, programs
@@ -229,7 +211,7 @@ def _compare(pair: Pair, request: Request, functions: ComparedFunctions, until: 
     described, other = functions.left.describe(), functions.right.describe()
     literals = [*described["constants"], *other["constants"], *request.get("literals", ())]
     sources = [*described["sources"], *other["sources"]]
-    known = KnownLiterals.of(literals, sources, anything=functions.errors == ALL)
+    known = KnownLiterals.of(literals, sources, anything=functions.errors == outcomes.ALL)
     functions.inferred = _complete_types(described, functions, known)
     functions.unordered = any(map(has_sets, sources))
     try:
@@ -241,7 +223,7 @@ def _compare(pair: Pair, request: Request, functions: ComparedFunctions, until: 
     limit = now + (until - now) * (_INPUTS_SHARE if symbolic else 1.0)
     found = _first_of_tests(pair, described, functions)
     found = found or search(strategy, functions.differs, limit, request)
-    facts: Json = {}
+    facts: messages.Json = {}
     if found is None and symbolic:
         seconds = min(until - time.monotonic(), request.get("path_seconds", 15.0))
         findings = explore_in_process(pair, described, seconds)
@@ -255,7 +237,7 @@ def _compare(pair: Pair, request: Request, functions: ComparedFunctions, until: 
 
 
 def _complete_types(
-    described: Description, functions: ComparedFunctions, known: KnownLiterals
+    described: messages.Description, functions: ComparedFunctions, known: KnownLiterals
 ) -> bool:
     """Guess the types without annotation; returns whether any type is a guess."""
     from .input_search import guess_types
@@ -271,7 +253,7 @@ def _complete_types(
 
 
 def _first_of_tests(
-    pair: Pair, described: Description, functions: ComparedFunctions
+    pair: messages.Pair, described: messages.Description, functions: ComparedFunctions
 ) -> list[str] | None:
     """The first call of the project's tests on which the functions differ."""
     if described["kind"] != "function":
@@ -284,8 +266,8 @@ def _first_of_tests(
     return None
 
 
-def _path_facts(findings: PathFindings) -> Json:
-    facts: Json = {
+def _path_facts(findings: messages.PathFindings) -> messages.Json:
+    facts: messages.Json = {
         "paths_explored": findings.get("paths", 0),
         "exhausted": findings.get("exhausted", False),
     }
@@ -295,10 +277,10 @@ def _path_facts(findings: PathFindings) -> Json:
 
 
 def _first_of_paths(
-    findings: PathFindings, functions: ComparedFunctions, known: KnownLiterals
+    findings: messages.PathFindings, functions: ComparedFunctions, known: KnownLiterals
 ) -> list[str] | None:
     """The first program of the path search on which the functions really differ."""
-    ascii_only = functions.errors == CONTRACT
+    ascii_only = functions.errors == outcomes.CONTRACT
     for program in findings.get("programs", []):
         if known.is_plausible(program, ascii_only=ascii_only) and functions.differs(program):
             return program
@@ -306,8 +288,8 @@ def _first_of_paths(
 
 
 def _different(
-    program: list[str], functions: ComparedFunctions, pair: Pair, *, can_shrink: bool
-) -> Json:
+    program: list[str], functions: ComparedFunctions, pair: messages.Pair, *, can_shrink: bool
+) -> messages.Json:
     from .input_search import smaller
 
     least = smaller(program, functions.differs) if can_shrink else program
@@ -327,7 +309,7 @@ def _different(
     return {"ending": "different", "difference": difference}
 
 
-def _no_difference(functions: ComparedFunctions, facts: Json) -> Json:
+def _no_difference(functions: ComparedFunctions, facts: messages.Json) -> messages.Json:
     """The ending without a difference, if there was enough to see."""
     # The end of a path shows no output, no other changes and no hidden parts.
     unseen = functions.hidden or functions.side_effects
@@ -339,16 +321,13 @@ def _no_difference(functions: ComparedFunctions, facts: Json) -> Json:
         counted = f"{functions.informative} of {functions.tried}"
         return _not_compared(f"the reference works on too few inputs: {counted}")
     if functions.informative and not functions.visible:
-        effect = (
-            "cannot be looked into"
-            if functions.hidden
-            else "is nothing, and it changes no argument"
-        )
+        nothing = "is nothing, and it changes no argument"
+        effect = "cannot be looked into" if functions.hidden else nothing
         return _not_compared(f"what it returns {effect}")
     return {"ending": "no_difference", "exhausted": exhausted}
 
 
-def written(program: list[str], location: Location) -> list[str]:
+def written(program: list[str], location: messages.Location) -> list[str]:
     """A program that imports its callable."""
     name = str(location["name"])
     owner = _owner(name, program)
@@ -382,7 +361,7 @@ def _owner(name: str, program: list[str]) -> str:
 
 def main() -> None:
     """Answer the request on stdin."""
-    request: Request = json.loads(sys.stdin.read())
+    request: messages.Request = json.loads(sys.stdin.read())
     for pair in request["pairs"]:
         sys.stdout.write(json.dumps(compare(pair, request)) + "\n")
         sys.stdout.flush()

@@ -1,29 +1,26 @@
 """The contract of a function, and the behaviour of a call under it."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect
 import re
 import textwrap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from crosshair.condition_parser import condition_parser, parse_sphinx_raises
+from crosshair.condition_parser import (
+    ConditionExpr,
+    Conditions,
+    condition_parser,
+    parse_sphinx_raises,
+)
 from crosshair.fnutil import FunctionInfo
 from crosshair.options import AnalysisKind
 from crosshair.util import AttributeHolder, NotDeterministic
 from z3 import Z3Exception
 
 from .foreign_code import call_foreign, traceback_entries
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from crosshair.condition_parser import ConditionExpr, Conditions
-
-    from .submitted_code import FoundFunction
+from .submitted_code import FoundFunction
 
 _KINDS = (AnalysisKind.PEP316, AnalysisKind.icontract, AnalysisKind.deal, AnalysisKind.asserts)
 # An entry of a section "Raises:" as Google has it, and one of Numpy's.
@@ -54,11 +51,7 @@ class Contract:
 
 
 def contract_of(found: FoundFunction) -> Contract | None:
-    """The contract of a function; None if its signature is unknown.
-
-    Raises:
-        ValueError: the contract is malformed.
-    """
+    """The contract of a function; None if its signature is unknown. Malformed: ValueError."""
     info = FunctionInfo(found.holder, found.name, found.attribute)  # type: ignore[arg-type] # it takes any attribute
     pair = info.get_callable()
     if pair is None:
@@ -161,11 +154,7 @@ class Behaviour:
 def behave(
     contract: Contract, given: inspect.BoundArguments, old: Mapping[str, object]
 ) -> Behaviour:
-    """Call the function and check its contract; `old` is a copy of its arguments.
-
-    Raises:
-        Exception: an undeclared exception of the function.
-    """
+    """Call the function, whose undeclared exceptions pass, and check its contract."""
     outside = _failed_condition(contract, {"__old__": AttributeHolder(old), **given.arguments})
     if outside is not None:
         return outside

@@ -25,30 +25,24 @@ if TYPE_CHECKING:
 
 _DEEPEST = 4
 _METHODS = 12
+_DATETIMES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)
 _SIMPLE: dict[object, str] = {
-    int: "int",
-    float: "float",
-    str: "str",
-    bool: "bool",
-    bytes: "bytes",
+    **{kind: kind.__name__ for kind in (int, float, str, bool, bytes, *_DATETIMES)},
     bytearray: "bytes",
     complex: "float",
     type(None): "none",
-    datetime.datetime: "datetime",
-    datetime.date: "date",
-    datetime.time: "time",
-    datetime.timedelta: "timedelta",
-    datetime.tzinfo: "tzinfo",
     datetime.timezone: "tzinfo",
     decimal.Decimal: "decimal",
     fractions.Fraction: "fraction",
-    abc.Hashable: "str",
-    typing.Hashable: "str",
+    **dict.fromkeys((abc.Hashable, typing.Hashable), "str"),
 }
-_LISTS = (list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable, abc.Reversible)
-_SETS = (set, abc.Set, abc.MutableSet)
+_CONTAINERS: dict[str, tuple[object, ...]] = {
+    "list": (list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable, abc.Reversible),
+    "iterator": (abc.Iterator, abc.Generator),
+    "set": (set, abc.Set, abc.MutableSet),
+    "frozenset": (frozenset,),
+}
 _MAPS = (dict, abc.Mapping, abc.MutableMapping)
-_ITERATORS = (abc.Iterator, abc.Generator)
 
 
 def describe(owner: object, method: str | None) -> Description:
@@ -172,19 +166,13 @@ def _of_text(name: str) -> TypeDescription:
     return type_of(result.value)
 
 
-def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:  # noqa: C901, PLR0911 - one case a kind
+def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:  # noqa: PLR0911 - one case a kind
     def of(at: int) -> TypeDescription:
-        """The description of a type argument."""
         return type_of(arguments[at], depth + 1) if at < len(arguments) else {"t": "missing"}
 
-    if kind in _LISTS:
-        return {"t": "list", "of": of(0)}
-    if kind in _ITERATORS:
-        return {"t": "iterator", "of": of(0)}
-    if kind in _SETS:
-        return {"t": "set", "of": of(0)}
-    if kind is frozenset:
-        return {"t": "frozenset", "of": of(0)}
+    for name, kinds in _CONTAINERS.items():
+        if kind in kinds:
+            return {"t": name, "of": of(0)}
     if kind in _MAPS:
         return {"t": "dict", "keys": of(0), "values": of(1)}
     if kind is tuple:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST = 160  # characters of a text for a reader
+AGAIN = 0.25  # seconds: the code may have swallowed the first ring of the alarm
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,7 @@ def call_foreign(
     catch: type[BaseException] | tuple[type[BaseException], ...] = Exception,
     let_through: tuple[type[BaseException], ...] = (),
 ) -> CallResult[T]:
-    """Call code that may raise anything.
-
-    Args:
-        call: The code.
-        catch: The errors that are returned; `BaseException` includes SystemExit.
-        let_through: Errors that are raised all the same.
-    """
+    """Call code that may raise anything; returns errors to catch, also SystemExit if so wanted."""
     try:
         return CallResult(value=call())
     except let_through:

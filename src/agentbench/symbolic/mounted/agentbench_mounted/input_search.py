@@ -52,7 +52,6 @@ def search(
     limit = until
 
     def check(program: Program) -> None:
-        """Raise an error if the callables differ on a program."""
         nonlocal limit
         if time.monotonic() > limit or not differs(program):
             return
@@ -62,10 +61,8 @@ def search(
         raise _DifferentError
 
     def run() -> None:
-        """Check examples until one differs."""
-        _run_examples(
-            strategy, check, examples=request.get("examples", 500), first=request.get("seed", 0)
-        )
+        examples = request.get("examples", 500)
+        _run_examples(strategy, check, examples=examples, first=request.get("seed", 0))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,7 +70,8 @@ def search(
         error = call_foreign(run, catch=BaseException, let_through=(KeyboardInterrupt,)).error
     if error is not None and not found:
         raise error
-    return min(found, key=_size) if found else None
+    by_size = sorted(found, key=lambda program: (len(program), sum(map(len, program))))
+    return by_size[0] if found else None
 
 
 def _run_examples(
@@ -97,7 +95,6 @@ def _run_examples(
     @options
     @given(strategy)
     def attempt(program: Program) -> None:
-        """Check one example."""
         check(program)
 
     attempt()
@@ -117,10 +114,6 @@ def smaller(program: Program, differs: Check) -> Program:
                 program, again = candidate, True
                 break
     return program
-
-
-def _size(program: Program) -> tuple[int, int]:
-    return len(program), sum(map(len, program))
 
 
 def _candidates(program: Program) -> Iterator[Program]:
@@ -153,14 +146,7 @@ def _is_simpler(near: int, value: float) -> bool:
 def guess_types(
     parameters: list[Parameter], described: Description, known: KnownLiterals, works: Check
 ) -> None:
-    """Give parameters the types that work best, or several that work equally well.
-
-    Args:
-        parameters: Those without a type, as parts of the description.
-        described: The callable.
-        known: The literals of the code.
-        works: Whether the reference takes an input, as far as its types go.
-    """
+    """Give untyped parameters of a description the types with which the reference works best."""
     combinations = sorted(
         itertools.islice(itertools.product(_GUESSES, repeat=len(parameters)), 20_000),
         key=lambda types: len({one["t"] for one in types}),  # the most uniform first

@@ -1,7 +1,4 @@
-"""Programs to try, made by hypothesis from the inputs of a callable, as lists of statements.
-
-Every value is made as the source text that makes it, so that a program reads the same in any tree.
-"""
+"""Programs to try, made by hypothesis as lists of statements, which read the same in any tree."""
 
 from __future__ import annotations
 
@@ -41,11 +38,7 @@ class NoInputsError(Exception):
 
 
 def programs(described: Description, known: KnownLiterals) -> Strategy[list[str]]:
-    """Programs that end in the callable, or use its object in several steps.
-
-    Raises:
-        NoInputsError: no values of a parameter's type can be made.
-    """
+    """Programs that end in the callable, or use its object; raises NoInputsError."""
     inputs = _Inputs(known)
     if described["kind"] == "function":
         return inputs.call(THIS, described["params"])
@@ -56,8 +49,6 @@ def programs(described: Description, known: KnownLiterals) -> Strategy[list[str]
 
 
 class _Inputs:
-    """Makes strategies of source text."""
-
     def __init__(self, known: KnownLiterals) -> None:
         self._known = known
         self._modules: set[str] = set()  # to import
@@ -105,9 +96,10 @@ class _Inputs:
     def _use(self, method: Method) -> Strategy[str]:
         if method.get("property"):
             return st.just(f"it.{method['name']}")
-        return self._arguments(method["params"]).map(
-            lambda texts: f"it.{method['name']}({', '.join(texts)})"
-        )
+        return self._called(f"it.{method['name']}", method["params"])
+
+    def _called(self, function: str, params: list[Parameter]) -> Strategy[str]:
+        return self._arguments(params).map(lambda texts: f"{function}({', '.join(texts)})")
 
     def _arguments(self, params: list[Parameter]) -> Strategy[list[str]]:
         """The texts of a call's arguments."""
@@ -115,44 +107,36 @@ class _Inputs:
         return st.tuples(*[self._argument(one, taken) for one in params]).map(_in_order)
 
     def _argument(self, one: Parameter, taken: set[str]) -> Strategy[list[str]]:
-        if one["how"] == "any_name":
-            return self._any_names(one, taken)
-        name = one["name"]
-        if one.get("optional"):
-            try:
-                value = self._of(one["type"])
-            except NoInputsError:
-                return st.just([])
-            return st.one_of(st.just([]), value.map(lambda text: [f"{name}={text}"]))
-        value = self._of(one["type"])
-        if one["how"] == "many":
-            return st.lists(value, max_size=_MOST_ARGUMENTS)
-        prefix = f"{name}=" if one["how"] == "name" else ""
-        return value.map(lambda text: [prefix + text])
-
-    def _any_names(self, one: Parameter, taken: set[str]) -> Strategy[list[str]]:
-        names = dict.fromkeys((*self._known.texts, *_NAMES))
-        free = [name for name in names if _is_name(name) and name not in taken]
+        name, how, optional = one["name"], one["how"], one.get("optional")
         try:
             value = self._of(one["type"])
         except NoInputsError:
-            return st.just([])
+            if optional or how == "any_name":
+                return st.just([])
+            raise
+        if how == "any_name":
+            return self._any_names(value, taken)
+        if optional:
+            return st.one_of(st.just([]), value.map(lambda text: [f"{name}={text}"]))
+        if how == "many":
+            return st.lists(value, max_size=_MOST_ARGUMENTS)
+        prefix = f"{name}=" if how == "name" else ""
+        return value.map(lambda text: [prefix + text])
+
+    def _any_names(self, value: Strategy[str], taken: set[str]) -> Strategy[list[str]]:
+        names = dict.fromkeys((*self._known.texts, *_NAMES))
+        free = [name for name in names if _is_name(name) and name not in taken]
         pairs = st.dictionaries(st.sampled_from(free), value, max_size=_MOST_ITEMS)
         return pairs.map(lambda found: [f"{name}={text}" for name, text in found.items()])
 
     def _object(self, name: str, init: list[Parameter], makers: list[Method]) -> Strategy[str]:
         """The text that makes an object of a class."""
-
-        def called(function: str, params: list[Parameter]) -> Strategy[str]:
-            """The texts of a call of a function."""
-            return self._arguments(params).map(lambda texts: f"{function}({', '.join(texts)})")
-
         made: list[Strategy[str]] = []
         first_error: NoInputsError | None = None
         functions = [(name, init), *((f"{name}.{one['name']}", one["params"]) for one in makers)]
         for function, params in functions:
             try:
-                made.append(called(function, params))
+                made.append(self._called(function, params))
             except NoInputsError as error:
                 first_error = first_error or error
         if first_error is not None and not made:
@@ -160,11 +144,7 @@ class _Inputs:
         return st.one_of(made)
 
     def _of(self, wanted: TypeDescription) -> Strategy[str]:
-        """The text of a value of some type.
-
-        Raises:
-            NoInputsError: no values of the type can be made.
-        """
+        """The text of a value of some type; raises NoInputsError."""
         kind = wanted["t"]
         if kind in _CONTAINERS:
             items = st.lists(self._or_int(wanted["of"]), max_size=_MOST_ITEMS)
@@ -332,7 +312,6 @@ def _edited(word: Strategy[str], letters: list[str]) -> Strategy[str]:
     """A known word with one letter left out, added or replaced."""
 
     def edit(parts: tuple[str, int, str, int]) -> str:
-        """Apply one edit to a word."""
         text, at, letter, how = parts
         at %= len(text) + 1
         rest = text[at:] if how == 0 else text[at + 1 :]

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HUGE = 1e12
-"""Rounding alone makes differences between larger numbers."""
-
+HUGE = 1e12  # rounding alone makes differences between larger numbers
 LONGEST_TEXT = 80
 _PATTERN_SIGNS = re.compile(r"[\^$\\\[]|\.[*+?]")
 
@@ -48,11 +46,8 @@ class KnownLiterals:
     def is_plausible(self, program: list[str], *, ascii_only: bool) -> bool:
         """Whether a program that a solver found has inputs that a user would give.
 
-        Its numbers are small enough for exact sums, unless the code handles nan or infinity.
-
-        Args:
-            program: The statements.
-            ascii_only: Texts may only have letters of ASCII and of the code's own literals.
+        Its numbers are small enough for exact sums, unless the code handles nan or infinity. With
+        `ascii_only`, its texts have letters of ASCII and of the code's own literals.
         """
         values = [value for statement in program for value in _values_in(statement)]
         numbers = [one for one in values if isinstance(one, float)]

@@ -1,7 +1,4 @@
-"""The types of what the programs send each other as JSON.
-
-The programs import them for type checkers only, since an older Python lacks `Required`.
-"""
+"""The types of the programs' JSON; for type checkers only, since old Pythons lack `Required`."""
 
 from __future__ import annotations
 
@@ -10,11 +7,9 @@ import sys
 if sys.version_info >= (3, 11):  # noqa: UP036 - a sandbox may have an older one
     from typing import Any, Required, TypedDict
 
-    Json = dict[str, Any]
-    """A JSON object whose keys are checked where they are read."""
+    Json = dict[str, Any]  # a JSON object whose keys are checked where they are read
 
-    Form = list[Any]
-    """A value as it is compared: `[kind, ...]`. See values.py."""
+    Form = list[Any]  # a value as it is compared: `[kind, ...]`. See values.py.
 
     class Step(TypedDict, total=False):
         """The outcome of one statement of a program."""

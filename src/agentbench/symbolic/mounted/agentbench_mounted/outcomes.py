@@ -2,13 +2,200 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
+import enum
+import itertools
+import math
+import types
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence, Set
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from .foreign_code import is_explicit, message_of, shorten, text_of
-from .values import form_of, is_same, is_visible
 
 if TYPE_CHECKING:
-    from .messages import Step
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Any, TypeGuard
+
+    from .messages import Form, Step
+
+
+_DEEPEST = 8
+_NODES = 3000
+_ITEMS = 300
+_RELATIVE = 1e-9  # the same sum in another order is no other behaviour
+_ABSOLUTE = 1e-12
+_CLOSED = ("opaque", "cut")
+
+
+def form_of(value: object) -> Form:
+    """The form of a value."""
+    return _FormBuilder().form(value, 0)
+
+
+class _FormBuilder:
+    """Walks a value and cuts off its own parts, and parts that are too deep or too many."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._within: set[int] = set()
+
+    def form(self, value: object, depth: int) -> Form:
+        """The form of a value at a depth."""
+        self._nodes += 1
+        if depth > _DEEPEST or self._nodes > _NODES or id(value) in self._within:
+            return ["cut"]
+        plain = _plain_form(value)
+        if plain is not None:
+            return plain
+        self._within.add(id(value))
+        try:
+            return self._container(value, depth + 1)
+        finally:
+            self._within.discard(id(value))
+
+    def _container(self, value: object, depth: int) -> Form:  # noqa: PLR0911 - one case per type
+        name = type(value).__name__
+        if isinstance(value, Mapping):
+            pairs = itertools.islice(value.items(), _ITEMS)
+            forms = [[self.form(key, depth), self.form(item, depth)] for key, item in pairs]
+            return ["map", "mapping", forms]
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return self._fields(value, dict(zip(value._fields, value)), depth)  # noqa: B905 - Python 3.7
+        if isinstance(value, BaseException):
+            return ["items", name, []]
+        if isinstance(value, Set):
+            # The order in a set depends on hashes, which differ from run to run.
+            return ["set", "set", sorted(self._items(value, depth), key=repr)]
+        if isinstance(value, (list, tuple, deque)):
+            return ["items", name, self._items(value, depth)]
+        if isinstance(value, Iterator):
+            return ["items", "iterator", self._items(value, depth)]
+        return self._object(value, depth)
+
+    def _object(self, value: object, depth: int) -> Form:
+        if dataclasses.is_dataclass(value):
+            compared = [field for field in dataclasses.fields(value) if field.compare]
+            shown = {field.name: getattr(value, field.name, None) for field in compared}
+        else:
+            shown = getattr(value, "__dict__", {})
+        public = {name: item for name, item in shown.items() if not name.startswith("_")}
+        if public:
+            return self._fields(value, public, depth)
+        name = type(value).__name__
+        if isinstance(value, Sequence) or _is_collection(value):
+            return ["items", name, self._items(value, depth)]
+        if type(value).__str__ is not object.__str__ and "__dict__" in dir(value):
+            return ["shown", name, text_of(str(value))]
+        return ["opaque", name]
+
+    def _fields(self, value: object, fields: Mapping[str, object], depth: int) -> Form:
+        forms = {name: self.form(item, depth) for name, item in fields.items()}
+        return ["fields", type(value).__name__, forms]
+
+    def _items(self, value: Iterable[object], depth: int) -> list[Form]:
+        return [self.form(item, depth) for item in itertools.islice(value, _ITEMS)]
+
+
+def _is_collection(value: object) -> TypeGuard[Collection[object]]:
+    return hasattr(value, "__iter__") and hasattr(value, "__len__") and not isinstance(value, type)
+
+
+_PLAIN_FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Form]], ...] = (
+    (enum.Enum, lambda value: ["member", type(value).__name__, value.name]),
+    (type(None), lambda _none: ["none"]),
+    (int, lambda value: ["number", str(int(value))]),
+    ((float, complex, Decimal, Fraction), lambda value: ["number", str(value)]),
+    (str, lambda value: ["text", str.__str__(value)]),
+    ((bytes, bytearray, memoryview), lambda value: ["bytes", bytes(value).hex()]),
+    ((datetime.date, datetime.time), lambda value: [type(value).__name__, value.isoformat()]),
+    ((datetime.timedelta, range, slice), lambda value: [type(value).__name__, repr(value)]),
+    (type, lambda value: ["class", value.__name__]),
+    (types.ModuleType, lambda value: ["opaque", value.__name__]),
+)
+
+
+def _plain_form(value: object) -> Form | None:
+    """The form of a value without parts; None if it has parts."""
+    for kinds, form_of_kind in _PLAIN_FORMS:
+        if isinstance(value, kinds):
+            return form_of_kind(value)
+    return ["opaque", type(value).__name__] if callable(value) else None
+
+
+def is_hidden(form: Form) -> bool:
+    """Whether a part of a value cannot be looked into."""
+    kind = form[0]
+    if kind in _CLOSED:
+        return True
+    if kind in ("items", "set"):
+        return any(map(is_hidden, form[2]))
+    if kind == "fields":
+        return any(map(is_hidden, form[2].values()))
+    return kind == "map" and any(is_hidden(part) for pair in form[2] for part in pair)
+
+
+def is_visible(form: Form) -> bool:
+    """Whether a value shows anything."""
+    return form[0] not in ("none", *_CLOSED)
+
+
+def is_same(left: Form, right: Form) -> bool:
+    """Whether two forms show the same. A value that cannot be looked into is the same as any."""
+    if left[0] in _CLOSED or right[0] in _CLOSED:
+        return True
+    kind = left[0]
+    if kind != right[0]:
+        return False
+    if kind == "number":
+        return _is_same_number(left[1], right[1])
+    if kind in ("items", "set", "map", "fields"):
+        return bool(left[1] == right[1]) and _are_same_parts(kind, left[2], right[2])
+    return left == right
+
+
+def _is_same_number(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    try:
+        one, other = float(left), float(right)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
+    if one.is_integer() and other.is_integer() and "." not in f"{left}{right}":
+        return False  # whole numbers are compared exactly
+    return math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+
+
+def _are_same_parts(kind: str, left: Any, right: Any) -> bool:
+    if len(left) != len(right):
+        return False
+    if kind == "fields":
+        return set(left) == set(right) and all(is_same(left[name], right[name]) for name in left)
+    if kind == "items":
+        return all(map(is_same, left, right))
+    return _is_permutation(
+        [part if kind == "map" else [part] for part in left],
+        [part if kind == "map" else [part] for part in right],
+    )
+
+
+def _is_permutation(left: list[list[Form]], right: list[list[Form]]) -> bool:
+    """Whether each entry on the left has one of its own on the right with the same parts."""
+    rest = list(right)
+    for entry in left:
+        position = next(
+            (at for at, other in enumerate(rest) if all(map(is_same, entry, other))), None
+        )
+        if position is None:
+            return False
+        del rest[position]
+    return True
+
 
 RETURNS, RAISES, TIMEOUT = "returns", "raises", "timeout"
 ALL, CONTRACT = "all", "contract"

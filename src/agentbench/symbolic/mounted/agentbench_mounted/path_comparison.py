@@ -22,9 +22,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
+from .side_effects import discard_output
 from .worker import THIS
-from .worker_process import START, kill_group
+from .worker_process import kill_group, start_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,40 +35,27 @@ if TYPE_CHECKING:
     from crosshair.options import AnalysisOptions
     from crosshair.statespace import StateSpace
 
-    from .messages import (
-        Description,
-        Json,
-        Location,
-        Pair,
-        Parameter,
-        PathFindings,
-        TypeDescription,
-    )
+    from . import messages
 
     Function = Callable[..., object]
 
 _LOADING = 2.0  # seconds that crosshair takes to be imported
 _LEAST = 1.0  # second for a search
 _MOST_PROGRAMS = 20
-_AGAIN = 0.25  # seconds: the code may have swallowed the first ring of the alarm
 _SIMPLE = {"int": int, "str": str, "float": float, "bool": bool, "bytes": bytes, "none": type(None)}
 _CONTAINERS = {"list": list, "set": set, "frozenset": frozenset}
 
 
-def explore_in_process(pair: Pair, described: Description, seconds: float) -> PathFindings:
+def explore_in_process(
+    pair: messages.Pair, described: messages.Description, seconds: float
+) -> messages.PathFindings:
     """Explore paths in a process of its own, which is killed when its time is over."""
     if described["kind"] != "function":
         return {"why": "a method's object cannot be symbolic"}
     if seconds < _LEAST:
         return {"why": "no time was left"}
     request = {"pair": pair, "described": described, "seconds": max(seconds - _LOADING, _LEAST)}
-    process = subprocess.Popen(
-        [sys.executable, "-s", "-W", "ignore", START, "path_comparison", *sys.argv[2:3]],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = start_program("path_comparison", *sys.argv[2:3])
     try:
         answer, _ = process.communicate(json.dumps(request).encode(), seconds + 2 * _LOADING)
         found = json.loads(answer)
@@ -81,14 +69,13 @@ def explore_in_process(pair: Pair, described: Description, seconds: float) -> Pa
             process.stdout.close()
     if not isinstance(found, dict):
         return {"why": "its answer is malformed"}
-    return cast("PathFindings", found)
+    return cast("messages.PathFindings", found)
 
 
 def main() -> None:
     """Answer the request on stdin; output of the functions is discarded."""
     request = json.loads(sys.stdin.read())
-    answers = os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+    answers = discard_output()
     result = call_foreign(lambda: _explore(request))
     found = result.value
     if found is None:
@@ -101,25 +88,15 @@ class _NotSymbolicError(Exception):
     """A parameter's type has no symbolic values here."""
 
 
-def _explore(request: Json) -> PathFindings:
-    """Explore until all paths are exhausted or the time is over."""
+def _explore(request: messages.Json) -> messages.PathFindings:
     from crosshair import core_and_libs  # noqa: F401 - registers the library's models
     from crosshair.options import DEFAULT_OPTIONS
 
-    params: list[Parameter] = request["described"]["params"]
+    params: list[messages.Parameter] = request["described"]["params"]
     if any(one["how"] in ("many", "any_name") for one in params):
         return {"why": "it takes any number of arguments"}
     try:
-        parameters = [
-            inspect.Parameter(
-                one["name"],
-                inspect.Parameter.KEYWORD_ONLY
-                if one["how"] == "name"
-                else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                annotation=_annotation_of(one["type"]),
-            )
-            for one in params
-        ]
+        parameters = [_symbolic_parameter(one) for one in params]
     except _NotSymbolicError as error:
         return {"why": str(error)}
     functions = _load(request["pair"])
@@ -135,12 +112,14 @@ def _explore(request: Json) -> PathFindings:
     return _search(functions, inspect.Signature(parameters), options)
 
 
-def _annotation_of(wanted: TypeDescription) -> object:
-    """The annotation for a described type.
+def _symbolic_parameter(one: messages.Parameter) -> inspect.Parameter:
+    kinds = inspect.Parameter
+    kind = kinds.KEYWORD_ONLY if one["how"] == "name" else kinds.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(one["name"], kind, annotation=_annotation_of(one["type"]))
 
-    Raises:
-        _NotSymbolicError: the type has no symbolic values.
-    """
+
+def _annotation_of(wanted: messages.TypeDescription) -> object:
+    """The annotation for a described type; raises _NotSymbolicError."""
     kind = wanted["t"]
     if kind in _SIMPLE:
         return _SIMPLE[kind]
@@ -160,7 +139,7 @@ def _annotation_of(wanted: TypeDescription) -> object:
     raise _NotSymbolicError(f"no symbolic values of type {wanted.get('name', kind)}")
 
 
-def _load(pair: Pair) -> tuple[Function, Function]:
+def _load(pair: messages.Pair) -> tuple[Function, Function]:
     left, right = pair["left"], pair["right"]
     sys.path[:0] = left["paths"]
     module = importlib.import_module(str(left["module"]))
@@ -171,7 +150,7 @@ def _load(pair: Pair) -> tuple[Function, Function]:
     return _attribute(module, left), _attribute(other, right)
 
 
-def _load_next_to(module: ModuleType, right: Location) -> ModuleType:
+def _load_next_to(module: ModuleType, right: messages.Location) -> ModuleType:
     """The other tree's module, under a name of its own in the reference's package."""
     relative = Path(*str(right["module"]).split("."))
     files = [
@@ -190,7 +169,7 @@ def _load_next_to(module: ModuleType, right: Location) -> ModuleType:
     return other
 
 
-def _attribute(module: ModuleType, location: Location) -> Function:
+def _attribute(module: ModuleType, location: messages.Location) -> Function:
     function: Function = operator.attrgetter(str(location["name"]))(module)
     return function
 
@@ -203,7 +182,7 @@ def _is_lazy(function: Function) -> bool:
 
 def _search(
     functions: tuple[Function, Function], signature: inspect.Signature, options: AnalysisOptions
-) -> PathFindings:
+) -> messages.PathFindings:
     from crosshair.behavior_compare import flexible_equal
     from crosshair.copyext import CopyMode, deepcopyext
     from crosshair.core import ExceptionFilter, deep_realize, explore_paths
@@ -216,7 +195,6 @@ def _search(
     same_paths = 0
 
     def run_both(arguments: inspect.BoundArguments) -> object:
-        """Call both functions with the same arguments."""
         with NoTracing():
             second = deepcopyext(arguments, CopyMode.REGULAR, {})
         return describe_behavior(left, arguments), describe_behavior(right, second), second
@@ -229,7 +207,6 @@ def _search(
         _error: BaseException | None,
         _stack: object,
     ) -> bool:
-        """Compare the behaviour of both functions at the end of a path."""
         nonlocal same_paths
         if ran is None:
             return False
@@ -248,7 +225,7 @@ def _search(
             found.append(_program(signature, texts))
         return len(found) >= _MOST_PROGRAMS
 
-    alarm = Alarm(repeat=_AGAIN)
+    alarm = Alarm(repeat=AGAIN)
     with suppress(OutOfTimeError), alarm.within(options.per_condition_timeout):
         # A single path may take longer than all of the time.
         explore_paths(

@@ -1,40 +1,33 @@
-"""Follows a function's paths with symbolic arguments and finds an input for each."""
+"""Follows a function's paths to broken contracts, exceptions or branches; finds their inputs."""
 
 from __future__ import annotations
 
 import collections
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from inspect import BoundArguments
 
+from crosshair import statespace
 from crosshair.copyext import CopyMode, deepcopyext
-from crosshair.core import (
-    ExceptionFilter,
-    LazyCreationRepr,
-    PathOutcome,
-    explore_loop,
-    gen_args,
-)
+from crosshair.core import ExceptionFilter, LazyCreationRepr, PathOutcome, explore_loop, gen_args
 from crosshair.options import DEFAULT_OPTIONS, AnalysisOptionSet
-from crosshair.statespace import (
-    CallAnalysis,
-    RootNode,
-    StateSpace,
-    VerificationStatus,
-    context_statespace,
-)
 from crosshair.tracers import CoverageTracingModule, PushedModule, ResumedTracing
-from crosshair.util import NotDeterministic, UnexploredPath, format_boundargs
+from crosshair.util import ControlFlowException, NotDeterministic, UnexploredPath, format_boundargs
 
-from .contract import Behaviour
-from .foreign_code import OutOfTimeError
+from .contract import Behaviour, Contract, behave
+from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .messages import Json
+from .side_effects import BlockedError
+from .submitted_code import cut
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from inspect import BoundArguments, Signature
-
-    from .foreign_code import Alarm
-
+_MOST_FINDINGS = 5
+_MOST_CALLS = 250
+_MORE_SECONDS = 2.0  # for which a search goes on after its first finding
+_PLAIN_SECONDS = 0.5
+_MOST_CALL = 1500  # characters of a call that is shown
+_FAILING = ("raised", "broken", "changed")
+_SHOWN = ("inputs", "ending", "said", "type", "line", "what")
 _SEARCH_LIMITS = (RecursionError, MemoryError)  # a search reaches them earlier than a call
 
 
@@ -69,41 +62,13 @@ class PathInput:
     references: tuple[tuple[str, str], ...] = ()  # names in the text: module and qualified name
 
 
-class PathVisitor(Protocol):
-    """Calls the function on each path and takes the paths of interest."""
-
-    def run(self, given: BoundArguments, old: Mapping[str, object]) -> Behaviour:
-        """Call the function with symbolic arguments; `old` is a copy of them."""
-
-    def wants(self, behaviour: Behaviour) -> bool:
-        """Whether an input for the path is of interest."""
-
-    def take(self, path: PathInput) -> bool:
-        """Take a path of interest; returns whether to stop."""
-
-
-@dataclass(frozen=True)
-class SearchedFunction:
-    """The function whose paths are followed."""
-
-    signature: Signature
-    code_of: Callable[..., object]  # the function whose lines are counted
-
-
 def explore(
-    visitor: PathVisitor,
-    function: SearchedFunction,
+    visitor: ContractVisitor,
+    function: Callable[..., object],
     bounds: SearchBounds,
     report: Callable[[Explored], None],
 ) -> Explored:
-    """Follow paths until they or the bounds are exhausted, or the visitor stops.
-
-    Args:
-        visitor: Calls the function.
-        function: The function.
-        bounds: The limits.
-        report: Is called with the counts at each path.
-    """
+    """Follow paths until they or the bounds are exhausted or the visitor stops; count lines."""
     explored = Explored()
     seconds = max(0.1, bounds.until - time.monotonic())
     options = DEFAULT_OPTIONS.overlay(
@@ -116,9 +81,9 @@ def explore(
     )
     walk = _Walk(visitor, function, bounds, explored, report)
     try:
-        result = explore_loop(options, RootNode(), walk.step)
+        result = explore_loop(options, statespace.RootNode(), walk.step)
         status = result.top_analysis and result.top_analysis.verification_status
-        explored.exhausted = result.exhausted and status is VerificationStatus.CONFIRMED
+        explored.exhausted = result.exhausted and status is statespace.VerificationStatus.CONFIRMED
     except OutOfTimeError:
         explored.over = True
     explored.over |= time.monotonic() >= bounds.until and not explored.exhausted
@@ -127,15 +92,14 @@ def explore(
 
 @dataclass
 class _Walk:
-    visitor: PathVisitor
-    function: SearchedFunction
+    visitor: ContractVisitor
+    function: Callable[..., object]
     bounds: SearchBounds
     explored: Explored
     report: Callable[[Explored], None]
     covered: set[int] = field(default_factory=set)
 
-    def step(self, space: StateSpace) -> PathOutcome:
-        """Follow one path."""
+    def step(self, space: statespace.StateSpace) -> PathOutcome:
         self.explored.paths += 1
         self.report(self.explored)
         try:
@@ -145,14 +109,14 @@ class _Walk:
             raise
         except NotDeterministic:
             self.explored.given_up["NotDeterministic"] += 1
-            analysis = CallAnalysis(VerificationStatus.UNKNOWN)
+            analysis = statespace.CallAnalysis(statespace.VerificationStatus.UNKNOWN)
         over = time.monotonic() >= self.bounds.until
         return PathOutcome(analysis, breakout=over or self.explored.stopped)
 
-    def _follow(self, space: StateSpace) -> CallAnalysis:
-        original = gen_args(self.function.signature)
+    def _follow(self, space: statespace.StateSpace) -> statespace.CallAnalysis:
+        original = gen_args(self.visitor.contract.signature)
         given = deepcopyext(original, CopyMode.REGULAR, {})
-        coverage = CoverageTracingModule(self.function.code_of)
+        coverage = CoverageTracingModule(self.function)
         behaviour = None
         with ExceptionFilter() as caught, PushedModule(coverage), ResumedTracing():
             behaviour = self.visitor.run(given, original.arguments)
@@ -168,20 +132,20 @@ class _Walk:
             return caught.analysis
         assert behaviour is not None
         if behaviour.ending == "outside":  # the contract excludes this input
-            return CallAnalysis()
+            return statespace.CallAnalysis()
         if self.visitor.wants(behaviour):
             self.explored.stopped = self.visitor.take(_realize(space, original))
         elif isinstance(fault, _SEARCH_LIMITS):
             self.explored.given_up[type(fault).__name__] += 1
-            return CallAnalysis(VerificationStatus.UNKNOWN)
+            return statespace.CallAnalysis(statespace.VerificationStatus.UNKNOWN)
         else:
             self.explored.verified += 1
-        return CallAnalysis(VerificationStatus.CONFIRMED)
+        return statespace.CallAnalysis(statespace.VerificationStatus.CONFIRMED)
 
     def _count_lines(self, coverage: CoverageTracingModule) -> None:
         """Add the lines of the function that a path went through."""
-        code = self.function.code_of.__code__
-        seen = coverage.get_results(self.function.code_of).offsets_covered
+        code = self.function.__code__
+        seen = coverage.get_results(self.function).offsets_covered
         lines: dict[int | None, set[int]] = collections.defaultdict(set)
         for start, end, line in code.co_lines():
             lines[line] |= set(range(start, end))
@@ -194,11 +158,125 @@ class _Walk:
         self.explored.coverage = len(self.covered) / max(1, len(body or lines))
 
 
-def _realize(space: StateSpace, original: BoundArguments) -> PathInput:
+def _realize(space: statespace.StateSpace, original: BoundArguments) -> PathInput:
     """An input for the path that was just followed."""
     with ResumedTracing():
         space.detach_path()
-        reprer = context_statespace().extra(LazyCreationRepr)
+        reprer = statespace.context_statespace().extra(LazyCreationRepr)
         text = reprer.eval_friendly_format(original, format_boundargs)
         named = {(each.modulename, each.qualname) for each in reprer.repr_references}
     return PathInput(arguments=text, references=tuple(sorted(named)))
+
+
+@dataclass
+class ContractVisitor:
+    """Looks for a broken contract: calls the function on each path, and for real if it breaks."""
+
+    name: str
+    contract: Contract
+    replay: Callable[[Json], Json]
+    is_class_method: bool = False
+    findings: list[Json] = field(default_factory=list)
+    unconfirmed: list[str] = field(default_factory=list)
+    hits: int = 0
+    calls: int = 0
+    _until: float = float("inf")
+
+    def run(self, given: BoundArguments, old: Mapping[str, object]) -> Behaviour:
+        """Call it."""
+        result = call_foreign(
+            lambda: behave(self.contract, given, old),
+            catch=BaseException,
+            let_through=(Exception, ControlFlowException, OutOfTimeError, BlockedError),
+        )
+        # An error that is no Exception, such as SystemExit, is a behaviour like another.
+        return result.value or Behaviour("raised", fault=result.error)
+
+    def wants(self, behaviour: Behaviour) -> bool:
+        """Whether the behaviour breaks the contract."""
+        return behaviour.ending in _FAILING
+
+    def take(self, path: PathInput) -> bool:
+        """Add a finding if a real call confirms it and it is new."""
+        self.hits += 1
+        real = self._call(path)
+        if not self._is_confirmed(real):
+            self.unconfirmed.append(self._shown(path))
+        elif _identity(real) not in map(_identity, self.findings):
+            self._add(path, real)
+            self._until = min(self._until, time.monotonic() + _MORE_SECONDS)
+        many = len(self.findings) >= _MOST_FINDINGS or self.calls >= _MOST_CALLS
+        return many or time.monotonic() >= self._until
+
+    def try_plain(self, arguments: str) -> bool:
+        """Really call it with arguments that no search has found; returns whether that ended."""
+        real = self.replay({"arguments": arguments, "references": [], "seconds": _PLAIN_SECONDS})
+        if self._is_confirmed(real) and real.get("type") != "MemoryError":  # memory is limited here
+            self.hits += 1
+            self._add(PathInput(arguments=arguments), real)
+        return real.get("ending") not in ("hung", "died")
+
+    def _add(self, path: PathInput, real: Json) -> None:
+        shown = {name: real.get(name) for name in _SHOWN}
+        self.findings.append({"call": self._shown(path), **shown})
+
+    def _shown(self, path: PathInput) -> str:
+        """The call as a user would write it; the name of a class method includes its class."""
+        arguments = path.arguments.partition(", ")[2] if self.is_class_method else path.arguments
+        return cut(f"{self.name}({arguments})", _MOST_CALL)
+
+    def _call(self, path: PathInput) -> Json:
+        self.calls += 1
+        return self.replay({"arguments": path.arguments, "references": path.references})
+
+    def _is_confirmed(self, real: Json) -> bool:
+        return real.get("ending") in _FAILING
+
+
+@dataclass
+class ExceptionVisitor(ContractVisitor):
+    """Looks for an exception."""
+
+    kind: type[BaseException] = BaseException
+
+    def wants(self, behaviour: Behaviour) -> bool:
+        """Whether the exception was raised."""
+        return isinstance(behaviour.fault, self.kind)
+
+    def _is_confirmed(self, real: Json) -> bool:
+        return real.get("ending") == "raised" and real.get("matches") is True
+
+
+@dataclass
+class BranchVisitor(ContractVisitor):
+    """Looks for the branches that real calls take, and keeps a call for each."""
+
+    taken: set[int] = field(default_factory=set)  # filled by the marked code
+    examples: dict[int, str] = field(default_factory=dict)
+    lines: set[int] = field(default_factory=set)
+
+    def run(self, given: BoundArguments, old: Mapping[str, object]) -> Behaviour:
+        """Call it, and record the branches of this call only."""
+        self.taken.clear()
+        return super().run(given, old)
+
+    def wants(self, behaviour: Behaviour) -> bool:
+        """Each path may show a line that no other shows."""
+        del behaviour
+        return True
+
+    def take(self, path: PathInput) -> bool:
+        """Keep the branches and lines of a real call."""
+        self.hits += 1
+        real = self._call(path)
+        taken = set(real.get("went", ()))
+        if not self.taken <= taken:  # the search took a branch that the real call does not take
+            self.unconfirmed.append(self._shown(path))
+        for number in taken:
+            self.examples.setdefault(number, self._shown(path))
+        self.lines |= set(real.get("lines", ()))
+        return self.calls >= _MOST_CALLS
+
+
+def _identity(real: Json) -> tuple[object, ...]:
+    return real.get("type"), real.get("line"), real.get("what")

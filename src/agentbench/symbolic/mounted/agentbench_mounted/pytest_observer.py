@@ -1,8 +1,7 @@
 """A pytest plugin that records the values that changed tests see, instead of judging them.
 
-Changed tests (agentbench.symbolic.amplification) pass to `__agentbench__` the values that they
-would have compared. Each line of the file named by AGENTBENCH_OBSERVED is a JSON object: a value
-that one test saw at one place, or how the test ended. Runs on Python 3.7 and later.
+The tests (agentbench.symbolic.variants) pass them to `__agentbench__`. Each line of the file
+AGENTBENCH_OBSERVED is a value that a test saw, or how it ended. Runs on Python 3.7 and later.
 """
 
 from __future__ import annotations
@@ -82,7 +81,6 @@ class ErrorRecorder:
     """A stand-in for `pytest.raises`: records the error, and keeps it for the test."""
 
     def __init__(self, observer: Observer, at: int) -> None:
-        """Take the observer and the place in the test."""
         self._observer = observer
         self._at = at
         self.value: BaseException | None = None
@@ -102,13 +100,11 @@ class ErrorRecorder:
         return True
 
     def __enter__(self) -> ErrorRecorder:
-        """Return the recorder, as `pytest.raises` returns its information."""
         return self
 
     def __exit__(
         self, _kind: object, error: BaseException | None, _trace: TracebackType | None
     ) -> bool:
-        """Record the error; the test goes on."""
         if error is None:
             self._observer.see(self._at, value=None)
         elif isinstance(error, Exception):

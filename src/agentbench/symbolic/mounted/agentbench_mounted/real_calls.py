@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .contract import Behaviour, behave
-from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
 from .side_effects import BlockedError
 from .submitted_code import cut, error_line, line_of
 
@@ -37,7 +37,6 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _MOST_MEMORY = 800 << 20  # bytes: a MemoryError here, before the sandbox kills all processes
 _MOST_INPUTS = 50  # arguments of a call that are shown
 _WRONG_TYPE = (TypeError, AttributeError)
-_AGAIN = 0.2  # seconds: the code may have swallowed the first ring of the alarm
 _MOST_BYTES = 1 << 20  # of an answer
 _GRACE = 1.0  # seconds
 _DIED: Json = {"ending": "died"}
@@ -69,12 +68,8 @@ class Caller:
         seconds = min(self.seconds, question.get("seconds", 60))
         with _record_lines(self.path) as lines:
             behaviour = self._behaviour(given, seconds)
-        return {
-            **self._answer(behaviour),
-            "inputs": inputs,
-            "lines": sorted(lines),
-            "went": sorted(self.taken),
-        }
+        observed = {"inputs": inputs, "lines": sorted(lines), "went": sorted(self.taken)}
+        return {**self._answer(behaviour), **observed}
 
     def _fits(self, text: str) -> bool:
         given = call_foreign(lambda: self._bind(text, [])).value
@@ -94,9 +89,8 @@ class Caller:
 
     def _behaviour(self, given: inspect.BoundArguments, seconds: float) -> Behaviour:
         def call() -> Behaviour:
-            """Call the function under the alarm."""
             old = copy.deepcopy(given.arguments)
-            with Alarm(repeat=_AGAIN).within(seconds):
+            with Alarm(repeat=AGAIN).within(seconds):
                 return behave(self.contract, given, old)
 
         result = call_foreign(call, catch=BaseException)
@@ -130,7 +124,6 @@ def _record_lines(path: Path) -> Iterator[set[int]]:
     name, lines = str(path), set[int]()
 
     def trace(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
-        """Record the lines of the file."""
         if frame.f_code.co_filename != name:
             return None
         if event == "line":

@@ -1,10 +1,7 @@
-"""Sample arguments: types for parameters without annotation, and plain inputs to really try.
+"""Types for parameters without annotation, and plain inputs to really try, from samples.
 
-A search follows a model of Python. Before it says that it found nothing, plain inputs are tried:
-the literals of the code, their neighbours, and values that often matter.
+A search follows a model of Python; plain inputs are tried before it says that it found nothing.
 """
-
-from __future__ import annotations
 
 import ast
 import dataclasses
@@ -14,14 +11,11 @@ import itertools
 import keyword
 import types
 import typing
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from .foreign_code import call_foreign
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Literals = dict[object, list[object]]
+Literals = dict[object, list[object]]
 
 _KNOWN = (int, str, float, bool, bytes, type(None))
 _CONTAINERS = (list, dict, set, frozenset, tuple)
@@ -82,9 +76,7 @@ def assumed(
 ) -> Iterator[tuple[inspect.Signature, dict[str, str]]]:
     """The signature with types for the parameters without one, if calls with samples work.
 
-    Args:
-        signature: The signature of the function.
-        works: Whether calls with these arguments, as text, end without an error of a wrong type.
+    `works`: whether calls with these arguments, as text, end without an error of a wrong type.
     """
     names = open_parameters(signature)
     for kinds in itertools.islice(_combinations(signature, names), _MOST_COMBINATIONS):
@@ -109,21 +101,16 @@ def _combinations(signature: inspect.Signature, names: list[str]) -> list[tuple[
 
 def _calls(signature: inspect.Signature, given: dict[str, object]) -> list[str]:
     """Calls with samples; none if a parameter has a type without samples."""
-    if any(name not in given for name in signature.parameters):
-        typed = {
-            name: each.annotation
-            for name, each in signature.parameters.items()
-            if each.annotation in _SAMPLES
-        }
-        given = {**typed, **given}
+    kinds_of = {name: each.annotation for name, each in signature.parameters.items()}
+    given = {**{name: kind for name, kind in kinds_of.items() if kind in _SAMPLES}, **given}
+    if kinds_of.keys() - given.keys():
+        return []
     kinds = inspect.Parameter
     plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
     calls = []
     for which in range(3):
         parts = []
         for name, each in signature.parameters.items():
-            if name not in given:
-                return []
             sample = _SAMPLES.get(given[name], ("True", "False", "True"))[which]
             parts.append(sample if each.kind in plain else f"{name}={sample}")
         calls.append(", ".join(parts))

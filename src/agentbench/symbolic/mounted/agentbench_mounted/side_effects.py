@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .foreign_code import text_of
-from .values import form_of
+from .outcomes import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,19 +19,25 @@ if TYPE_CHECKING:
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_TRUNC
 _MODULES = ("ftplib", "imaplib", "poplib", "pty", "shutil", "smtplib", "telnetlib", "urllib")
-_EVENTS = frozenset(
-    {
-        *("os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg"),
-        *("os.link", "os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir"),
-        *("os.spawn", "os.symlink", "os.system", "os.truncate", "os.utime"),
-        *("signal.pthread_kill", "subprocess.Popen"),
-        *("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyname"),
-        *("socket.sendmsg", "socket.sendto"),
-    }
-)
+_EVENTS = frozenset([
+    "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link",
+    "os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink",
+    "os.system", "os.truncate", "os.utime", "signal.pthread_kill", "subprocess.Popen",
+    "socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyname",
+    "socket.sendmsg", "socket.sendto",
+])  # fmt: skip
 _PRINTED = 20_000  # bytes of a stream
 _GLOBALS = 200  # of a module
 _PLAIN_TYPES = (list, dict, set, bytearray, bool, int, float, str, bytes, type(None))
+
+
+def discard_output() -> int:
+    """Turn stdin, stdout and stderr away; returns a private descriptor of stdout."""
+    own = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    return own
 
 
 def leaves_process(event: str, args: tuple[object, ...]) -> bool:
@@ -129,7 +135,6 @@ class _BoundedBytes(io.RawIOBase):
         self.content = b""
 
     def writable(self) -> bool:
-        """The stream can only be written."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override] # io hands it bytes

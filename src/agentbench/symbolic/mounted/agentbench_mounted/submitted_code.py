@@ -1,26 +1,19 @@
 """Reads the submitted code, loads it as a module, and finds the function in it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys
 import types
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from .foreign_code import call_foreign, traceback_entries
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-    from typing import Any
+Function = Callable[..., object]
 
-    Function = Callable[..., object]
-
-MODULE = "submitted"
-"""The name of the code as a module."""
-
+MODULE = "submitted"  # the name of the code as a module
 _CODE_MAKERS = ("eval", "exec", "compile", "__import__")
 
 
@@ -33,11 +26,7 @@ class RefusalError(Exception):
 
 
 def parse(path: Path) -> ast.Module:
-    """The code's tree.
-
-    Raises:
-        RefusalError: the code cannot be parsed, or makes code at run time.
-    """
+    """The code's tree; refused if it cannot be parsed, or makes code at run time."""
     try:
         tree = ast.parse(path.read_bytes(), filename=path.name)
     except SyntaxError as fault:
@@ -61,16 +50,7 @@ def _syntax_refusal(text: str) -> RefusalError:
 
 
 def load(tree: ast.Module, path: Path, names: Mapping[str, object]) -> types.ModuleType:
-    """Run the code as a module.
-
-    Args:
-        tree: The code.
-        path: The file of its text.
-        names: Names that the module has from the start.
-
-    Raises:
-        RefusalError: the code does not run to its end.
-    """
+    """Run the code as a module that has some names from the start; refused if it raises."""
     module = types.ModuleType(MODULE)
     module.__file__ = str(path)
     module.__dict__.update(names)
@@ -118,11 +98,7 @@ class FoundFunction:
 
 
 def find(module: types.ModuleType, name: str, path: Path) -> FoundFunction:
-    """The function of a dotted name.
-
-    Raises:
-        RefusalError: the code has no function of this name.
-    """
+    """The function of a dotted name; refused if the code has none."""
     absent = RefusalError("ValueError", f"Function '{name}' not found in code")
     holder: object = module
     *outer, last = name.split(".")
@@ -144,11 +120,7 @@ def _without_binding(attribute: Any) -> Any:
 
 
 def refuse_unsearchable(function: Function, name: str) -> None:
-    """Refuse a function that no search can follow.
-
-    Raises:
-        RefusalError: it is a coroutine or a generator.
-    """
+    """Refuse a coroutine or a generator, which no search can follow."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise RefusalError("ValueError", f"'{name}' is async; give a function that is not")
     if inspect.isgeneratorfunction(function):
@@ -185,9 +157,6 @@ def cut(text: str, most: int = 300) -> str:
 
 def line_of(error: BaseException, path: Path) -> int | None:
     """The last line of the code that an error came through."""
-    lines = [
-        entry.tb_lineno
-        for entry in traceback_entries(error)
-        if entry.tb_frame.f_code.co_filename == str(path)
-    ]
+    entries = [(each.tb_frame.f_code.co_filename, each) for each in traceback_entries(error)]
+    lines = [entry.tb_lineno for file, entry in entries if file == str(path)]
     return lines[-1] if lines else None

@@ -1,7 +1,4 @@
-"""Runs programs in one tree: reads a request per line from stdin and writes an answer per line.
-
-Output of the tree's code is discarded: answers leave by a descriptor that the code does not know.
-"""
+"""Runs programs in one tree: a request per line from stdin, an answer per line to stdout."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING
 from .descriptions import constants_of, describe
 from .foreign_code import Alarm, OutOfTimeError, call_foreign, message_of
 from .outcomes import RETURNS, TIMEOUT, raised, returned
-from .side_effects import EffectRecorder, module_variables
+from .side_effects import EffectRecorder, discard_output, module_variables
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -26,22 +23,17 @@ if TYPE_CHECKING:
 
     from .messages import Form, Json, ProgramResult, Step, Variable
 
-THIS = "__this__"
-"""The name by which a program calls the function or class in question."""
-
+THIS = "__this__"  # the name by which a program calls the function or class in question
 _ANSWER_BYTES = 1_000_000
 _FIRST_ITEMS = 200  # of an iterator
+_CHANGEABLE = (list, dict, set, bytearray)
 
 
 class LoadedTree:
     """The tree that is first on the path, and the callable in question."""
 
     def __init__(self, paths: list[str], module: str | None, name: str | None) -> None:
-        """Load it.
-
-        Raises:
-            BaseException: any error of the tree's import.
-        """
+        """Load it; raises any error of the tree's import."""
         sys.path[:0] = paths
         self.paths = tuple(paths)
         self.owner: object = None
@@ -72,7 +64,7 @@ class LoadedTree:
             if steps[-1]["kind"] == TIMEOUT:
                 break
             for name in names.keys() - arguments.keys():
-                if _is_changeable(name, names[name]):
+                if name.startswith("arg") and isinstance(names[name], _CHANGEABLE):
                     arguments[name] = self._variable(name, names, seconds)["form"]
         after: dict[str, Variable] = {}
         for name, before in arguments.items():
@@ -89,7 +81,6 @@ class LoadedTree:
         effects: Step = {"kind": RETURNS}
 
         def execute() -> Step:
-            """Execute the statement under the alarm, and record its effects."""
             with self._effects.recording(effects), self._alarm.within(seconds):
                 return _execute(statement, names)
 
@@ -105,10 +96,6 @@ class LoadedTree:
     def _variable(self, name: str, names: dict[str, object], seconds: float) -> Variable:
         step = self._step(name, names, seconds)
         return {"form": step.get("form", ["cut"]), "text": step.get("text", "")}
-
-
-def _is_changeable(name: str, value: object) -> bool:
-    return name.startswith("arg") and isinstance(value, (list, dict, set, bytearray))
 
 
 def _execute(statement: str, names: dict[str, object]) -> Step:
@@ -137,39 +124,25 @@ async def _first_items(values: AsyncGenerator[object, None]) -> Iterator[object]
     return iter(items)
 
 
-def discard_output() -> int:
-    """Turn stdin, stdout and stderr away; returns the descriptor for answers."""
-    answers = os.dup(1)
-    os.set_inheritable(answers, False)  # noqa: FBT003 - its one argument
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
-    return answers
-
-
-class _Server:
-    def __init__(self) -> None:
-        self._tree: LoadedTree | None = None
-
-    def answer(self, request: Json) -> Json:
-        """Load the tree at the first request; then describe the callable or run a program."""
-        if self._tree is None:
-            self._tree = LoadedTree(request["paths"], request["module"], request["name"])
-            return {"loaded": True}
-        if request["do"] == "describe":
-            found = describe(self._tree.owner, self._tree.method)
-            return {**found, "constants": constants_of(found["sources"])}
-        return {**self._tree.run(request["program"], request["seconds"])}
-
-
 def main() -> None:
     """Serve until stdin ends. The first line names the tree and the callable to load."""
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     answers = os.fdopen(discard_output(), "w", encoding="utf-8")
-    server = _Server()
+    tree: LoadedTree | None = None
+
+    def answer_to(request: Json) -> Json:
+        nonlocal tree
+        if tree is None:
+            tree = LoadedTree(request["paths"], request["module"], request["name"])
+            return {"loaded": True}
+        if request["do"] == "describe":
+            found = describe(tree.owner, tree.method)
+            return {**found, "constants": constants_of(found["sources"])}
+        return {**tree.run(request["program"], request["seconds"])}
+
     for line in requests:
         request = json.loads(line)
-        result = call_foreign(lambda: server.answer(request), catch=BaseException)  # noqa: B023 - called at once
+        result = call_foreign(lambda: answer_to(request), catch=BaseException)  # noqa: B023 - called at once
         answer = result.value
         if result.error is not None:
             answer = {"error": f"{type(result.error).__name__}: {message_of(result.error)}"}

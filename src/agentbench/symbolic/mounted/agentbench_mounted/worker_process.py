@@ -1,4 +1,7 @@
-"""A worker in a process of its own: asked by lines, killed when it does not answer."""
+"""A worker in a process of its own: asked by lines, killed when it does not answer.
+
+As a program it answers a `ReplayRequest` on stdin: see agentbench.symbolic.comparison.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,17 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from .outcomes import words
+
 if TYPE_CHECKING:
-    from types import TracebackType
+    from .messages import Description, Json, Location, ProgramResult
 
-    from .messages import Description, Location, ProgramResult
 
-START = str(Path(__file__).parents[1])
-"""The folder that Python runs to start a program of this package."""
-
+_PACKAGE = str(Path(__file__).parent)
 _GRACE = 1.5  # seconds beyond a call's own deadline, before the process is killed
 _LOADING = 30.0  # seconds
 _STEPS = 20
@@ -40,20 +42,7 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
 
-    def __enter__(self) -> WorkerProcess:
-        """The worker starts with the first question."""
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        """End the worker."""
-        self.end()
-
-    def end(self) -> None:
+    def close(self) -> None:
         """End the worker and all that it started; the next question starts another."""
         process, self._process, self._rest = self._process, None, b""
         if process is not None:
@@ -75,14 +64,10 @@ class WorkerProcess:
     def _ask(self, question: dict[str, object], seconds: float) -> dict[str, object]:
         process = self._process
         if process is None:
-            process = self._process = subprocess.Popen(
-                [sys.executable, "-s", "-W", "ignore", START, "worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                env={**_environment(), "PYTHONHASHSEED": self._hash_seed},
-            )
+            # Without variables that change the interpreter.
+            env = {name: text for name, text in os.environ.items() if name[:6] != "PYTHON"}
+            env |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": self._hash_seed}
+            process = self._process = start_program("worker", env=env)
             self._exchange(process, dict(self._location), _LOADING)
         return self._exchange(process, question, seconds)
 
@@ -95,13 +80,13 @@ class WorkerProcess:
             process.stdin.flush()
             answer = json.loads(self._line(process, seconds))
         except (OSError, ValueError) as error:
-            self.end()
+            self.close()
             raise LostError(f"its process ended or gave no answer ({error})") from None
         if not isinstance(answer, dict):
-            self.end()
+            self.close()
             raise LostError("its answer is malformed")
         if "error" in answer:
-            self.end()
+            self.close()
             raise LostError(answer["error"])
         return answer
 
@@ -120,6 +105,18 @@ class WorkerProcess:
         return line
 
 
+def start_program(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start a program of this package in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-s", "-W", "ignore", _PACKAGE, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=env,
+    )
+
+
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and its group, and wait for it."""
     with suppress(ProcessLookupError):
@@ -127,7 +124,26 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _environment() -> dict[str, str]:
-    """This process's environment without variables that change the interpreter."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
+_FIRST_SEED = 10  # none of the seeds that the search uses
+
+
+def replay(request: Json) -> Json:
+    """The outcomes of all runs, each in a new process with another order in sets."""
+    outcomes: list[str] = []
+    values: list[str] = []
+    location: Location = {"paths": request["paths"], "module": None, "name": None}
+    for number in range(request.get("times", 2)):
+        try:
+            with closing(WorkerProcess(location, hash_seed=_FIRST_SEED + number)) as worker:
+                result = worker.run(request["program"], request.get("call_seconds", 2.0))
+        except LostError as error:
+            return {"outcomes": outcomes, "values": values, "why": str(error)}
+        last = result["steps"][-1]
+        outcomes.append(words(last))
+        values.append(json.dumps([last.get("form"), last.get("type"), result["after"]]))
+    return {"outcomes": outcomes, "values": values, "why": ""}
+
+
+def main() -> None:
+    """Answer the request on stdin."""
+    sys.stdout.write(json.dumps(replay(json.loads(sys.stdin.read()))) + "\n")

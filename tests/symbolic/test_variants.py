@@ -3,8 +3,8 @@
 import ast
 from random import Random
 
-from agentbench.symbolic.amplification.function_edits import other_texts, with_one_case
-from agentbench.symbolic.amplification.variants import AmplifiedTests, amplify, changed_name, reduce
+from agentbench.symbolic.function_edits import other_texts, with_one_case
+from agentbench.symbolic.variants import AmplifiedTests, amplify, changed_name, reduce
 
 SOURCE = '''
 """A file."""

@@ -4,22 +4,12 @@ import ast
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from random import Random
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from agentbench.core import python_syntax
-from agentbench.symbolic.amplification.function_edits import (
-    EditDescription,
-    FileVocabulary,
-    Function,
-    NodeChange,
-    apply_changes,
-    called_of,
-    cases_of,
-    changes_of,
-    with_one_case,
-)
+from agentbench.symbolic import function_edits
 
 OBSERVER = "__agentbench__"
 _EQUAL = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
@@ -31,33 +21,30 @@ class AssertionObserver(ast.NodeTransformer):
     """Turns assertions into observations; `places` has the observed source of each."""
 
     def __init__(self) -> None:
-        """Start without observations."""
         self.places: list[str] = []
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         """Observe both sides of a comparison, and only the truth of anything else."""
-        if _is_private(node.test):
-            return [ast.copy_location(ast.Pass(), node)]
-        sides = _sides(node.test)
+        sides = [] if _is_private(node.test) else _sides(node.test)
         if sides is None:
             return [self._see("truth", node.test, node)]
-        return [self._see("see", side, node) for side in sides] or [
-            ast.copy_location(ast.Pass(), node)
-        ]
+        return self._see_all(sides, node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
         """Observe the arguments of unittest's assertions."""
-        call = node.value
-        if not _is_assertion(call):
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) as call:
+                pass
+            case _:
+                return node
+        if not name.startswith("assert"):
             return node
         if _is_private(call):
-            return ast.copy_location(ast.Pass(), node)
-        if call.func.attr in _PAIRS + _EQUALS:
-            sides = _varying(call.args[:2])
-            return [self._see("see", side, node) for side in sides] or [
-                ast.copy_location(ast.Pass(), node)
-            ]
-        held = ast.Lambda(args=_no_arguments(), body=call)
+            return self._see_all([], node)
+        if name in _PAIRS + _EQUALS:
+            return self._see_all(_varying(call.args[:2]), node)
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        held = ast.Lambda(args=nothing, body=call)
         return self._see("holds", held, node, shown=call)
 
     def visit_With(self, node: ast.With) -> ast.With:
@@ -75,6 +62,10 @@ class AssertionObserver(ast.NodeTransformer):
         place = ast.Constant(self._place(shown or value))
         return ast.copy_location(ast.Expr(_call(how, [place, value])), node)
 
+    def _see_all(self, sides: Sequence[ast.expr], node: ast.stmt) -> list[ast.stmt]:
+        observed = [self._see("see", side, node) for side in sides]
+        return observed or [ast.copy_location(ast.Pass(), node)]
+
     def _place(self, node: ast.expr) -> int:
         self.places.append(ast.unparse(node))
         return len(self.places) - 1
@@ -85,10 +76,6 @@ def _call(how: str, arguments: list[ast.expr]) -> ast.Call:
     return ast.Call(ast.Attribute(observer, how, ast.Load()), arguments, [])
 
 
-def _no_arguments() -> ast.arguments:
-    return ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-
-
 def _sides(test: ast.expr) -> list[ast.expr] | None:
     """The two sides of an equality; `None` for another expression."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _EQUAL):
@@ -97,25 +84,8 @@ def _sides(test: ast.expr) -> list[ast.expr] | None:
 
 
 def _varying(sides: Iterable[ast.expr]) -> list[ast.expr]:
-    return [
-        side
-        for side in sides
-        if any(isinstance(one, ast.Call | ast.Name) for one in ast.walk(side))
-    ]
-
-
-class _Assertion(ast.Call):
-    func: ast.Attribute
-
-
-def _is_assertion(node: ast.expr) -> TypeGuard[_Assertion]:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "self"
-        and node.func.attr.startswith("assert")
-    )
+    kinds = (ast.Call, ast.Name)
+    return [side for side in sides if any(isinstance(one, kinds) for one in ast.walk(side))]
 
 
 def _expects_error(node: ast.expr) -> bool:
@@ -140,9 +110,9 @@ class ChangedTestVariant:
     """A changed test: its original, its changes and their description for a reader."""
 
     test: str
-    edits: tuple[EditDescription, ...]
-    origin: Function = field(compare=False, repr=False)
-    changes: tuple[NodeChange, ...]
+    edits: tuple[function_edits.EditDescription, ...]
+    origin: function_edits.Function = field(compare=False, repr=False)
+    changes: tuple[function_edits.NodeChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,46 +120,31 @@ class AmplifiedTests:
     """A file of changed tests."""
 
     source: str
-    variants: dict[str, ChangedTestVariant]
-    """The changed tests by the names of their functions."""
-    places: tuple[str, ...]
-    """The source of each observed expression, by its number."""
+    variants: dict[str, ChangedTestVariant]  # the changed tests by the names of their functions
+    places: tuple[str, ...]  # the source of each observed expression, by its number
 
 
 def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedTests | None:
-    """Derive changed tests from a file; `None` if none of its tests can be changed.
-
-    Args:
-        source: The file.
-        seed: The seed of the choice among changes.
-        most: The largest number of changed tests for each test, by its name.
-    """
+    """Derive changed tests, at most so many by a test's name; `None` if no test can be changed."""
     tree = python_syntax.parse(source)
     random = Random(seed)
     spoken = _vocabulary(tree)
 
-    def made(node: Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
+    def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
         return _select_variants(node, spoken, random, most(node.name))
 
     return _assembled(tree, made)
 
 
 def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> AmplifiedTests | None:
-    """Variants of changed tests with a part of their changes; `None` if each has only one.
-
-    Args:
-        source: The unchanged file.
-        amplified: The changed file.
-        names: The names of the changed functions.
-    """
+    """Variants of changed functions with a part of their changes; `None` if each has only one."""
     wanted = [amplified.variants[name] for name in names]
 
-    def made(node: Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
+    def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
         for one in wanted:
             if one.test == node.name and one.origin.lineno == node.lineno:
-                yield from (PlannedVariant(one.origin, changes) for changes in _parts(one.changes))
+                parts = (combinations(one.changes, size) for size in range(1, len(one.changes)))
+                yield from (PlannedVariant(one.origin, part) for part in chain(*parts))
 
     return _assembled(python_syntax.parse(source), made)
 
@@ -197,18 +152,17 @@ def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> Am
 class PlannedVariant(NamedTuple):
     """A test to change, and how."""
 
-    origin: Function
-    changes: tuple[NodeChange, ...]
+    origin: function_edits.Function
+    changes: tuple[function_edits.NodeChange, ...]
 
 
 def _assembled(
-    tree: ast.Module, made: Callable[[Function], Iterable[PlannedVariant]]
+    tree: ast.Module, made: Callable[[function_edits.Function], Iterable[PlannedVariant]]
 ) -> AmplifiedTests | None:
     variants: dict[str, ChangedTestVariant] = {}
     for body in _bodies(tree):
-        body[:] = [one for node in body for one in _in_place_of(node, made, variants)] or [
-            ast.Pass()
-        ]
+        changed = [one for node in body for one in _in_place_of(node, made, variants)]
+        body[:] = changed or [ast.Pass()]
     if not variants:
         return None
     observing = AssertionObserver()
@@ -216,11 +170,6 @@ def _assembled(
     return AmplifiedTests(
         source=ast.unparse(observed), variants=variants, places=tuple(observing.places)
     )
-
-
-def _parts(changes: tuple[NodeChange, ...]) -> Iterator[tuple[NodeChange, ...]]:
-    for size in range(1, len(changes)):
-        yield from combinations(changes, size)
 
 
 def changed_name(node_id: str) -> str:
@@ -237,39 +186,37 @@ def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 def _in_place_of(
     node: ast.stmt,
-    made: Callable[[Function], Iterable[PlannedVariant]],
+    made: Callable[[function_edits.Function], Iterable[PlannedVariant]],
     variants: dict[str, ChangedTestVariant],
 ) -> list[ast.stmt]:
     """The changed tests in place of a test; other statements are unchanged."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_test(node):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return [node]
+    if not node.name.startswith("test"):
         return [node]
     found: list[ast.stmt] = []
     for origin, changes in made(node):
-        one = apply_changes(origin, changes)
+        function, edits = function_edits.apply_changes(origin, changes)
         # Two classes may have tests with the same name.
-        one.function.name = f"{node.name}{_MARK}{len(variants)}"
-        variants[one.function.name] = ChangedTestVariant(
-            test=node.name, edits=one.edits, origin=origin, changes=tuple(changes)
+        function.name = f"{node.name}{_MARK}{len(variants)}"
+        variants[function.name] = ChangedTestVariant(
+            test=node.name, edits=edits, origin=origin, changes=tuple(changes)
         )
-        found.append(one.function)
+        found.append(function)
     return found
 
 
-def _is_test(node: Function) -> bool:
-    return node.name.startswith("test")
-
-
 def _select_variants(
-    node: Function, spoken: FileVocabulary, random: Random, most: int
+    node: function_edits.Function, spoken: function_edits.FileVocabulary, random: Random, most: int
 ) -> Iterator[PlannedVariant]:
     seen: set[tuple[object, ...]] = set()
-    has_cases = any(cases_of(one) is not None for one in node.decorator_list)
-    waiting = [] if has_cases else changes_of(node, spoken, random)
+    has_cases = any(function_edits.cases_of(one) is not None for one in node.decorator_list)
+    waiting = [] if has_cases else function_edits.changes_of(node, spoken, random)
     for turn in range(2 * most):
         one = node
         if has_cases:
-            with_one_case(one := copy.deepcopy(node), random)
-            waiting = changes_of(one, spoken, random)
+            function_edits.with_one_case(one := copy.deepcopy(node), random)
+            waiting = function_edits.changes_of(one, spoken, random)
         if not waiting or len(seen) >= most:
             return
         drawn = _drawn(waiting, turn, random)
@@ -279,7 +226,9 @@ def _select_variants(
             yield PlannedVariant(one, drawn)
 
 
-def _drawn(waiting: Sequence[NodeChange], turn: int, random: Random) -> tuple[NodeChange, ...]:
+def _drawn(
+    waiting: Sequence[function_edits.NodeChange], turn: int, random: Random
+) -> tuple[function_edits.NodeChange, ...]:
     """Single changes first, each in turn; then several changes of different nodes."""
     many = 1 if turn < len(waiting) and turn % 2 == 0 else random.choice((2, 2, 3))
     first = waiting[turn // 2 % len(waiting)]
@@ -287,15 +236,15 @@ def _drawn(waiting: Sequence[NodeChange], turn: int, random: Random) -> tuple[No
     return tuple({one.node: one for one in (*others, first)}.values())
 
 
-def _vocabulary(tree: ast.Module) -> FileVocabulary:
+def _vocabulary(tree: ast.Module) -> function_edits.FileVocabulary:
     texts: dict[str, None] = {}
     methods: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if 0 < len(node.value) <= _LONGEST:
                 texts[node.value] = None
-        elif (called := called_of(node)) is not None:
+        elif (called := function_edits.called_of(node)) is not None:
             methods.setdefault(called.on, set()).add(called.method)
-    return FileVocabulary(
+    return function_edits.FileVocabulary(
         texts=tuple(texts), methods={name: frozenset(one) for name, one in methods.items()}
     )

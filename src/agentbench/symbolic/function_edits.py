@@ -1,8 +1,4 @@
-"""Small edits of a test.
-
-An edit replaces a value, a text or a method, omits or repeats a step, or selects one case of a
-parametrized test.
-"""
+"""Small edits of a test: another value, text or method, a step left out or repeated, one case."""
 
 import ast
 import copy
@@ -90,8 +86,7 @@ _NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # used for judging onl
 _HUGE = 10**12
 
 
-Value = str | int | float | None
-"""The value that replaces a constant."""
+Value = str | int | float | None  # the value that replaces a constant
 
 
 class MethodCall(NamedTuple):
@@ -106,8 +101,7 @@ class FileVocabulary:
     """The values, texts and methods in a file of tests."""
 
     texts: tuple[str, ...]
-    methods: Mapping[str, frozenset[str]]
-    """The methods that the file calls on a name."""
+    methods: Mapping[str, frozenset[str]]  # the methods that the file calls on a name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,22 +122,14 @@ class EditDescription(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFunction:
-    """A function after some changes."""
-
-    function: Function
-    edits: tuple[EditDescription, ...]
-
-
 def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> list[NodeChange]:
     """All edits of a function: one edit for each node first, then a second one for each."""
     nodes = list(ast.walk(function))
-    own = _texts(nodes)
     alone = _left_alone(function)
+    values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    own = [one for one in values if isinstance(one, str) and len(one) <= _LONGEST_TEXT]
     others = list(dict.fromkeys((*own, *spoken.texts)))
-    methods = spoken.methods
-    numbers = _numbers(nodes)
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     found = [
         NodeChange(node=at, value=value)
         for at, node in enumerate(nodes)
@@ -160,7 +146,7 @@ def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> li
         NodeChange(node=at, called=name)
         for at, node in enumerate(nodes)
         if id(node) not in alone and (called := called_of(node)) is not None
-        for name in sorted(methods.get(called.on, ()))
+        for name in sorted(spoken.methods.get(called.on, ()))
         if name != called.method
     ]
     random.shuffle(found)
@@ -187,13 +173,14 @@ def called_of(node: ast.AST) -> MethodCall | None:
     return MethodCall(owner.id, node.func.attr)
 
 
-def apply_changes(function: Function, changes: Sequence[NodeChange]) -> ChangedFunction:
-    """Make some changes in a copy."""
-    made = copy.deepcopy(function)
-    nodes = list(ast.walk(made))
-    told = [_apply(made, nodes[one.node], one) for one in changes]
-    ast.fix_missing_locations(made)
-    return ChangedFunction(function=made, edits=tuple(told))
+def apply_changes(
+    function: Function, changes: Sequence[NodeChange]
+) -> tuple[Function, tuple[EditDescription, ...]]:
+    """A copy with some changes, and their descriptions."""
+    changed = copy.deepcopy(function)
+    nodes = list(ast.walk(changed))
+    edits = tuple(_apply(changed, nodes[one.node], one) for one in changes)
+    return ast.fix_missing_locations(changed), edits
 
 
 def _apply(function: Function, node: ast.AST, change: NodeChange) -> EditDescription:
@@ -256,12 +243,8 @@ def _expected(node: ast.AST) -> list[ast.expr]:
     if not isinstance(node, ast.Assert) or not isinstance(node.test, ast.Compare):
         return []
     sides = [node.test.left, *node.test.comparators]
-    quiet = [side for side in sides if not _calls(side)]
+    quiet = [side for side in sides if ast.Call not in map(type, ast.walk(side))]
     return quiet if len(quiet) < len(sides) else sides[1:]
-
-
-def _calls(node: ast.expr) -> bool:
-    return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
 
 
 def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
@@ -272,12 +255,8 @@ def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
     judging = _judging(decorator, function)
     # A call in a case runs when the file is loaded, so an error there would end all tests.
     called = [node for node in ast.walk(decorator.args[1]) if isinstance(node, ast.Call)]
-    return [
-        decorator.args[0],
-        *called,
-        *judging,
-        *(keyword.value for keyword in decorator.keywords),
-    ]
+    named = [keyword.value for keyword in decorator.keywords]
+    return [decorator.args[0], *called, *judging, *named]
 
 
 def _judging(decorator: ast.Call, function: Function) -> list[ast.expr]:
@@ -299,12 +278,8 @@ def _judged_by(function: Function) -> set[str]:
         for side in (node.test.left, *node.test.comparators)
         if isinstance(side, ast.Name)
     }
-    used = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and id(node) not in sides
-    }
-    return set(sides.values()) - used
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    return set(sides.values()) - {node.id for node in names if id(node) not in sides}
 
 
 def _docstring(function: Function) -> ast.Constant | None:
@@ -312,16 +287,6 @@ def _docstring(function: Function) -> ast.Constant | None:
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         return first.value
     return None
-
-
-def _texts(nodes: Sequence[ast.AST]) -> list[str]:
-    found = (node.value for node in nodes if isinstance(node, ast.Constant))
-    return [value for value in found if isinstance(value, str) and len(value) <= _LONGEST_TEXT]
-
-
-def _numbers(nodes: Sequence[ast.AST]) -> list[float]:
-    found = (node.value for node in nodes if isinstance(node, ast.Constant))
-    return [one for one in found if isinstance(one, int | float) and not isinstance(one, bool)]
 
 
 def _other_values(

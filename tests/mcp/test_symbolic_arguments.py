@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.mcp.symbolic_schemas import MAX_CODE_BYTES, CheckArguments, FindPathArguments
+from agentbench.mcp.symbolic_tools import MAX_CODE_BYTES, CheckArguments, FindPathArguments
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 
 FINE = {"code": "def f(): pass\n", "function_name": "f"}

@@ -1,1 +1,0 @@
-"""The folder that is mounted into sandboxes: a start script and `agentbench_mounted`."""
