@@ -107,6 +107,7 @@ class _DiskUsage:
         return sum(alone) + entry.elsewhere_bytes
 
     def without(self, entry: CacheEntry) -> int:
+        """Remove an entry; returns what that frees."""
         freed = self.size_of(entry)
         self._links.subtract(self._inodes[id(entry)].keys())
         self.total -= freed

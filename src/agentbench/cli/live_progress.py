@@ -167,6 +167,7 @@ class _TwoLines(Progress):
     """Figures in a narrow terminal: the counts, and below them cost and time."""
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+        """Two lines for each task."""
         table = Table.grid()
         half = len(self.columns) // 2
         for task in tasks:

@@ -38,6 +38,7 @@ class _GuardedFile(io.FileIO):
     """A descriptor of ours; what comes from others, such as sockets, raises as before."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
+        """Write to the guarded descriptor."""
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -71,6 +72,7 @@ def handling_signals(handler: Callable[[int], None]) -> Iterator[None]:
     """Call a handler on Ctrl-C and SIGTERM during the block."""
 
     def handle(number: int, frame: FrameType | None) -> None:
+        """Pass on the signal's number."""
         del frame
         handler(number)
 

@@ -55,6 +55,7 @@ def _cancel_on_signals(run: "Run", shown: "RunDisplay | None") -> AbstractContex
     pressed: list[float] = []
 
     def stop(number: int) -> None:
+        """Ask the run to stop."""
         pressed.append(time.monotonic())
         if len(pressed) > 1:
             if shown is not None:

@@ -193,6 +193,7 @@ def measure_valid_tasks(
     from agentbench.validation.mutation_score.measurement import MutationScoreSettings, measure
 
     def show(task: "Task", strength: MutationScore) -> None:
+        """Print a task's score."""
         typer.echo(f"strength of {task.id}: {_score_text(strength)}", err=True)
 
     mirrors = Mirrors(run_options.cache_dir / "mirrors")

@@ -35,6 +35,7 @@ class _LeaderboardLine(NamedTuple):
 
     @property
     def summary(self) -> ResultSummary:
+        """The summary of the run."""
         return self.entry.summary
 
 

@@ -201,6 +201,7 @@ class _ChangedTestRuns:
     why: str = ""  # the last run observed nothing
 
     def nothing_observed(self) -> tuple[NotCompared, ...]:
+        """Why the tests compare nothing."""
         return (NotCompared("tests", self.why or "no changed test could be run"),)
 
     def with_fewer_changes(self, found: Sequence[ObservedDifference]) -> "_ChangedTestRuns":
@@ -216,6 +217,7 @@ class _ChangedTestRuns:
         return replace(self, changed={path: one for path, one in made if one is not None})
 
     def sorted(self, found: Iterable[ObservedDifference]) -> list[ObservedDifference]:
+        """Those with few and short changes first."""
         return sorted(found, key=self._size)
 
     def differing(self) -> Iterator[ObservedDifference]:
@@ -228,6 +230,7 @@ class _ChangedTestRuns:
         return [self.observed(tree, hashes) for hashes in (0, 1)]
 
     def base(self) -> Observations:
+        """What the tests observe in the base."""
         return self.observed(self.subject.trees.base, 0)
 
     def is_part(
@@ -239,6 +242,7 @@ class _ChangedTestRuns:
         return same and set(mine.changes) < set(whole.changes)
 
     def words(self, found: ObservedDifference, base: Observations) -> ConfirmedDifference:
+        """A difference, for a reader."""
         variant, path = self._variant(found), _path(found)
         seen = self.changed[path].places[found.at] if found.at >= 0 else "the test"
         changes = " and ".join(
@@ -259,6 +263,7 @@ class _ChangedTestRuns:
         return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
 
     def observed(self, tree: SourceTree, hashes: int) -> Observations:
+        """What the tests observe in a tree."""
         with self.subject.bench.opened() as sandbox:
             search.write_changes(sandbox, sandbox.workspace, tree)
             hidden = SourceTree(base=tree.base, change=self.subject.facts.hidden)

@@ -1,13 +1,17 @@
 """`agentbench gateway`, `mcp` and `view`: the commands that run a server."""
 
 from agentbench.cli.options import expand_groups
-from agentbench.cli.serve.server_options import GatewayOptions, McpOptions, ViewOptions
+from agentbench.cli.serve.server_options import (
+    GatewayServerOptions,
+    McpServerOptions,
+    ViewServerOptions,
+)
 from agentbench.core import extras
 from agentbench.errors import UsageError
 
 
 @expand_groups
-def gateway(settings: GatewayOptions) -> None:
+def gateway(settings: GatewayServerOptions) -> None:
     """Put a gateway before a model: it counts, prices, limits, records and replays.
 
     Clients use the address and the token that it prints; the real key stays with it. Until Ctrl-C.
@@ -21,7 +25,7 @@ def gateway(settings: GatewayOptions) -> None:
 
 
 @expand_groups
-def mcp(settings: McpOptions) -> None:
+def mcp(settings: McpServerOptions) -> None:
     """Serve tests over the Model Context Protocol: execute_tests, discover_tests, explain_failure.
 
     With the extra symbolic, also symbolic_check, find_path_to_exception, compare_functions and
@@ -41,7 +45,7 @@ def mcp(settings: McpOptions) -> None:
 
 
 @expand_groups
-def view(settings: ViewOptions) -> None:
+def view(settings: ViewServerOptions) -> None:
     """Show runs as a web page: attempts, why each failed, patches, comparisons; live.
 
     It reads the folder and changes nothing. Beyond loopback whoever looks needs the token in

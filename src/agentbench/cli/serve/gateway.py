@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
-from agentbench.cli.serve.server_options import GatewayOptions
+from agentbench.cli.serve.server_options import GatewayServerOptions
 from agentbench.core.display_text import printable
 from agentbench.core.memory_tuning import restore
 from agentbench.errors import UsageError
@@ -25,7 +25,7 @@ from agentbench.models.model_catalogue import known_prices, load_prices
 _POLL_INTERVAL_S = 0.2
 
 
-def serve_gateway(settings: GatewayOptions) -> None:
+def serve_gateway(settings: GatewayServerOptions) -> None:
     """Answer until Ctrl-C, then say what was used."""
     raise_keyboard_interrupt_on_signals()
     prices = load_prices(settings.prices) if settings.prices is not None else known_prices()
@@ -64,7 +64,7 @@ def serve_gateway(settings: GatewayOptions) -> None:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
-def _resolve_model(settings: GatewayOptions) -> tuple[ProviderAccess | None, str]:
+def _resolve_model(settings: GatewayServerOptions) -> tuple[ProviderAccess | None, str]:
     if settings.replay is not None:
         return None, read_recording(settings.replay).head.model
     if settings.model is None:
@@ -74,7 +74,7 @@ def _resolve_model(settings: GatewayOptions) -> tuple[ProviderAccess | None, str
 
 
 @contextmanager
-def _listening(settings: GatewayOptions) -> Iterator[socket.socket]:
+def _listening(settings: GatewayServerOptions) -> Iterator[socket.socket]:
     path = settings.socket
     where = path or f"127.0.0.1:{settings.port}"
     try:

@@ -19,7 +19,11 @@ from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.cli.options import select_tasks
 from agentbench.cli.run_execution import print_warnings
-from agentbench.cli.serve.server_options import McpOptions, McpTransport, run_until_interrupted
+from agentbench.cli.serve.server_options import (
+    McpServerOptions,
+    McpTransport,
+    run_until_interrupted,
+)
 from agentbench.core.extras import SYMBOLIC, is_installed
 from agentbench.core.host import default_cache_dir, usable_cache_dir
 from agentbench.errors import InputError
@@ -77,7 +81,7 @@ MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
 _TOKEN_BYTES = 24
 
 
-def serve_mcp(settings: McpOptions) -> None:
+def serve_mcp(settings: McpServerOptions) -> None:
     """Serve a project until told to stop.
 
     The project is on this machine, tested in place, or that of a task as an agent gets it, without
@@ -94,7 +98,7 @@ def serve_mcp(settings: McpOptions) -> None:
         _serve(project, settings)
 
 
-def _serve(project: PytestProject, settings: McpOptions) -> None:
+def _serve(project: PytestProject, settings: McpServerOptions) -> None:
     symbolic = SymbolicTools(
         laboratory=code_runner_for(settings.sandbox.value),
         mask=project.mask,
@@ -107,6 +111,7 @@ def _serve(project: PytestProject, settings: McpOptions) -> None:
         from agentbench.mcp import http_transport
 
         def announce(url: str) -> None:
+            """Say where the server listens."""
             typer.echo(f"serving on {url}", err=True)
 
         address = http_transport.HttpAddress(host=settings.host, port=settings.port, token=_token())

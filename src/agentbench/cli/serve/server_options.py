@@ -15,7 +15,7 @@ from agentbench.core import gc_tuning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayOptions:
+class GatewayServerOptions:
     """The options of `agentbench gateway`."""
 
     model: options.Model = None  # not needed for a replay
@@ -54,7 +54,7 @@ class McpErrorMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McpOptions:
+class McpServerOptions:
     """The options of `agentbench mcp`."""
 
     root: Annotated[
@@ -82,7 +82,7 @@ class McpOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewOptions:
+class ViewServerOptions:
     """The options of `agentbench view`."""
 
     runs: Annotated[

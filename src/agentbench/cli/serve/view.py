@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from agentbench.cli.serve.server_options import ViewOptions, run_until_interrupted
+from agentbench.cli.serve.server_options import ViewServerOptions, run_until_interrupted
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 from agentbench.view.app import make_app, serve
@@ -27,7 +27,7 @@ _TOKEN_BYTES = 24
 _BACKLOG = 128
 
 
-def serve_view(settings: ViewOptions) -> None:
+def serve_view(settings: ViewServerOptions) -> None:
     """Show a folder of runs until told to stop."""
     folder, path = _runs_folder(settings.runs)
     token = _token(settings.host)

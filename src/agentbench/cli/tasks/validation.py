@@ -69,6 +69,7 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
     """The same for a command that is less verbose than its options."""
 
     def follow(run: "Run") -> None:
+        """Show a run until it ends."""
         print_warnings(run.warnings)
         follow_run(run, quiet=quiet, verbose=verbose)
         if run.resources.cancel.is_set():
