@@ -1,5 +1,8 @@
 """Reads the submitted code, loads it as a module, and finds the function in it."""
 
+# `compile` applies this to the submitted code, too: its annotations are not evaluated at once.
+from __future__ import annotations
+
 import ast
 import inspect
 import sys
