@@ -142,7 +142,12 @@ class ClientBundles:
         self._lock = threading.Lock()
 
     def ready(self, recipe: BundleRecipe, image: ImageId) -> ReadOnlyMount:
-        """The programs of a recipe for sandboxes of an image, installed if necessary."""
+        """The programs of a recipe for sandboxes of an image, installed if necessary.
+
+        Raises:
+            UnavailableError: they cannot be installed; says which command failed.
+            SandboxError: the sandbox to install them in is lost.
+        """
         folder = self._folder / _key(recipe, image, self._provider)
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._lock, creation_lock(folder):

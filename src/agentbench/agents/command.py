@@ -40,7 +40,11 @@ def programs_of(line: str) -> tuple[str, ...]:
 def missing_programs(
     sandbox: Sandbox, programs: Sequence[str], env: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The programs that a shell in the sandbox's workspace does not find."""
+    """The programs that a shell in the sandbox's workspace does not find.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
     argv = ("sh", "-c", _FIND_MISSING, "sh", *programs)
     missing = sandbox.run(Command(argv=argv, timeout=_FIND_TIMEOUT, env=env)).stdout.splitlines()
     return tuple(name for name in programs if name in missing)

@@ -250,7 +250,11 @@ diff --git a/calc.py b/calc.py
 
 
 def write_dry_run_task(folder: Path) -> Path:
-    """Write the task into a folder, and return that."""
+    """Write the task into a folder, and return that.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     for name, text in _TASK_FILES.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

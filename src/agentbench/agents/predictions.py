@@ -78,7 +78,12 @@ class Predictions:
 
 
 def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
-    """Read the patches of one model: the requested one, or the only one in the file."""
+    """Read the patches of one model: the requested one, or the only one in the file.
+
+    Raises:
+        InputError: the file cannot be read, or entries are invalid: each with line and field.
+        UsageError: the file has several models and none was named, or lacks the named one.
+    """
     entries = list(_read_entries(path))
     by_model: dict[str, dict[TaskId, bytes | None]] = {}
     twice: list[str] = []
@@ -164,7 +169,12 @@ class PredictionsAgent:
 
     @classmethod
     def of(cls, name: PredictionName) -> "PredictionsAgent":
-        """The agent of a file."""
+        """The agent of a file.
+
+        Raises:
+            InputError: the file cannot be read or is invalid.
+            UsageError: its type is unknown, or it has several models and none was named.
+        """
         return cls(read_predictions(name.file, model=name.model), name=str(name))
 
     def solve(

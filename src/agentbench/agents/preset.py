@@ -143,7 +143,11 @@ def shipped_presets() -> tuple[Preset, ...]:
 
 
 def find_preset(name: str) -> Preset | None:
-    """The preset with a name, or in a `.toml` file."""
+    """The preset with a name, or in a `.toml` file.
+
+    Raises:
+        InputError: the file cannot be read or is not a preset; names every fault.
+    """
     if name.endswith(PRESET_SUFFIX):
         path = Path(name)
         try:
@@ -155,7 +159,11 @@ def find_preset(name: str) -> Preset | None:
 
 
 def parse_preset(text: str, where: str) -> Preset:
-    """Parse the text of a preset's file."""
+    """Parse the text of a preset's file.
+
+    Raises:
+        InputError: it is not a preset; names every fault.
+    """
     try:
         return Preset.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -199,7 +207,12 @@ class PresetAgent:
         return frozenset(spoken.wire for spoken in self.preset.wires)
 
     def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:
-        """Its programs, installed now if necessary."""
+        """Its programs, installed now if necessary.
+
+        Raises:
+            UnavailableError: they cannot be installed; says which command failed.
+            SandboxError: the sandbox to install them in is lost.
+        """
         fresh = client_bundles.ClientBundles(self._folder, provider, say=self._say)
         boxes = self._boxes.setdefault(provider.name, fresh)
         return (boxes.ready(self.preset.recipe, image),)
@@ -207,7 +220,12 @@ class PresetAgent:
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Run the command until it ends or the budget is spent."""
+        """Run the command until it ends or the budget is spent.
+
+        Raises:
+            UsageError: there is no model, or no common API format.
+            SandboxError: the sandbox is lost.
+        """
         if model is None:
             raise UsageError(f"--agent {self.name} needs a model: --model provider/name")
         spoken = self._preferred_format(model)

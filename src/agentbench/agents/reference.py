@@ -38,7 +38,11 @@ class OracleAgent:
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Apply the patch with git in the sandbox, or run the script."""
+        """Apply the patch with git in the sandbox, or run the script.
+
+        Raises:
+            InputError: a file of the script cannot be read.
+        """
         del model
         script = self.scripts.get(problem.id)
         if script is not None:

@@ -67,6 +67,19 @@ def create_agent(
     """The agent with a name: built in, a preset, an entry point, or `package.module:attribute`.
 
     `predictions:FILE#MODEL` submits a model's predictions.
+
+    Args:
+        name: The value of `--agent`; for a user's own preset, the path of its `.toml` file.
+        patches: The reference solutions, for the oracle.
+        scripts: The reference solutions that are scripts.
+        command: The value of `--agent-command`.
+        toolboxes: The folder of client bundles.
+        say: Is called with a line when programs are installed.
+
+    Raises:
+        UsageError: there is no such agent, or it cannot be imported.
+        InputError: the file of the preset or of the predictions is invalid.
+        ValueError: it is a preset, and `toolboxes` is not given.
     """
     if command is not None and name != "command":
         raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")

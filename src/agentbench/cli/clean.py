@@ -129,7 +129,11 @@ _AGE_UNITS = {
 
 
 def parse_size(text: str) -> int:
-    """Bytes from `500MB`, `1.5GB` (powers of 1000) or `20GiB` (of 1024)."""
+    """Bytes from `500MB`, `1.5GB` (powers of 1000) or `20GiB` (of 1024).
+
+    Raises:
+        UsageError: it is not a size.
+    """
     found = _SIZE.fullmatch(text)
     if found is None:
         raise UsageError(f"{text!r} is not a size; write it like 500MB, 20GB or 20GiB")
@@ -139,7 +143,11 @@ def parse_size(text: str) -> int:
 
 
 def parse_age(text: str) -> timedelta:
-    """A time from `90m`, `12h`, `30d` or `2w`."""
+    """A time from `90m`, `12h`, `30d` or `2w`.
+
+    Raises:
+        UsageError: it is no time.
+    """
     found = _AGE.fullmatch(text)
     if found is None:
         raise UsageError(f"{text!r} is not an age; write it like 12h, 30d or 2w")

@@ -34,7 +34,11 @@ _REFUSAL_TIMEOUT_SCALE = 0.1  # some clients try for minutes with a key that is 
 def dry_run(
     preset: Preset, provider: SandboxProvider, *, cache_dir: Path, say: MessageSink
 ) -> Iterator[Check]:
-    """Install an agent and let it try a tiny task; yields what works as it is found out."""
+    """Install an agent and let it try a tiny task; yields what works as it is found out.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
     with owned_folder("agentbench-rehearsal-") as folder:
         run = _DryRun(preset, provider, cache_dir, folder, say)
         installed = run.installs()

@@ -216,7 +216,11 @@ def select_tasks(
     tag: str | None = None,
     limit: int | None = None,
 ) -> "list[Task]":
-    """Load and filter tasks; prints warnings on stderr."""
+    """Load and filter tasks; prints warnings on stderr.
+
+    Raises:
+        InputError: a task is wrong, or none is left.
+    """
     from agentbench.tasks.loading import load_tasks
     from agentbench.tasks.mirror import Mirrors
 
@@ -237,7 +241,11 @@ def select_tasks(
 
 
 def parse_jobs(text: str) -> int | None:
-    """The value of `--jobs`; `None` for auto."""
+    """The value of `--jobs`; `None` for auto.
+
+    Raises:
+        UsageError: it is neither `auto` nor a number above 0.
+    """
     if text == "auto":
         return None
     if not text.isascii() or not text.isdigit() or int(text) < 1:

@@ -222,7 +222,12 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
-    """Write the report of a run as SWE-bench's own tool does."""
+    """Write the report of a run as SWE-bench's own tool does.
+
+    Raises:
+        UsageError: there are several runs.
+        InputError: a record of the run is damaged.
+    """
     from agentbench.importers.swebench.report import run_report
 
     report = run_report(_reported_instances(runs)).model_dump(mode="json")
@@ -230,7 +235,12 @@ def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
 
 
 def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
-    """Write a report for each instance that was judged, each in a folder of its own."""
+    """Write a report for each instance that was judged, each in a folder of its own.
+
+    Raises:
+        UsageError: there are several runs, or the folder cannot be written.
+        InputError: a record of the run is damaged.
+    """
     from agentbench.importers.swebench.report import instance_report
 
     for instance in _reported_instances(runs):
@@ -262,7 +272,11 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that gets its name when all of it is written; stdout if no path is given."""
+    """A text file that gets its name when all of it is written; stdout if no path is given.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     if path is None:
         yield sys.stdout
         return

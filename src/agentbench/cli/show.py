@@ -77,7 +77,11 @@ def explain(
 
 
 def explanation(what: str | None, stage: str | None) -> str:
-    """The text for a reason, an exit code, or (for neither) the list of all reasons."""
+    """The text for a reason, an exit code, or (for neither) the list of all reasons.
+
+    Raises:
+        UsageError: there is no such reason or stage.
+    """
     if stage is not None and stage not in set(StageName):
         raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
     if what is None:

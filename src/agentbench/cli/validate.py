@@ -187,7 +187,12 @@ def _proof_summary(one: "ValidationResult") -> str:
 def measure_valid_tasks(
     proven: "Sequence[ValidationResult]", run_options: "RunOptions", *, most: int, seed: int
 ) -> dict[Path, MutationScore]:
-    """Measure each valid task, by its folder; the others are not run again."""
+    """Measure each valid task, by its folder; the others are not run again.
+
+    Raises:
+        Exit: the command was interrupted.
+        UnavailableError: there is no sandbox.
+    """
     from agentbench.tasks.loading import load_task
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.mutation_score.measurement import MutationScoreSettings, measure
@@ -211,7 +216,11 @@ def measure_valid_tasks(
 
 
 def store_in_proofs(strengths: Mapping[Path, MutationScore]) -> None:
-    """Write the scores to proof.json, if there is one."""
+    """Write the scores to proof.json, if there is one.
+
+    Raises:
+        OSError: a task's folder cannot be written.
+    """
     from agentbench.validation.task_validation import read_proof, write_proof
 
     for folder, strength in strengths.items():

@@ -37,7 +37,11 @@ class TaskDestination:
 
     @classmethod
     def of(cls, folder: Path | None, *, replace: bool = False) -> "TaskDestination":
-        """The folder of the task; None: a new one in `tasks/`."""
+        """The folder of the task; None: a new one in `tasks/`.
+
+        Raises:
+            UsageError: its name is not a valid task id.
+        """
         if folder is None:
             return cls(parent=Path("tasks"), replace=replace)
         name = folder.resolve().name
@@ -59,7 +63,14 @@ class FixSource:
 def write_fix_task(
     fix: FixCommit, origin: FixSource, place: TaskDestination, *, whole_suite: bool
 ) -> Path:
-    """Find out how the tests before a fix run, and write the task's folder."""
+    """Find out how the tests before a fix run, and write the task's folder.
+
+    Raises:
+        InputError: no proposed environment works, or the task would be invalid.
+        UsageError: the folder already exists, or cannot be written.
+        GitCloneError: the repository does not answer.
+        UnavailableError: no sandbox is available.
+    """
     mirror = origin.mirrors.of(RepoSource(url=origin.url, commit=fix.base))
     with owned_folder("agentbench-base-") as scratch:
         files, fixed = scratch / "repo", scratch / "fixed"
@@ -242,6 +253,11 @@ def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCom
 
     Valid tasks are moved into the folder after their validation, and each result is recorded there
     at once, so that an interrupted search can be continued.
+
+    Raises:
+        InputError: the history cannot be read, or an earlier record is damaged.
+        UnavailableError: no sandbox is available.
+        OSError: the folder cannot be written.
     """
     return _Miner(told, head, follow).run()
 

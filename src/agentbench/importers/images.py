@@ -25,7 +25,17 @@ _MAX_REASON = 400  # characters of a reason
 def refuse_without_images(
     folders: Sequence[Path], options: RunOptions, *, remedy: str = ""
 ) -> list[Rejection]:
-    """Get the image of each task; a task whose image is not available is removed and rejected."""
+    """Get the image of each task; a task whose image is not available is removed and rejected.
+
+    Args:
+        folders: The folders of new tasks.
+        options: The sandbox, and the function that is told about builds.
+        remedy: What else the user can do about it.
+
+    Raises:
+        UnavailableError: no sandbox is available.
+        SandboxError: the engine is lost.
+    """
     images = _ImageChecker(options)
     refused = []
     for folder in folders:

@@ -53,7 +53,11 @@ class FolderFormat:
 def import_folders(
     form: FolderFormat, sources: Sequence[Path], out: Path, *, replace: bool = False
 ) -> ImportResult:
-    """Write a task for each folder of a format in some sources."""
+    """Write a task for each folder of a format in some sources.
+
+    Raises:
+        UsageError: a source is not a folder, or contains no task.
+    """
     imported = ImportResult()
     for folder in _folders_with(form.file, sources):
         converted = form.read(folder)

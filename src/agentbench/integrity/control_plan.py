@@ -124,7 +124,12 @@ class ControlPlan:
         """The functions that expect a wrong value in the first and in the second run."""
 
     def half(self, side: int, known: KnownFunctions) -> PlannedControlRun:
-        """The files of one run, 0 or 1; known functions are useless or get an added assertion."""
+        """The files of one run, 0 or 1; known functions are useless or get an added assertion.
+
+        Args:
+            side: 0 or 1.
+            known: Functions that are useless as controls, or need an added assertion.
+        """
         wrong = self.sides[side] - known.useless
         uncertain = wrong & known.uncertain
         half = self._draw(wrong, uncertain, side)

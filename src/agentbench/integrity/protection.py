@@ -31,7 +31,12 @@ class UnreadableTablesError(ValueError):
 
 
 def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) -> bytes | None:
-    """The agent's file with the base's pytest tables, or `None`; raises UnreadableTablesError."""
+    """The agent's file with the base's pytest tables, or `None`; raises UnreadableTablesError.
+
+    Raises:
+        UnreadableTablesError: one of the files is damaged or too large.
+        KeyError: a file with this name has no pytest tables.
+    """
     text = _RESTORERS[name](_decode(before), _decode(after))
     return text.encode() if text is not None else None
 

@@ -65,7 +65,13 @@ class _SuspiciousLine(NamedTuple):
 
 
 def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Finding, ...]:
-    """The new suspicious places in a Python file; other files, and unchanged places, have none."""
+    """The new suspicious places in a Python file; other files, and unchanged places, have none.
+
+    Args:
+        path: Its path in the workspace, for the findings.
+        before: Its content in the base; `None` for a new file.
+        after: Its content after the agent's change.
+    """
     if not _is_python(path, after):
         return ()
     known = Counter((seen.what, seen.text) for seen in _sightings(before or b""))

@@ -58,7 +58,13 @@ def cache_of(path: PurePosixPath) -> PurePosixPath | None:
 def separate_caches(
     files: PatchedFiles, base: WorkspaceTree, tracked: Callable[[], AbstractSet[PurePosixPath]]
 ) -> SeparatedChange:
-    """Separate tool caches from a change; `tracked` is called only if the base has parts of one."""
+    """Separate tool caches from a change; `tracked` is called only if the base has parts of one.
+
+    Args:
+        files: The change.
+        base: The base of the change: the repository and the files that set-up added.
+        tracked: The repository's files; called only if the base has a part of a cache.
+    """
     found = dict(_found(files, base))
     if any(path in base.entries or cache in base.entries for path, cache in found.items()):
         owned = tracked()

@@ -49,7 +49,11 @@ BaseContent = Callable[[PurePosixPath], bytes | None]
 
 
 def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
-    """Read a tree that agentbench's own stages created; raises tarfile.TarError."""
+    """Read a tree that agentbench's own stages created; raises tarfile.TarError.
+
+    Raises:
+        tarfile.TarError: the stream is not a tar, or is truncated.
+    """
     entries: dict[PurePosixPath, TreeEntry] = {}
     with open_tar_stream(chunks) as archive:
         for member in archive:
@@ -90,7 +94,11 @@ class TooLongStreamError(tarfile.TarError):
 
 
 def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """The chunks of a stream; raises TooLongStreamError beyond so many bytes."""
+    """The chunks of a stream; raises TooLongStreamError beyond so many bytes.
+
+    Raises:
+        TooLongStreamError: it has more.
+    """
     taken = 0
     for chunk in chunks:
         taken += len(chunk)

@@ -34,7 +34,11 @@ class HttpAddress:
 async def serve_http(
     server: Server[object], address: HttpAddress, announce: Callable[[str], None]
 ) -> None:
-    """Serve clients until a signal; `announce` gets the URL. UsageError: the address is taken."""
+    """Serve clients until a signal; `announce` gets the URL. UsageError: the address is taken.
+
+    Raises:
+        UsageError: the address is not available.
+    """
     with closing(_listen(address)) as listener:
         port = listener.getsockname()[1]
         app = _app(server, address, port)

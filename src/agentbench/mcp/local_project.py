@@ -22,7 +22,13 @@ ENVIRONMENT_FOLDERS = (".venv", "venv", ".virtualenv")
 def interpreter_candidates(
     root: Path, *, explicit: Path | None, environ: Mapping[str, str]
 ) -> tuple[project.PytestInterpreter, ...]:
-    """The candidates for a project's Python in order; an explicit one is the only one."""
+    """The candidates for a project's Python in order; an explicit one is the only one.
+
+    Args:
+        root: The project's folder.
+        explicit: The user's choice: an interpreter, or a virtual environment.
+        environ: Our own environment, for VIRTUAL_ENV and PATH.
+    """
     if explicit is not None:
         chosen = explicit / "bin" / "python" if explicit.is_dir() else explicit
         return (_interpreter("--python", chosen.absolute()),)
@@ -51,6 +57,11 @@ def local_project(
     root: Path, *, python: Path | None, environ: Mapping[str, str]
 ) -> project.PytestProject:
     """A project on this machine, tested in place with the user's interpreter or environment.
+
+    Args:
+        root: Its folder.
+        python: The user's interpreter or environment.
+        environ: Our own environment.
 
     Raises:
         UsageError: there is no such folder, or no such interpreter.

@@ -114,7 +114,11 @@ class PytestTool(NamedTool):
 def call_pytest_tool(
     project: PytestProject, arguments: ToolArguments, watch: CallControl
 ) -> JsonObject:
-    """Run a tool, and return its answer. It runs pytest, so it must not block an event loop."""
+    """Run a tool, and return its answer. It runs pytest, so it must not block an event loop.
+
+    Raises:
+        RunCancelled: it was cancelled; no process of it runs any more.
+    """
     match arguments:
         case ExecuteArguments() | DiscoverArguments():
             try:

@@ -54,6 +54,9 @@ async def run_in_thread(
     """Run work in a thread; a cancellation is passed on, and then no process of it runs any more.
 
     Raises CallCancelledError if the work was cancelled, but this call was not.
+
+    Raises:
+        CallCancelledError: the work was cancelled, but this call was not.
     """
     relay = _ProgressRelay(tell)
     watch = CallControl(cancel=Event(), progress=None if tell is None else relay.put)
@@ -184,7 +187,14 @@ def make_server(
     version: str,
     symbolic: SymbolicTools | None = None,
 ) -> Server[object]:
-    """A server for one project; each call is complete in itself. `version` is agentbench's."""
+    """A server for one project; each call is complete in itself. `version` is agentbench's.
+
+    Args:
+        project: The project to test.
+        error_mode: How errors are sent to the client.
+        version: The version of agentbench.
+        symbolic: The symbolic tools; None: the server has none.
+    """
     handlers = _Handlers(project, error_mode, symbolic)
     return Server(
         "agentbench",
@@ -216,7 +226,11 @@ class _Handlers:
     async def call_tool(
         self, context: ServerRequestContext[object], params: CallToolRequestParams
     ) -> CallToolResult:
-        """Answer one call; MCPError if there is no such tool, or for errors in JSON-RPC mode."""
+        """Answer one call; MCPError if there is no such tool, or for errors in JSON-RPC mode.
+
+        Raises:
+            MCPError: there is no such tool, or errors are sent as JSON-RPC errors.
+        """
         tool = _TOOLS.get(params.name)
         if self._symbolic is not None and isinstance(tool, SymbolicTool):
             answer = await self._symbolic.answer(tool, params.arguments)

@@ -35,7 +35,11 @@ class SymbolicTools:
     def call(
         self, tool: "SymbolicTool", arguments: "SymbolicArguments", cancel: Event
     ) -> JsonObject:
-        """Run a tool and return its answer. It takes long, so it must not block an event loop."""
+        """Run a tool and return its answer. It takes long, so it must not block an event loop.
+
+        Raises:
+            RunCancelled: it was cancelled; all its processes have ended.
+        """
         if not self.installed and tool is not SymbolicTool.HEALTH:
             message = f"{tool} is not installed: {install_command('symbolic')}"
             return error_answer(tool, SymbolicErrorType.IMPORT, message)

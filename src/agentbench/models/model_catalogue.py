@@ -84,7 +84,11 @@ def known_prices() -> Prices:
 
 
 def load_prices(path: Path) -> Prices:
-    """The shipped prices, overridden by a file in the same format."""
+    """The shipped prices, overridden by a file in the same format.
+
+    Raises:
+        InputError: the file does not exist or is invalid.
+    """
     try:
         own = _prices(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as fault:

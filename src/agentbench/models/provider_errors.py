@@ -99,7 +99,14 @@ def _message(error: object, body: JsonObject) -> str:
 def unanswered_error(
     status: int, body: object, message: str, headers: Mapping[str, str]
 ) -> UnansweredError:
-    """The failure for a provider's error, from a response or from a stream (with status 200)."""
+    """The failure for a provider's error, from a response or from a stream (with status 200).
+
+    Args:
+        status: The HTTP status; 200 for an error in a stream.
+        body: The error's JSON, if it has any.
+        message: The message for an error without JSON.
+        headers: The response's headers, with names in lower case.
+    """
     failure = failure_of_body(body if isinstance(body, dict) else {"error": message}, status=status)
     may_retry = False if headers.get("x-should-retry") == "false" else None
     return UnansweredError(failure, retry_after=_retry_after(headers), may_retry=may_retry)

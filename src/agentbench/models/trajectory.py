@@ -31,7 +31,11 @@ def answer_message(exchange: LoggedExchange) -> Message:
 
 
 def logged_exchanges(log: Path) -> list[LoggedExchange]:
-    """The exchanges in the order of their starts, without those that only count tokens."""
+    """The exchanges in the order of their starts, without those that only count tokens.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
     exchanges = (each for each in read_exchanges(log) if not each.counts_only)
     return sorted(exchanges, key=lambda exchange: exchange.time)
 
@@ -43,7 +47,14 @@ def build_trajectory(
     session: str,
     usage: ModelUsage,
 ) -> atif.Trajectory | None:
-    """The trajectory of an attempt; None if it is empty."""
+    """The trajectory of an attempt; None if it is empty.
+
+    Args:
+        exchanges: The exchanges in the order of their starts.
+        agent: The agent.
+        session: The name of the attempt.
+        usage: The sums that the endpoint counted.
+    """
     teller = _TrajectoryBuilder(default_model=agent.model_name)
     for exchange in exchanges:
         teller.add(exchange)

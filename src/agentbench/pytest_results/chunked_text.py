@@ -74,7 +74,11 @@ _FIRST_STEP = 1 << 12  # more characters for an incomplete value, doubled each t
 
 
 def array_elements(chunks: Iterator[str], name: str) -> Iterator[JsonObject]:
-    """The objects in a top-level array; ValueError, also at the end, if it is no JSON object."""
+    """The objects in a top-level array; ValueError, also at the end, if it is no JSON object.
+
+    Raises:
+        ValueError: the text is not one JSON object; may be raised after all elements.
+    """
     text = _JsonReader(chunks)
     text.expect("{")
     closed = text.takes("}")
@@ -114,24 +118,40 @@ class _JsonReader:
         return True
 
     def expect(self, mark: str) -> None:
-        """Read a token; raises ValueError if another one is next."""
+        """Read a token; raises ValueError if another one is next.
+
+        Raises:
+            ValueError: another token is next.
+        """
         if not self.takes(mark):
             raise ValueError(f"expected {mark}")
 
     def ends(self, mark: str) -> bool:
-        """Whether a token ends a list here; if not, a comma is read, or ValueError raised."""
+        """Whether a token ends a list here; if not, a comma is read, or ValueError raised.
+
+        Raises:
+            ValueError: neither is next.
+        """
         if self.takes(mark):
             return True
         self.expect(",")
         return False
 
     def expect_end(self) -> None:
-        """Check that the text ends here; raises ValueError."""
+        """Check that the text ends here; raises ValueError.
+
+        Raises:
+            ValueError: it does not.
+        """
         if self._next():
             raise ValueError("expected nothing more")
 
     def value(self, decoder: json.JSONDecoder) -> object:
-        """Read a value; raises ValueError if it is invalid, incomplete or nested too deep."""
+        """Read a value; raises ValueError if it is invalid, incomplete or nested too deep.
+
+        Raises:
+            ValueError: it is invalid, incomplete, or nested too deep.
+        """
         self._next()
         step = _FIRST_STEP
         while True:

@@ -35,7 +35,14 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def collection_fact(file: str, message: str, traceback: str, root: str) -> CollectionFact:
-    """The facts about a file that tests in the folder `root` could not collect."""
+    """The facts about a file that tests in the folder `root` could not collect.
+
+    Args:
+        file: The file that pytest was collecting.
+        message: The error in one line, from the reporter.
+        traceback: The traceback, in any of pytest's styles.
+        root: The folder that the tests ran in.
+    """
     lines = traceback.splitlines()[-_MAX_LINES:]
     error, told = _error_class_and_message(lines, message)
     path, line = _broken_line(lines, root)

@@ -154,7 +154,12 @@ def discover_tests(
     sink: OutputSink | None = None,
     cancel: Event | None = None,
 ) -> PytestRun:
-    """Collect tests without running them; raises what `execute_tests` raises."""
+    """Collect tests without running them; raises what `execute_tests` raises.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+        RunCancelled: it was cancelled; no process of it runs any more.
+    """
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, collect_only=True, sink=sink, cancel=cancel)
     ended = sandbox.run(command)

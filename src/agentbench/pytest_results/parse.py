@@ -217,7 +217,13 @@ class ReportFiles:
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None
 ) -> ReportedSession:
-    """The session by the most trusted source; a larger JSON report is used, but not stored."""
+    """The session by the most trusted source; a larger JSON report is used, but not stored.
+
+    Args:
+        files: The files of the reporters.
+        text_output: The output of pytest.
+        report_limit: Bytes; a larger JSON report is used, but not stored.
+    """
     stream = read_stream(lines_of(files.stream or ""))
     said = files.json_report or ""
     if stream.started and report_limit is not None and len(said) > report_limit:

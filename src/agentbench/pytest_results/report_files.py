@@ -38,7 +38,11 @@ _COMPRESS_FROM = _MIB
 def read_report_files(
     sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
 ) -> ReportFiles:
-    """The report files in a folder, which may be missing; SandboxError: the sandbox is lost."""
+    """The report files in a folder, which may be missing; SandboxError: the sandbox is lost.
+
+    Raises:
+        SandboxError: the sandbox is lost. A missing folder is not an error.
+    """
     try:
         with sandbox.read_tree(folder) as chunks:
             files = dict(_named_files(_BoundedReader(chunks, total_limit)))

@@ -155,6 +155,13 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     A regression is a significantly lower rate of judged attempts. Task and infrastructure errors
     are excluded, since they say nothing about the agent. If `strict`, a single task with a lower
     rate is enough, whatever the reason.
+
+    Args:
+        comparison: The comparison with the first run as the baseline.
+        strict: Whether a single task with a lower rate is enough, whatever the reason.
+
+    Raises:
+        InputError: no task has a judged attempt in both runs.
     """
     if strict:
         names = [printable(flip.task_id) for flip in comparison.lost]

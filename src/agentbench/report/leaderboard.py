@@ -74,6 +74,10 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
     Without a common task, the rates over their own tasks decide. Pairs are tested on the tasks
     that both have; for `with_groups`, scipy and statsmodels must be installed.
+
+    Args:
+        entrants: The runs, at least one.
+        with_groups: Whether to test pairs, which needs scipy and statsmodels.
     """
     summaries = [ResultSummary.of(entrant.attempts) for entrant in entrants]
     outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]

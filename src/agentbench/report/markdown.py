@@ -96,6 +96,9 @@ def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
     """Append as much Markdown to the job's summary as fits; returns whether all of it did.
 
     Only whole lines are written.
+
+    Raises:
+        UsageError: this is not a job of GitHub Actions, or the file cannot be written.
     """
     named = environ.get(GITHUB_SUMMARY_VARIABLE)
     if not named:

@@ -30,6 +30,11 @@ class ReportedRun:
     def read(cls, folder: Path, *, whole: bool = False, processes: int = 1) -> "ReportedRun":
         """Read a run; `whole` checks every field, for reading whole records later.
 
+        Args:
+            folder: The run's folder.
+            whole: Whether to check every field, for reading whole records later.
+            processes: The number of processes for reading a very large run.
+
         Raises:
             InputError: a record is of a newer agentbench.
         """
@@ -57,11 +62,19 @@ class ReportedRun:
         )
 
     def records(self) -> Iterator[AttemptRecord]:
-        """Whole records, one at a time."""
+        """Whole records, one at a time.
+
+        Raises:
+            InputError: a record was changed since, or is invalid.
+        """
         return self.reading.records(self.latest)
 
     def unmade(self) -> list[AttemptKey]:
-        """The planned attempts without a record."""
+        """The planned attempts without a record.
+
+        Raises:
+            InputError: run.json is damaged, or of a newer agentbench.
+        """
         planned = RunStore.open(self.folder).configuration()
         made = {attempt_key(each) for each in self.attempts}
         numbers = range(1, planned.attempts + 1)

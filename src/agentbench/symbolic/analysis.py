@@ -114,13 +114,24 @@ class _ProgramLine(Schema):
 def analyse(
     laboratory: sandbox.AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
 ) -> AnalysisResult:
-    """Search a function's paths in a new sandbox; raises what `AnalysisSandboxes.bench` raises."""
+    """Search a function's paths in a new sandbox; raises what `AnalysisSandboxes.bench` raises.
+
+    Raises:
+        UnavailableError: no sandbox works here, or the libraries are not available.
+        SandboxError: the sandbox is lost.
+        RunCancelled: it was cancelled; all its processes have ended.
+    """
     with laboratory.bench(code, cancel=cancel) as bench:
         return analyse_in(bench, asked)
 
 
 def analyse_in(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
-    """Search a function's paths, in a sandbox that is open."""
+    """Search a function's paths, in a sandbox that is open.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+        RunCancelled: it was cancelled; all its processes have ended.
+    """
     question = {
         "tool": asked.aim,
         "function": asked.function,
@@ -189,6 +200,11 @@ def compare_functions(
     """Look for an input on which two functions behave differently; raises what `analyse` raises.
 
     If they could not be compared, the result is that of the search, which says why.
+
+    Raises:
+        UnavailableError: no sandbox works here, or the libraries are not available.
+        SandboxError: the sandbox is lost.
+        RunCancelled: it was cancelled; all its processes have ended.
     """
     with laboratory.bench(code, cancel=cancel) as bench:
         started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared

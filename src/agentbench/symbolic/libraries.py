@@ -44,7 +44,11 @@ PythonVersion = tuple[int, int]  # a minor version of Python: (3, 11)
 
 
 def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMount, ...]:
-    """The mounts to run our programs with a Python; raises what `library_folder` raises."""
+    """The mounts to run our programs with a Python; raises what `library_folder` raises.
+
+    Raises:
+        UnavailableError: the libraries are not installed, or not available for that Python.
+    """
     return (
         ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER),
         ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python)),
@@ -59,7 +63,11 @@ def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
 
 
 def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
-    """The folder of libraries for a Python, built if missing; raises UnavailableError."""
+    """The folder of libraries for a Python, built if missing; raises UnavailableError.
+
+    Raises:
+        UnavailableError: they are not installed, or not available for that Python.
+    """
     versions = _closure(python)
     folder = cache_dir / _FOLDER / _name(versions, python)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +92,12 @@ def _shared_lock(folder: Path) -> SharedLock:
 
 
 def python_of(sandbox: Sandbox) -> PythonVersion:
-    """The minor version of the Python on a sandbox's PATH; UnavailableError if it has none."""
+    """The minor version of the Python on a sandbox's PATH; UnavailableError if it has none.
+
+    Raises:
+        UnavailableError: it has none.
+        SandboxError: the sandbox is lost.
+    """
     asked = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
     result = sandbox.run(Command(argv=asked, timeout=_ASKED_WITHIN))
     words = result.stdout.split()

@@ -33,7 +33,12 @@ class AnalysisSandbox:
         return f"{self.sandbox.workspace}/{SUBMITTED_MODULE}.py"
 
     def run(self, program: str, question: str, *, seconds: float) -> CommandResult:
-        """Ask one of the mounted programs."""
+        """Ask one of the mounted programs.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+            RunCancelled: it was cancelled; all its processes have ended.
+        """
         argv, timeout = program_argv(self.sandbox, program), timedelta(seconds=seconds)
         stdin = question.encode()
         return self.sandbox.run(
@@ -52,7 +57,12 @@ class AnalysisSandboxes:
         self._base: tuple[ImageId, PythonVersion] | None = None
 
     def provider(self) -> SandboxProvider:
-        """The back end; UnavailableError or SandboxError if none works here."""
+        """The back end; UnavailableError or SandboxError if none works here.
+
+        Raises:
+            UnavailableError: no sandbox works here.
+            SandboxError: the engine is lost.
+        """
         with self._lock:
             if self._provider is None:
                 self._provider = self._connect()

@@ -125,7 +125,13 @@ class AmplifiedTests:
 
 
 def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedTests | None:
-    """Derive changed tests, at most so many by a test's name; `None` if no test can be changed."""
+    """Derive changed tests, at most so many by a test's name; `None` if no test can be changed.
+
+    Args:
+        source: The file.
+        seed: The seed of the choice among changes.
+        most: The largest number of changed tests for each test, by its name.
+    """
     tree = python_syntax.parse(source)
     random = Random(seed)
     spoken = _vocabulary(tree)
@@ -137,7 +143,13 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedT
 
 
 def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> AmplifiedTests | None:
-    """Variants of changed functions with a part of their changes; `None` if each has only one."""
+    """Variants of changed functions with a part of their changes; `None` if each has only one.
+
+    Args:
+        source: The unchanged file.
+        amplified: The changed file.
+        names: The names of the changed functions.
+    """
     wanted = [amplified.variants[name] for name in names]
 
     def made(node: function_edits.Function) -> Iterator[PlannedVariant]:

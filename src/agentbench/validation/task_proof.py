@@ -237,7 +237,12 @@ FollowRun = Callable[[Run], None]
 def run_proofs(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
 ) -> dict[Path, TaskProof]:
-    """Run every task with both agents; the results are by folder."""
+    """Run every task with both agents; the results are by folder.
+
+    Raises:
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
     if not tasks:
         return {}
     run_id = f"validate-{new_run_id(datetime.now(UTC))}"
@@ -265,7 +270,12 @@ class FinishedRun:
 
 
 def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) -> FinishedRun:
-    """Run to the end, in the folder of validation runs."""
+    """Run to the end, in the folder of validation runs.
+
+    Raises:
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
     run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
     follow(run)
     return FinishedRun(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
@@ -274,7 +284,12 @@ def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) ->
 def find_deciding_tests(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
 ) -> dict[Path, str]:
-    """Write fail_to_pass and pass_to_pass into each task.toml; returns failures with reasons."""
+    """Write fail_to_pass and pass_to_pass into each task.toml; returns failures with reasons.
+
+    Raises:
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
     faults = _find_and_write(tasks, options, follow)
     # The whole suite can exceed the sandbox's limits, or end pytest before a test runs.
     narrow = {folder: _narrowed(tasks[folder]) for folder in faults}

@@ -80,7 +80,11 @@ def read_proof(folder: Path) -> StoredProof | None:
 
 
 def write_proof(folder: Path, proof: StoredProof) -> None:
-    """Write a proof into the task's folder."""
+    """Write a proof into the task's folder.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     write_atomically(folder / PROOF_FILE, f"{proof.model_dump_json(indent=1)}\n".encode())
 
 
@@ -128,6 +132,11 @@ def validate_folders(
 
     A task is invalid if it cannot be loaded, if its reference solution does not resolve it, if
     doing nothing resolves it, or if it is flaky. It does not affect the others.
+
+    Raises:
+        UnavailableError: no sandbox is available.
+        UsageError: an option is wrong.
+        OSError: settings.record, and a task's folder cannot be written.
     """
     gate = _Validator(settings, follow)
     found: dict[Path, ValidationResult] = {}
@@ -288,7 +297,11 @@ def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
 
 
 def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, float]) -> str | None:
-    """Quarantine a task's flaky tests in its task.toml; returns why that is not possible."""
+    """Quarantine a task's flaky tests in its task.toml; returns why that is not possible.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     key = task.answer_key
     if not key.fail_to_pass:
         return "no test is listed, so none can be quarantined: --write-ids lists them"

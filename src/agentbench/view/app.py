@@ -29,7 +29,13 @@ _ATTEMPT = "/runs/{run}/attempts/{task}/{name}"
 
 
 def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
-    """The application over a folder of runs; large runs are read by several processes."""
+    """The application over a folder of runs; large runs are read by several processes.
+
+    Args:
+        root: The folder.
+        guard: The access policy.
+        processes: The number of processes for reading a very large run.
+    """
     context = PageContext(folder=RunsFolder(root), cache=RunCache(processes=processes))
     inside = Starlette(
         routes=_routes(context),

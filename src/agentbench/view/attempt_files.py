@@ -185,7 +185,11 @@ def list_attempt_files(folder: RunsFolder, attempt: Path) -> list[AttemptFile]:
 
 
 def attempt_file(context: PageContext, request: Request) -> Response:
-    """One file of an attempt."""
+    """One file of an attempt.
+
+    Raises:
+        PageNotFoundError: it does not exist.
+    """
     name = request.path_params["file"]
     if name not in CONTENT_TYPES:
         raise PageNotFoundError(
@@ -196,7 +200,11 @@ def attempt_file(context: PageContext, request: Request) -> Response:
 
 
 def run_file(context: PageContext, request: Request) -> Response:
-    """run.json."""
+    """run.json.
+
+    Raises:
+        PageNotFoundError: there is no such run.
+    """
     path = context.folder.run(request.path_params["run"]) / RUN_FILE
     return _file_response(context.folder.opened(path), path, _JSON, request)
 

@@ -160,7 +160,11 @@ class AttemptQuery:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "AttemptQuery":
-        """Parse the query of an address."""
+        """Parse the query of an address.
+
+        Raises:
+            BadQueryError: a value is invalid.
+        """
         sort = query.get("sort", "")
         return cls(
             text=query.get("q", "").strip(),

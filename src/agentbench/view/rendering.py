@@ -148,11 +148,20 @@ class PageContext:
     cache: RunCache
 
     def run(self, request: Request) -> LiveRun:
-        """The run in an address."""
+        """The run in an address.
+
+        Raises:
+            PageNotFoundError: it does not exist.
+            InputError: its records are of a newer agentbench.
+        """
         return self.cache.run(self.folder.run(request.path_params["run"]))
 
     def attempt_folder(self, request: Request) -> Path:
-        """The folder of the attempt in an address."""
+        """The folder of the attempt in an address.
+
+        Raises:
+            PageNotFoundError: it does not exist.
+        """
         names = request.path_params
         return self.folder.attempt(self.folder.run(names["run"]), names["task"], names["name"])
 

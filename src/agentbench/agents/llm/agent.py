@@ -65,7 +65,12 @@ def tokens_of_tools(tools: Sequence[talk.ToolSpec]) -> int:
 
 
 def fit_to_window(conversation: talk.Conversation, room: int) -> talk.Conversation:
-    """The conversation, shortened if it does not fit; the system prompt and the task stay."""
+    """The conversation, shortened if it does not fit; the system prompt and the task stay.
+
+    Args:
+        conversation: The whole conversation.
+        room: The limit in tokens.
+    """
     if tokens_of(conversation) <= room:
         return conversation
     goal = int(room * _SHARE_AFTER_CUT)
@@ -132,7 +137,11 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def prompt(name: str, **values: str) -> str:
-    """The text of a prompt file, with each `{name}` replaced by its value."""
+    """The text of a prompt file, with each `{name}` replaced by its value.
+
+    Raises:
+        KeyError: a placeholder has no value.
+    """
     text = files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8")
     return _PLACEHOLDER.sub(lambda found: values[found[1]], text.strip())
 
@@ -186,7 +195,12 @@ class LlmAgent:
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Work on the problem until the model submits or a limit ends it."""
+        """Work on the problem until the model submits or a limit ends it.
+
+        Raises:
+            LLMError: there is no model, or no supported API format.
+            SandboxError: the sandbox is lost.
+        """
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
         command = parse_pytest_command(problem.test_command)

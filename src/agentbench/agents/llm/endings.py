@@ -38,6 +38,12 @@ def complete_with_retries(
 ) -> ModelAnswer:
     """Send a request until it is answered.
 
+    Args:
+        ask: Sends the request once, with a time limit.
+        budget: The budget, which limits requests and pauses.
+        tries: The most requests to send.
+        sleep: Waits for a number of seconds.
+
     Raises:
         NoAnswerError: the last request failed, or a retry cannot help.
     """

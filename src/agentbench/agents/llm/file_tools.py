@@ -43,7 +43,11 @@ class _InSandboxReply(Schema):
 
 
 def run_in_sandbox(task: str, context: ToolContext, arguments: ToolArguments) -> ToolReply:
-    """Run a task in the sandbox, which refuses paths that leave the workspace."""
+    """Run a task in the sandbox, which refuses paths that leave the workspace.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
     call = {
         "modules": [(f"{PACKAGE}.{name}", source_of(name)) for name in MODULES],
         "task": task,

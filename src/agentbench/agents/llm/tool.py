@@ -75,7 +75,12 @@ class Tool(Generic[ToolArgumentsT]):
     effect: ToolEffect = ToolEffect.LOOKS
 
     def use(self, context: ToolContext, given: JsonObject) -> ToolReply:
-        """Check the arguments and run the tool."""
+        """Check the arguments and run the tool.
+
+        Raises:
+            InvalidArgumentsError: the arguments are invalid.
+            SandboxError: the sandbox is lost.
+        """
         return self.act(context, read_arguments(self.arguments, given))
 
     @property

@@ -217,7 +217,12 @@ def tool_specs() -> tuple[ToolSpec, ...]:
 
 
 def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
-    """Run a call; a malformed one gets an error reply."""
+    """Run a call; a malformed one gets an error reply.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+        RunCancelled: the run was cancelled.
+    """
     for tool in _TOOLS:
         if tool.name == call.name:
             try:

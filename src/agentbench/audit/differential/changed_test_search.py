@@ -154,7 +154,11 @@ _NO_PATH = "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main(sys
 
 
 def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
-    """Run changed tests in the trees of the reference and the agent, each twice and alone."""
+    """Run changed tests in the trees of the reference and the agent, each twice and alone.
+
+    Raises:
+        SandboxError: a sandbox is lost.
+    """
     changed = _changed_files(subject.facts)
     if not changed:
         return SearchResult()
@@ -226,7 +230,11 @@ class _ChangedTestRuns:
         return differing(self.twice(trees.reference), self.twice(trees.agents))
 
     def twice(self, tree: SourceTree) -> list[Observations]:
-        """What the tests observe, with two orders of the items of sets."""
+        """What the tests observe, with two orders of the items of sets.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
         return [self.observed(tree, hashes) for hashes in (0, 1)]
 
     def base(self) -> Observations:
@@ -263,7 +271,11 @@ class _ChangedTestRuns:
         return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
 
     def observed(self, tree: SourceTree, hashes: int) -> Observations:
-        """What the tests observe in a tree."""
+        """What the tests observe in a tree.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
         with self.subject.bench.opened() as sandbox:
             search.write_changes(sandbox, sandbox.workspace, tree)
             hidden = SourceTree(base=tree.base, change=self.subject.facts.hidden)

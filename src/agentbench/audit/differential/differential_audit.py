@@ -58,7 +58,11 @@ class DifferentialAudit:
     _known: dict[tuple[str, bytes], tuple[Finding, ...]] = field(default_factory=dict)
 
     def findings(self, facts: AttemptFacts) -> tuple[Finding, ...]:
-        """What is found about an attempt; nothing where it was not resolved."""
+        """What is found about an attempt; nothing where it was not resolved.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
         if not facts.record.resolved:
             return ()
         key = facts.record.task_digest, facts.patch_text

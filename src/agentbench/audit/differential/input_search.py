@@ -31,7 +31,11 @@ _REFERENCE, _AGENT = "reference", "agent"
 
 
 def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
-    """Compare what can be called in one sandbox, then confirm differences in three others."""
+    """Compare what can be called in one sandbox, then confirm differences in three others.
+
+    Raises:
+        SandboxError: a sandbox is lost.
+    """
     tests = read_task_tests(subject.facts)
     ordered = _ordered(subject.contrast, tests)
     most = min(_MAX_PAIRS, max(1, int(seconds / _LEAST_SECONDS)))
@@ -171,7 +175,11 @@ class _Replays(NamedTuple):
 def reproduce_differences(
     subject: ComparedAttempt, found: Sequence[tuple[str, comparison.BehaviourDifference]]
 ) -> tuple[tuple[ConfirmedDifference, ...], tuple[NotCompared, ...]]:
-    """The differences that were reproduced, and why the others were not."""
+    """The differences that were reproduced, and why the others were not.
+
+    Raises:
+        SandboxError: a sandbox is lost.
+    """
     if not found:
         return (), ()
     programs = [difference.program for _, difference in found]

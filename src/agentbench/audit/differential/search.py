@@ -33,7 +33,11 @@ class ComparisonSandboxes:
     mounts: tuple[ReadOnlyMount, ...]
 
     def opened(self) -> AbstractContextManager[Sandbox]:
-        """A fresh sandbox without a network, the base in its workspace."""
+        """A fresh sandbox without a network, the base in its workspace.
+
+        Raises:
+            SandboxError: it is lost.
+        """
         return self.resources.provider.open(
             self.snapshot,
             limits=limits_of(self.task),
@@ -45,7 +49,11 @@ class ComparisonSandboxes:
     def ask(
         self, sandbox: Sandbox, program: str, question: str, *, seconds: float
     ) -> CommandResult:
-        """Run one of our programs there."""
+        """Run one of our programs there.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
         return sandbox.run(
             Command(
                 argv=program_argv(sandbox, program),
@@ -71,7 +79,11 @@ def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> 
 
 
 def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPath:
-    """A copy of the workspace, with a change, in the sandbox's folder of results."""
+    """A copy of the workspace, with a change, in the sandbox's folder of results.
+
+    Raises:
+        SandboxError: it cannot be written.
+    """
     copy = sandbox.results / name
     _run_or_raise(sandbox, ("cp", "-a", str(sandbox.workspace), str(copy)))
     write_changes(sandbox, copy, tree)
@@ -79,7 +91,11 @@ def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPa
 
 
 def write_changes(sandbox: Sandbox, folder: PurePosixPath, tree: SourceTree) -> None:
-    """Change the base in a folder into a tree."""
+    """Change the base in a folder into a tree.
+
+    Raises:
+        SandboxError: it cannot be written.
+    """
     gone = [str(folder / path) for path, file in tree.change.items() if file is None]
     if gone:
         _run_or_raise(sandbox, ("rm", "-f", "--", *gone))

@@ -212,6 +212,11 @@ def compare_trees(
     """Find what differs outside of the tests.
 
     The `tested` names, which tests import, are part of a contract, even private ones.
+
+    Args:
+        trees: The trees.
+        test_paths: Where the tests are, which do not count.
+        tested: Names that tests import: they are part of a contract, also where they are private.
     """
     reference = modules_of(trees.reference, test_paths)
     agents = modules_of(trees.agents, test_paths)

@@ -26,7 +26,13 @@ _POLL_INTERVAL_S = 0.2
 
 
 def serve_gateway(settings: GatewayServerOptions) -> None:
-    """Answer until Ctrl-C, then say what was used."""
+    """Answer until Ctrl-C, then say what was used.
+
+    Raises:
+        InputError: a recording or a file of prices cannot be read.
+        UsageError: the model is not known, its key or name is refused, or it cannot listen there.
+        UnavailableError: the model does not answer.
+    """
     raise_keyboard_interrupt_on_signals()
     prices = load_prices(settings.prices) if settings.prices is not None else known_prices()
     endpoints, model = _resolve_model(settings)

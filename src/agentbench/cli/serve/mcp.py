@@ -40,7 +40,13 @@ from agentbench.tasks.problem import parse_pytest_command
 
 @contextmanager
 def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
-    """The project of the one task in a folder, in a sandbox, without its hidden tests."""
+    """The project of the one task in a folder, in a sandbox, without its hidden tests.
+
+    Raises:
+        InputError: there is no such task, or there are several.
+        UnavailableError: the sandbox is not there, or the task cannot be prepared.
+        UsageError: there is no sandbox of that name, or no folder for what is kept.
+    """
     cache_dir = usable_cache_dir()
     tasks = select_tasks([folder], cache_dir=cache_dir)
     if len(tasks) != 1:

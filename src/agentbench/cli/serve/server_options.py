@@ -11,7 +11,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
-from agentbench.core import gc_tuning
+from agentbench.core import memory_tuning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ def run_until_interrupted(server: Callable[[], Awaitable[None]]) -> None:
     """Run a server until Ctrl-C or SIGTERM, then exit with code 130."""
     import anyio
 
-    gc_tuning.restore()
+    memory_tuning.restore()
     raise_keyboard_interrupt_on_signals()
     try:
         anyio.run(server)

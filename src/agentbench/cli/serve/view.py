@@ -28,7 +28,11 @@ _BACKLOG = 128
 
 
 def serve_view(settings: ViewServerOptions) -> None:
-    """Show a folder of runs until told to stop."""
+    """Show a folder of runs until told to stop.
+
+    Raises:
+        UsageError: there is no such folder, the token cannot be used, or it cannot listen there.
+    """
     folder, path = _runs_folder(settings.runs)
     token = _token(settings.host)
     with closing(_listen(settings.host, settings.port)) as listener:

@@ -73,7 +73,13 @@ def import_terminal_bench(
 def validate_and_report(
     imported: "ImportResult", validation: ValidationOptions, *, prove: bool
 ) -> None:
-    """Print the differences to the original, validate what was written, and print the result."""
+    """Print the differences to the original, validate what was written, and print the result.
+
+    Raises:
+        Exit: something was refused, or a task is invalid.
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
     from agentbench.importers.images import refuse_without_images
 
     for note in () if validation.quiet else imported.notes:

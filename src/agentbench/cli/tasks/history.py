@@ -96,7 +96,11 @@ class FixOptions:
 
 
 def repository_url(repo: str) -> str:
-    """The URL of what `--repo` names: a URL as it is, a folder as a file URL."""
+    """The URL of what `--repo` names: a URL as it is, a folder as a file URL.
+
+    Raises:
+        UsageError: it is neither.
+    """
     if "://" in repo or (":" in repo and not Path(repo).exists()):
         return repo
     folder = Path(repo)
@@ -108,7 +112,11 @@ def repository_url(repo: str) -> str:
 def given_environment(
     image: str | None, setup: Sequence[str] | None, command: str | None
 ) -> "Proposal | None":
-    """The environment that options describe; None where they leave it to be found out."""
+    """The environment that options describe; None where they leave it to be found out.
+
+    Raises:
+        UsageError: a value is none that a task.toml may hold.
+    """
     if image is None and not setup and command is None:
         return None
     from pydantic import ValidationError

@@ -29,7 +29,11 @@ def validation_settings(
     record: bool = True,
     resume: bool = False,
 ) -> "ValidationSettings":
-    """The settings of the validation that a command's options describe."""
+    """The settings of the validation that a command's options describe.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
     from agentbench.runs.options import RunOptions
     from agentbench.validation.task_validation import ValidationSettings
 
@@ -54,7 +58,12 @@ def validation_settings(
 def validate_new_tasks(
     folders: Sequence[Path], settings: "ValidationSettings", validation: ValidationOptions
 ) -> "list[ValidationResult]":
-    """Validate new tasks, and show their runs as `validate` does."""
+    """Validate new tasks, and show their runs as `validate` does.
+
+    Raises:
+        Exit: the command was interrupted.
+        UnavailableError: there is no sandbox.
+    """
     from agentbench.validation.task_validation import validate_folders
 
     return validate_folders(folders, settings, follow_validation(validation))
@@ -88,6 +97,9 @@ def print_result(
     """Print what was refused, written and validated; `proven` is None without a validation.
 
     Exits with 65 if something was refused, with 1 if a written task is invalid.
+
+    Raises:
+        Exit: 65 if something was refused, 1 if a written task is invalid.
     """
     invalid = [one for one in proven or () if not one.is_valid]
     if as_json:

@@ -53,7 +53,13 @@ cd {place} && git apply --whitespace=nowarn /solution/solution.patch
 
 
 def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[str]) -> str:
-    """The script that runs the hidden tests and writes the reward."""
+    """The script that runs the hidden tests and writes the reward.
+
+    Args:
+        command: How the project runs pytest.
+        targets: The tests to run.
+        removed: Files that the hidden tests delete.
+    """
     start = [command.interpreter, "-m", "pytest"] if command.as_module else ["pytest"]
     words = [*start, "-p", "agentbench_judge", *command.options, *targets]
     gone = " ".join(shlex.quote(path) for path in removed)
@@ -65,7 +71,13 @@ def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[st
 
 
 def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
-    """The Dockerfile; it copies the repository or a git bundle, or clones it."""
+    """The Dockerfile; it copies the repository or a git bundle, or clones it.
+
+    Args:
+        task: The task.
+        base: The task's own Dockerfile, or a FROM line.
+        bundle: The name of a git bundle next to it.
+    """
     lines = [base.rstrip("\n"), "USER root", f"RUN {_TOOLS}", f"WORKDIR {WORKDIR}"]
     url, commit = task.source.url, task.source.commit
     if task.source.files is not None:
@@ -136,7 +148,18 @@ class _UnsupportedTaskError(ValueError):
 def export_tasks(
     tasks: Sequence[Task], out: Path, mirrors: Mirrors, *, image: str, replace: bool = False
 ) -> task_folders.ImportResult:
-    """Write a Harbor folder for each task, atomically."""
+    """Write a Harbor folder for each task, atomically.
+
+    Args:
+        tasks: The tasks.
+        out: The parent of the new folders.
+        mirrors: The mirrors of their repositories, for the files that the hidden tests change.
+        image: The image of tasks that name none.
+        replace: Whether to replace existing folders.
+
+    Raises:
+        UsageError: a folder already exists, or cannot be written.
+    """
     exported = task_folders.ImportResult()
     for task in tasks:
         path = out / task.id

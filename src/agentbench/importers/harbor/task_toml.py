@@ -31,7 +31,12 @@ class EnvSubstitution:
 
 
 def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
-    """The values without variables of the host, which may be secrets."""
+    """The values without variables of the host, which may be secrets.
+
+    Args:
+        env: The table in the file.
+        where: The name of its parent table, for the keys.
+    """
     done = EnvSubstitution()
     for key, value in env.items():
         template = _TEMPLATE.fullmatch(value)

@@ -99,7 +99,14 @@ def instruction_of(
     sections: Sequence[ChangelogSection],
     tests: Sequence[str],
 ) -> str:
-    """The instruction, which names its source."""
+    """The instruction, which names its source.
+
+    Args:
+        package: The package's name.
+        versions: The older and the newer release.
+        sections: The changelog sections of the newer one, without the fix's code.
+        tests: The names of the tests that the newer release adds or changes.
+    """
     old, new = versions
     text = _changelog_text(sections) if sections else _test_names_text(tests)
     return (

@@ -68,7 +68,11 @@ def parse_requested_releases(words: Sequence[str]) -> RequestedReleases:
 
 
 def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[Rejection]]:
-    """Parse the lines of a file, without comments after a `#`, and collect the faults."""
+    """Parse the lines of a file, without comments after a `#`, and collect the faults.
+
+    Raises:
+        InputError: the file cannot be read as UTF-8 text, or is empty.
+    """
     wanted: dict[RequestedReleases, None] = {}
     refused = []
     for number, line in enumerate(_text(path).splitlines(), 1):
@@ -122,7 +126,11 @@ class PipSettings:
 
 
 def read_pip_settings() -> PipSettings:
-    """The configuration of pip for this user on this machine."""
+    """The configuration of pip for this user on this machine.
+
+    Raises:
+        UnavailableError: pip does not print it.
+    """
     command = [sys.executable, "-m", "pip", "config", "list"]
     try:
         done = subprocess.run(
@@ -228,7 +236,12 @@ class PackageIndex:
         )
 
     def download(self, release: Release, folder: Path) -> Path:
-        """Download a release's archive into a folder without running any of it."""
+        """Download a release's archive into a folder without running any of it.
+
+        Raises:
+            InputError: it is too large, or its digest is wrong.
+            UnavailableError: the index does not answer.
+        """
         target = folder / f"{release.package}-{release.version}{release.suffix}"
         name = release.file.filename
         with _index_errors(release.package):

@@ -47,7 +47,11 @@ class ImportedPair(Schema):
 
 
 def append_pair(folder: Path, entry: ImportedPair) -> None:
-    """Record the result for a pair."""
+    """Record the result for a pair.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     with (folder / RELEASE_LOG).open("a", encoding="utf-8") as file:
         file.write(f"{entry.model_dump_json()}\n")
 
@@ -70,7 +74,12 @@ class ReleaseImportSettings:
 def import_releases(
     wanted: Sequence[RequestedReleases], told: ReleaseImportSettings, follow: FollowRun
 ) -> list[ImportedPair]:
-    """Create a task for each pair of releases; each result is recorded in the folder at once."""
+    """Create a task for each pair of releases; each result is recorded in the folder at once.
+
+    Raises:
+        UnavailableError: no sandbox is available.
+        UsageError: the folder cannot be written.
+    """
     if told.gate is not None:
         select_sandbox(told.gate.options)
     try:

@@ -63,6 +63,12 @@ def write_release_task(
 
     Without options, the first proposed environment is used untried.
 
+    Args:
+        pair: The two releases.
+        index: The index to download from.
+        parent: The parent of the task's folder.
+        options: How to try environments; None: the first proposal is used untried.
+
     Raises:
         InputError: the releases do not make a task; says why.
         UnavailableError: the index does not answer, or no sandbox is available.
@@ -75,7 +81,12 @@ def write_release_task(
 
 
 def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -> UnpackedReleases:
-    """Unpack both releases into a folder, and compare them."""
+    """Unpack both releases into a folder, and compare them.
+
+    Raises:
+        InputError: an archive is hostile, or the difference does not make a task.
+        UnavailableError: the index does not answer.
+    """
     old, new = (_unpack(release, index, scratch) for release in (pair.old, pair.new))
     if (why := why_compiler_needed(new) or why_compiler_needed(old)) is not None:
         raise InputError(why)
@@ -171,7 +182,16 @@ _COMMIT = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "A 
 
 
 def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
-    """The change from the older tree to the newer one; `scratch` holds it until it is read."""
+    """The change from the older tree to the newer one; `scratch` holds it until it is read.
+
+    Args:
+        old: The files of the older release.
+        new: The files of the newer release.
+        scratch: A folder for a repository; it must exist until the fix is read.
+
+    Raises:
+        InputError: the change does not make a task, or is too large; says why.
+    """
     repository = scratch / "releases.git"
     repository.mkdir()
     _run_git(_INIT, repository, {})

@@ -23,6 +23,10 @@ def unpack_sdist(archive: Path, target: Path) -> Path:
     """Unpack a .tar.gz, .tar.bz2, .tar.xz or .zip; returns the project's folder in it.
 
     Links that lead out, devices and too large entries are refused before they are written.
+
+    Raises:
+        InputError: it is not an archive, is damaged or hostile, or has more than one top folder.
+        OSError: the disk is full.
     """
     target.mkdir(parents=True)
     with _archive_errors(archive):

@@ -90,6 +90,11 @@ def reverse_bug_patch(
 
     The agent does not get the test files, which show the bug; the folder ends with the block.
 
+    Args:
+        patch: The patch that creates the bug.
+        mirror: The project's mirror; its commit is the state without the bug.
+        test_files: The files whose tests show the bug; agents do not get them.
+
     Raises:
         ReversalError: the patch does not apply to the commit, or a test file is missing.
     """

@@ -60,7 +60,11 @@ def shipped_recipes() -> InstallRecipes:
 
 
 def read_recipes(path: Path) -> InstallRecipes:
-    """A user's own recipes."""
+    """A user's own recipes.
+
+    Raises:
+        InputError: the file cannot be read or is invalid; names every fault.
+    """
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

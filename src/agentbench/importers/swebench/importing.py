@@ -101,7 +101,12 @@ def _rejecting(field_name: str, error: type[Exception], *, what: str = "") -> It
 
 
 def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
-    """Write a task's folder for each supported instance of a file."""
+    """Write a task's folder for each supported instance of a file.
+
+    Raises:
+        InputError: the file cannot be read.
+        UsageError: a folder cannot be written, or the file is of an unknown kind.
+    """
     imported = SwebenchImportResult()
     makers = _InstanceImporter(choice, mirrors)
     for row in _selected_rows(read_rows(path), choice, imported):
@@ -250,7 +255,12 @@ class InstanceEnvironmentFinder:
     repos: Path | None
 
     def detect(self, instance: SwebenchInstance) -> InstanceEnvironment | None:
-        """The environment of an instance; None if it is of a kind that cannot be tried."""
+        """The environment of an instance; None if it is of a kind that cannot be tried.
+
+        Raises:
+            UnknownEnvironmentError: no proposal works, or none can be tried.
+            UnavailableError: no sandbox is available.
+        """
         if instance.makes_the_bug or instance.base_commit is None or not instance.test_patch:
             return None
         url = clone_url(instance.repo, self.repos)

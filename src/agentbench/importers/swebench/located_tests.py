@@ -39,7 +39,12 @@ class LocatedTests:
 def write_located_tests(
     folders: Sequence[Path], options: RunOptions, follow: task_proof.FollowRun
 ) -> list[Rejection]:
-    """Record the node ids of test names in some tasks; tasks without any are removed."""
+    """Record the node ids of test names in some tasks; tasks without any are removed.
+
+    Raises:
+        UnavailableError: no sandbox is available.
+        UsageError: an option is wrong.
+    """
     mirrors = Mirrors(options.cache_dir / "mirrors")
     refused: list[Rejection] = []
     known: dict[Path, tuple[Task, SwebenchOrigin]] = {}

@@ -205,6 +205,9 @@ def reported_instances(run: ReportedRun) -> tuple[ReportedInstance, ...]:
     """An instance for each task of a run, with its first attempt, since SWE-bench has only one.
 
     A task whose folder is missing, or that was not imported, has its own id.
+
+    Raises:
+        InputError: run.json, a record or a task's swebench.json is damaged.
     """
     first = [number for number in run.latest if run.reading.headlines[number].attempt == 1]
     records = {record.task_id: record for record in run.reading.records(first)}

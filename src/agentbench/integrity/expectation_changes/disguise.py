@@ -165,7 +165,11 @@ _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
 
 
 def without_comments(source: source_text.SourceText) -> str:
-    """The text with empty comments and unchanged code positions; raises InputError."""
+    """The text with empty comments and unchanged code positions; raises InputError.
+
+    Raises:
+        InputError: the text cannot be tokenized.
+    """
     kept = _read_by_the_interpreter(source)
     comments = [span for line, span in _comments(source) if line not in kept]
     return source_text.apply_edits(

@@ -117,7 +117,11 @@ _GENERATOR = "it is a generator, in which an assertion at the end is not reached
 
 
 def expected_values(source: str, path: str) -> tuple[records.ControlledFunction, ...]:
-    """The expected values of each test function of a file, or why none can be changed."""
+    """The expected values of each test function of a file, or why none can be changed.
+
+    Raises:
+        InputError: this interpreter cannot compile the text.
+    """
     file = parsed_file.parse_file(source, path)
     return tuple(
         records.ControlledFunction(
@@ -130,7 +134,11 @@ def expected_values(source: str, path: str) -> tuple[records.ControlledFunction,
 
 
 def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The node ids of a file by the function that controls them; raises InputError."""
+    """The node ids of a file by the function that controls them; raises InputError.
+
+    Raises:
+        InputError: this interpreter cannot compile the text.
+    """
     selected = parsed_file.parse_file(source, path).functions.select(tests)
     return {name: found.tests for name, found in selected.items()}
 
@@ -152,6 +160,22 @@ def rewrite_tests(
     found in a run that hides its expectations: comments, docstrings and messages lose their text,
     and rows get random ids if `renamed` can give the new ids of all listed tests of a function.
     Equal states of `rng` give equal texts. Raises InputError if the source cannot be compiled.
+
+    Args:
+        source: The text of the file.
+        path: Its path, for messages and the record.
+        tests: Selected node ids. In each function with selected tests one expected value is
+            changed, or one for each selected set of parameters if these decide.
+        rng: The only source of chance: equal states give equal texts.
+        uncertain: Functions that correct code passed although a value was changed. They get a
+            failing assertion at their end.
+        listed: Node ids that must be found in a run that hides its expectations: comments,
+            docstrings and messages lose their text, and rows get random ids if `renamed` can
+            give the new ids of all listed tests of a function. Functions that keep their ids
+            are in `visible_ids`.
+
+    Raises:
+        InputError: this interpreter cannot compile the text.
     """
     tests = list(tests)
     if listed is not None:

@@ -156,7 +156,11 @@ class ParsedFile:
 
 
 def parse_file(text: str, path: str) -> ParsedFile:
-    """Parse a test file; raises InputError if this interpreter cannot compile it."""
+    """Parse a test file; raises InputError if this interpreter cannot compile it.
+
+    Raises:
+        InputError: this interpreter cannot compile the text.
+    """
     source = source_text.parse_source(text, path)
     functions = functions_of(source.tree)
     module = scopes.module_scope(source.tree)

@@ -79,7 +79,11 @@ class SourceText:
 
 
 def parse_source(text: str, path: str) -> SourceText:
-    """Parse a test file; raises InputError if this interpreter cannot compile it."""
+    """Parse a test file; raises InputError if this interpreter cannot compile it.
+
+    Raises:
+        InputError: this interpreter cannot compile the text.
+    """
     bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
     try:
         bare.encode()

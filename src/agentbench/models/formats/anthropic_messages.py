@@ -177,7 +177,11 @@ class StreamedMessage:
             self._stop = delta.get("stop_reason") or self._stop
 
     def answer(self) -> talk.ModelAnswer | None:
-        """The complete answer; None if the stream is incomplete."""
+        """The complete answer; None if the stream is incomplete.
+
+        Raises:
+            UnansweredError: the stream is incomplete.
+        """
         if self._stop is None:
             return None
         blocks = list(self.blocks.values())

@@ -83,7 +83,11 @@ def likely_format(path: str) -> FormatAdapter:
 
 
 def open_client(endpoint: ModelEndpoint) -> AbstractContextManager[ModelClient]:
-    """A client, closed at the end of the block; its library is imported only now."""
+    """A client, closed at the end of the block; its library is imported only now.
+
+    Raises:
+        LLMError: there is no client for any format of the endpoint.
+    """
     anthropic = preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES
     return closing(
         anthropic_messages_client(endpoint) if anthropic else openai_chat_client(endpoint)
@@ -95,6 +99,9 @@ def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
 
     Servers with both (vLLM, llama.cpp, Ollama) have supported chat completions for longer. Claude's
     own service offers chat completions only for tests, so its format is messages.
+
+    Raises:
+        LLMError: neither is offered.
     """
     offered = {ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES}.intersection(
         endpoint.api_formats

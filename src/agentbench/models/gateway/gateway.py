@@ -92,6 +92,9 @@ class Gateway:
 
         Does nothing in a replay.
 
+        Args:
+            seconds: How long to wait for the answer.
+
         Raises:
             UsageError: the key, the model's name or the base URL is wrong.
             UnavailableError: no answer came in that time.
@@ -103,7 +106,13 @@ class Gateway:
     def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
     ) -> Iterator[GatewayEndpoint]:
-        """An endpoint for one attempt, on a unix socket; its connections are cut at the end."""
+        """An endpoint for one attempt, on a unix socket; its connections are cut at the end.
+
+        Args:
+            budget_usd: The cost limit of the attempt.
+            log: The file for the exchanges, one JSON line each.
+            lane: Names the attempt in a recording.
+        """
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
         folder.chmod(0o755)
@@ -195,7 +204,21 @@ def run_gateway(
     replay: Path | None = None,
     bounds: AnswerLimits | None = None,
 ) -> Iterator[Gateway]:
-    """A gateway that answers while the block runs."""
+    """A gateway that answers while the block runs.
+
+    Args:
+        endpoints: The addresses of the model; not needed for a replay.
+        model: Its name, as its provider knows it.
+        prices: The prices of models.
+        record: A file to write all answers to.
+        replay: A file to take all answers from; nothing is sent to a provider.
+        bounds: The time limits of an answer.
+
+    Raises:
+        InputError: the recording cannot be read or continued.
+        StorageError: the recording cannot be written.
+        UsageError: there are neither endpoints nor a recording, or options contradict each other.
+    """
     if record is not None and replay is not None:
         raise UsageError("--record and --replay do not go together: a replay has nothing new")
     if endpoints is None and replay is None:

@@ -72,7 +72,11 @@ async def serve_on(listener: socket.socket, application: Application) -> AsyncIt
 
 
 def unix_listener(path: Path) -> socket.socket:
-    """A socket at a path that any user of this machine may connect to."""
+    """A socket at a path that any user of this machine may connect to.
+
+    Raises:
+        OSError: it cannot be created.
+    """
     listener = _bound(socket.socket(socket.AF_UNIX), str(path))
     path.chmod(0o666)
     return listener

@@ -42,7 +42,14 @@ _FREE_FORM_FIELDS = frozenset({"input", "args", "arguments", "response", "toolca
 def network_access_in(
     api_format: ApiFormat, model: str, request: JsonObject, *, run_model: str
 ) -> str | None:
-    """The first network access in a request; the run's own model is always allowed."""
+    """The first network access in a request; the run's own model is always allowed.
+
+    Args:
+        api_format: The API format of the request.
+        model: The requested model.
+        request: Its body.
+        run_model: The run's own model, which the user chose and which is always allowed.
+    """
     if model != run_model and _SEARCHING_MODEL.search(model.lower()):
         return f"the model {text(model, _MAX_QUOTED)!r}, which searches by itself"
     for carrier in _tool_holders(request):

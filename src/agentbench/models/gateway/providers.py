@@ -126,6 +126,14 @@ def resolve_model(
     """The endpoints of `provider/name`, or of a name on the user's own server.
 
     `base_url` overrides the provider's URL; without a provider it or OPENAI_BASE_URL is needed.
+
+    Args:
+        model: The value of `--model`; without a known provider as a prefix it is a whole name.
+        environ: The environment with keys and base URLs.
+        base_url: Overrides the provider's URL; without a provider it or OPENAI_BASE_URL is needed.
+
+    Raises:
+        UsageError: the provider's key is not set, or the model's address is unknown.
     """
     name, _, bare = model.partition("/")
     provider = _PROVIDERS.get(name) if bare else None

@@ -121,7 +121,11 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording; a truncated last line is skipped."""
+    """Read a recording; a truncated last line is skipped.
+
+    Raises:
+        InputError: it cannot be read, or is not a recording.
+    """
     try:
         lines = path.read_bytes().splitlines()
         head = RecordingHead.model_validate_json(lines[0] if lines else b"")
@@ -144,7 +148,12 @@ class RecordingFile:
     """Writes a recording. Safe to use from several attempts."""
 
     def __init__(self, path: Path, *, model: str, wires: tuple[ApiFormat, ...]) -> None:
-        """Create it, or continue one of the same model."""
+        """Create it, or continue one of the same model.
+
+        Raises:
+            InputError: another file has that name.
+            StorageError: it cannot be written.
+        """
         old = read_recording(path) if path.exists() and path.stat().st_size else None
         if old is not None and old.head.model != model:
             raise InputError(f"{path}: is a recording of {old.head.model}, not of {model}")
@@ -158,7 +167,11 @@ class RecordingFile:
             self.add(RecordingHead(model=model, wires=wires, started=now))
 
     def add(self, line: RecordingHead | RecordedAnswer) -> None:
-        """Write a line."""
+        """Write a line.
+
+        Raises:
+            OSError: the disk is full, or gone.
+        """
         self._file.write(line.model_dump_json().encode() + b"\n")
 
     def close(self) -> None:

@@ -132,6 +132,9 @@ def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint)
 
     It ends like the command itself. The command's own variables take precedence; in them
     `{agentbench-door}` stands for the address without a path.
+
+    Raises:
+        KeyError: the sandbox was opened without the endpoint's mounts.
     """
     relay = sandbox.mounted(RELAY_MOUNT)
     try:

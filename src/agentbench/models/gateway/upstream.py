@@ -207,7 +207,17 @@ _MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
 async def probe_model(
     endpoints: ProviderAccess, model: str, *, seconds: float = PROBE_SECONDS
 ) -> None:
-    """Send a request for a few tokens in the model's main API format."""
+    """Send a request for a few tokens in the model's main API format.
+
+    Args:
+        endpoints: The addresses of the model.
+        model: Its name, as its provider knows it.
+        seconds: How long to wait for the answer.
+
+    Raises:
+        UsageError: the key, the model's name or the base URL is wrong, or the account is empty.
+        UnavailableError: no answer came in time, or the server failed.
+    """
     bounds = AnswerLimits(connect_s=seconds, idle_s=seconds, total_s=seconds)
     async with provider_http_client(bounds) as client:
         upstream, newer = LiveUpstream(endpoints, client), ApiFormat.OPENAI_RESPONSES

@@ -157,7 +157,13 @@ FitsLimit = Callable[[PytestResult], bool]
 
 
 def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:
-    """The first of ever smaller versions of a result that fits; else the smallest."""
+    """The first of ever smaller versions of a result that fits; else the smallest.
+
+    Args:
+        result: The whole result.
+        limit: Bytes; versions that exceed it by a rough count are skipped.
+        fits: Decides on other versions.
+    """
     form = result
     for form in _smaller_results(result):
         if _least_size(form) <= limit and fits(form):

@@ -50,6 +50,12 @@ def check_targets(
 ) -> None:
     """Refuse paths and node ids outside of the project, whose resolved folder is `root`.
 
+    Args:
+        argument: The argument's name, for messages.
+        given: The caller's values.
+        root: The project's folder, resolved.
+        resolve: Resolves paths.
+
     Raises:
         PathOutsideRootError: a path leads out of the root, whether it exists or not.
         InvalidArgumentsError: a path does not exist.
@@ -116,7 +122,14 @@ class PytestProject:
 def sandbox_project(
     sandbox: Sandbox, command: PytestCommand, *, env: Mapping[str, str], isolated: bool
 ) -> PytestProject:
-    """A task's project in a sandbox opened with `reporter_mounts`; `env` is that of its tests."""
+    """A task's project in a sandbox opened with `reporter_mounts`; `env` is that of its tests.
+
+    Args:
+        sandbox: The sandbox, opened with `reporter_mounts`.
+        command: How the task runs pytest.
+        env: The task's environment variables for tests.
+        isolated: Whether the sandbox reaches neither the network nor this machine's files.
+    """
     return PytestProject(
         root=sandbox.workspace,
         open=lambda: nullcontext(sandbox),
@@ -143,7 +156,12 @@ class CallControl:
 def call_tests(
     project: PytestProject, arguments: ExecuteArguments | DiscoverArguments, watch: CallControl
 ) -> JsonObject:
-    """Run or discover tests, and return the answer. It runs pytest, so it blocks."""
+    """Run or discover tests, and return the answer. It runs pytest, so it blocks.
+
+    Raises:
+        SandboxError: the sandbox is lost, or cannot resolve paths.
+        RunCancelled: it was cancelled; no process of it runs any more.
+    """
     try:
         if isinstance(arguments, ExecuteArguments):
             return _execute(project, arguments, watch)

@@ -214,6 +214,12 @@ def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) ->
     """A picture as the element of a page, with a unique name.
 
     `says` describes it for people who do not see it; `texts` are those of `label(n)`.
+
+    Args:
+        figure: The picture.
+        name: A unique name on the page.
+        says: A description for people who do not see it.
+        texts: The texts for `label(n)`.
     """
     target = io.StringIO()
     figure.savefig(target, format="svg", metadata={"Date": None})

@@ -83,7 +83,12 @@ class _RankedRuns:
 
 
 def html_chunks(runs: Sequence[TimedRun], *, most_rows: int = MAX_ATTEMPT_ROWS) -> Iterator[str]:
-    """The HTML document of one or more runs; two are compared in their order."""
+    """The HTML document of one or more runs; two are compared in their order.
+
+    Args:
+        runs: The runs, in the order of a comparison of two.
+        most_rows: The most rows of the table of attempts.
+    """
     environment = _environment()
     style, script = _text("page.css"), _text("page.js")
     stream = environment.get_template("page.html.jinja").stream(

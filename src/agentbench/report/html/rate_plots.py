@@ -102,6 +102,11 @@ def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]
     """A point for each run with a known cost, numbered as on the leaderboard.
 
     `metered` says of each entry whether it used a model.
+
+    Args:
+        board: The leaderboard of all runs.
+        labels: The label of each entry.
+        metered: For each entry, whether it used a model.
     """
     placed = list(enumerate(board.entries, start=1))
     known = [

@@ -133,7 +133,12 @@ class InstallStrategy:
 
 
 def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[str, ...]:
-    """The installation commands; with `on`, only files uploaded by that day are installed."""
+    """The installation commands; with `on`, only files uploaded by that day are installed.
+
+    Args:
+        what: What to install.
+        on: Only files uploaded by this day are installed, pytest among them.
+    """
     extras = ",".join(dict.fromkeys(what.extras))
     project = ("-e", f".[{extras}]" if extras else ".") if what.project else ()
     files = (part for name in what.files for part in ("-r", name))

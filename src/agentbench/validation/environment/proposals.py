@@ -46,6 +46,11 @@ def propose(
     The Python that the repository names comes before the default one, the libraries of the
     change's day before today's, and declared requirements before imported modules. The tests of
     `tests_of`, another state of the repository, must run there, too.
+
+    Args:
+        tree: The repository's files.
+        on: The day of that state, to install the libraries of that time.
+        tests_of: Another state of the repository, whose tests must run there, too.
     """
     declared = read_declaration(tree)
     settings, found = project_settings.read_pytest_settings(tree), find_tests(tree)

@@ -52,6 +52,11 @@ def try_proposals(
 
     The result of the set-up is cached for tasks with these files, environment and set-up.
 
+    Args:
+        tree: The repository's files, at the commit in question.
+        proposals: The most specific one first.
+        options: The sandbox, the cache, and the function that is told about each trial.
+
     Raises:
         InputError: no proposal works; says how each ended.
     """
@@ -192,7 +197,12 @@ class EnvironmentFinder:
     _known: list["_TriedProposals"] = field(default_factory=list)
 
     def of(self, change: RepositoryChange) -> Proposal:
-        """The environment in which the tests of a change run."""
+        """The environment in which the tests of a change run.
+
+        Raises:
+            InputError: no proposal works; says how each ended.
+            UnavailableError: no sandbox is available.
+        """
         if self.given is not None:
             return self.given
         proposals = propose(change.before, on=_end_of_month(change.on))

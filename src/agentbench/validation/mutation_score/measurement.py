@@ -53,7 +53,13 @@ class MutationScoreSettings:
 def measure(
     tasks: Sequence[Task], settings: MutationScoreSettings, told: OnScore
 ) -> list[MutationScore]:
-    """Measure the mutation scores of some tasks' tests, one task after the other."""
+    """Measure the mutation scores of some tasks' tests, one task after the other.
+
+    Raises:
+        RunCancelled: `settings.cancel` was set.
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
     provider = select_sandbox(settings.options).provider
     measured = []
     for task in tasks:
@@ -200,7 +206,11 @@ class MutantRunner:
         self._stops_early = {case.node_id for case in cases} <= deciding
 
     def run(self, change: JudgedChange) -> MutantRunResult:
-        """Judge a change; a run in which the infrastructure fails is repeated."""
+        """Judge a change; a run in which the infrastructure fails is repeated.
+
+        Raises:
+            RunCancelled: it was cancelled.
+        """
         judged = self._judged(change)
         for _ in range(_MAX_RUNS - 1):
             if judged.outcome is not MutantOutcome.NOT_JUDGED:
@@ -235,7 +245,12 @@ class MutantRunner:
 
 
 def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
-    """A runner for changes to a task, or why there is none: its reference solution fails."""
+    """A runner for changes to a task, or why there is none: its reference solution fails.
+
+    Raises:
+        AttemptError: the sandbox could not be made or is lost.
+        UnavailableError: the verifier's own image is not available.
+    """
     baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
     expected = judged_tests.expected_tests(context.task)
@@ -248,7 +263,17 @@ def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> Muta
 def run_change(
     context: PreparedContext, change: JudgedChange, *, limit: timedelta, stop: bool
 ) -> HiddenTestRun:
-    """Run a task's hidden tests, or its verifier, on a change in a fresh sandbox."""
+    """Run a task's hidden tests, or its verifier, on a change in a fresh sandbox.
+
+    Args:
+        context: The prepared task.
+        change: The change to its base.
+        limit: The time limit.
+        stop: Whether to stop at the first failing test.
+
+    Raises:
+        SandboxError: the sandbox could not be made or is lost.
+    """
     if context.task.answer_key.verifier is not None:
         scale = limit.total_seconds() / context.task.problem.test_timeout_s
         scaled = replace(context, settings=context.settings.replace(timeout_scale=scale))
@@ -288,7 +313,11 @@ def why_no_mutants(task: Task) -> str:
 
 
 def reference_change(context: PreparedContext) -> JudgedChange:
-    """The reference solution's change, without the paths that are never judged."""
+    """The reference solution's change, without the paths that are never judged.
+
+    Raises:
+        InputError: the patch does not apply to the base commit.
+    """
     task = context.task
     try:
         mirror = context.mirrors.of(task.source)

@@ -18,7 +18,11 @@ _MAX_LINE_NUMBERS = 10  # line numbers
 
 
 def edit(root: str, path: str, old_text: str, new_text: str, replace_all: bool = False) -> str:  # noqa: FBT001, FBT002 - as the tool's arguments have it
-    """Replace a text that occurs once, or everywhere; with no old text, fill a new file."""
+    """Replace a text that occurs once, or everywhere; with no old text, fill a new file.
+
+    Raises:
+        RefusedError: it does not occur, or too often, or this is no text file of the workspace.
+    """
     if not old_text:
         return _write_new_file(root, path, new_text)
     before = read_text_file(root, path).decode("utf-8", "surrogateescape")
@@ -32,6 +36,9 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> tuple[s
 
     Where nothing is equal to the letter, `\n` in the old text fits `\r\n` as well. The new text
     takes on the line endings that most lines have.
+
+    Raises:
+        RefusedError: the part does not occur, or is ambiguous, or stays the same.
     """
     if old == new:
         raise RefusedError("old_text and new_text are the same")

@@ -30,7 +30,11 @@ def printable(name: str) -> str:
 
 
 def parts_below(root: str, path: str) -> tuple[str, ...]:
-    """Where a path leads, as the parts below the root."""
+    """Where a path leads, as the parts below the root.
+
+    Raises:
+        RefusedError: it leads out of the root.
+    """
     if "\0" in path:
         raise RefusedError("a path cannot hold a NUL character")
     root = os.path.realpath(root)
@@ -43,7 +47,11 @@ def parts_below(root: str, path: str) -> tuple[str, ...]:
 
 
 def open_below(root: str, parts: tuple[str, ...], flags: int, *, make: bool = False) -> int:
-    """A descriptor of what the parts lead to, no link among them; with `make`, folders are made."""
+    """A descriptor of what the parts lead to, no link among them; with `make`, folders are made.
+
+    Raises:
+        OSError: a part is missing, is a link, or is no folder.
+    """
     descriptor = os.open(os.path.realpath(root), FOLDER_FLAGS)
     for number, part in enumerate(parts, 1):
         try:
@@ -60,7 +68,12 @@ def open_below(root: str, parts: tuple[str, ...], flags: int, *, make: bool = Fa
 
 
 def read_text_file(root: str, path: str) -> bytes:
-    """The bytes of a text file."""
+    """The bytes of a text file.
+
+    Raises:
+        RefusedError: it is outside, too large, binary or no regular file.
+        OSError: it cannot be opened.
+    """
     handle = open_below(root, parts_below(root, path), FILE_FLAGS)
     try:
         _refuse_if_no_text(os.fstat(handle), path)
@@ -74,7 +87,12 @@ def read_text_file(root: str, path: str) -> bytes:
 
 
 def write_file(root: str, path: str, content: bytes) -> None:
-    """Put content in the place of a file, wholly or not at all; missing folders are made."""
+    """Put content in the place of a file, wholly or not at all; missing folders are made.
+
+    Raises:
+        RefusedError: it is outside.
+        OSError: it cannot be written.
+    """
     *folders, name = parts_below(root, path) or ("",)
     if not name:
         raise RefusedError("the workspace itself is no file")

@@ -23,7 +23,11 @@ _NUMBER_WIDTH = 8  # characters for a line's number
 
 
 def read_file(root: str, path: str, start_line: int = 1, end_line: int | None = None) -> str:
-    """Lines of a file, both ends included."""
+    """Lines of a file, both ends included.
+
+    Raises:
+        RefusedError: there is no such line, or no such text file in the workspace.
+    """
     content = read_text_file(root, path)
     if not content:
         return f"{printable(path)} is empty"
@@ -81,7 +85,11 @@ _SKIPPED_FOLDERS = frozenset(
 
 
 def list_files(root: str, path: str = ".", depth: int = 3) -> str:
-    """Files and folders below a folder, folders with a slash at the end."""
+    """Files and folders below a folder, folders with a slash at the end.
+
+    Raises:
+        RefusedError: there is no such folder in the workspace.
+    """
     place = _existing_path(root, path)
     if not place.is_dir():
         raise RefusedError(f"{printable(path)} is a file; read_file shows it")
@@ -99,7 +107,11 @@ def search(
     glob: str | None = None,
     ignore_case: bool = False,  # noqa: FBT001, FBT002 - as the tool's arguments have it
 ) -> str:
-    """Lines that a regular expression is found in, as `file:line: text`."""
+    """Lines that a regular expression is found in, as `file:line: text`.
+
+    Raises:
+        RefusedError: the expression is none, or there is no such path in the workspace.
+    """
     try:
         compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     except (re.error, OverflowError, RecursionError) as error:

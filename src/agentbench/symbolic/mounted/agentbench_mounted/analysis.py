@@ -68,7 +68,13 @@ class Analysis:
         self.found: Json = {}
 
     def run(self) -> Json:
-        """The findings; raises RefusalError, OutOfTimeError or BlockedError if there are none."""
+        """The findings; raises RefusalError, OutOfTimeError or BlockedError if there are none.
+
+        Raises:
+            RefusalError: there is nothing to search.
+            OutOfTimeError: the time was over before the search began.
+            BlockedError: the code tried to leave its process.
+        """
         tree = submitted_code.parse(self.path)
         if self.tool == "find":
             module = submitted_code.load(tree, self.path, {})

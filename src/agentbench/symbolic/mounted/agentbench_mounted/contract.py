@@ -51,7 +51,11 @@ class Contract:
 
 
 def contract_of(found: FoundFunction) -> Contract | None:
-    """The contract of a function; None if its signature is unknown. Malformed: ValueError."""
+    """The contract of a function; None if its signature is unknown. Malformed: ValueError.
+
+    Raises:
+        ValueError: the contract is malformed.
+    """
     info = FunctionInfo(found.holder, found.name, found.attribute)  # type: ignore[arg-type] # it takes any attribute
     pair = info.get_callable()
     if pair is None:
@@ -154,7 +158,11 @@ class Behaviour:
 def behave(
     contract: Contract, given: inspect.BoundArguments, old: Mapping[str, object]
 ) -> Behaviour:
-    """Call the function, whose undeclared exceptions pass, and check its contract."""
+    """Call the function, whose undeclared exceptions pass, and check its contract.
+
+    Raises:
+        Exception: an undeclared exception of the function.
+    """
     outside = _failed_condition(contract, {"__old__": AttributeHolder(old), **given.arguments})
     if outside is not None:
         return outside

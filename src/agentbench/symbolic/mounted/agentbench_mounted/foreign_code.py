@@ -35,7 +35,13 @@ def call_foreign(
     catch: type[BaseException] | tuple[type[BaseException], ...] = Exception,
     let_through: tuple[type[BaseException], ...] = (),
 ) -> CallResult[T]:
-    """Call code that may raise anything; returns errors to catch, also SystemExit if so wanted."""
+    """Call code that may raise anything; returns errors to catch, also SystemExit if so wanted.
+
+    Args:
+        call: The code.
+        catch: The errors that are returned; `BaseException` includes SystemExit.
+        let_through: Errors that are raised all the same.
+    """
     try:
         return CallResult(value=call())
     except let_through:

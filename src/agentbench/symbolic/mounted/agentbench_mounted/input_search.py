@@ -146,7 +146,14 @@ def _is_simpler(near: int, value: float) -> bool:
 def guess_types(
     parameters: list[Parameter], described: Description, known: KnownLiterals, works: Check
 ) -> None:
-    """Give untyped parameters of a description the types with which the reference works best."""
+    """Give untyped parameters of a description the types with which the reference works best.
+
+    Args:
+        parameters: Those without a type, as parts of the description.
+        described: The callable.
+        known: The literals of the code.
+        works: Whether the reference takes an input, as far as its types go.
+    """
     combinations = sorted(
         itertools.islice(itertools.product(_GUESSES, repeat=len(parameters)), 20_000),
         key=lambda types: len({one["t"] for one in types}),  # the most uniform first

@@ -38,7 +38,11 @@ class NoInputsError(Exception):
 
 
 def programs(described: Description, known: KnownLiterals) -> Strategy[list[str]]:
-    """Programs that end in the callable, or use its object; raises NoInputsError."""
+    """Programs that end in the callable, or use its object; raises NoInputsError.
+
+    Raises:
+        NoInputsError: no values of a parameter's type can be made.
+    """
     inputs = _Inputs(known)
     if described["kind"] == "function":
         return inputs.call(THIS, described["params"])

@@ -48,6 +48,10 @@ class KnownLiterals:
 
         Its numbers are small enough for exact sums, unless the code handles nan or infinity. With
         `ascii_only`, its texts have letters of ASCII and of the code's own literals.
+
+        Args:
+            program: The statements.
+            ascii_only: Texts may only have letters of ASCII and of the code's own literals.
         """
         values = [value for statement in program for value in _values_in(statement)]
         numbers = [one for one in values if isinstance(one, float)]

@@ -68,7 +68,14 @@ def explore(
     bounds: SearchBounds,
     report: Callable[[Explored], None],
 ) -> Explored:
-    """Follow paths until they or the bounds are exhausted or the visitor stops; count lines."""
+    """Follow paths until they or the bounds are exhausted or the visitor stops; count lines.
+
+    Args:
+        visitor: Calls the function.
+        function: The function.
+        bounds: The limits.
+        report: Is called with the counts at each path.
+    """
     explored = Explored()
     seconds = max(0.1, bounds.until - time.monotonic())
     options = DEFAULT_OPTIONS.overlay(

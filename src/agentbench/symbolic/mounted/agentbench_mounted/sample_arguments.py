@@ -77,6 +77,10 @@ def assumed(
     """The signature with types for the parameters without one, if calls with samples work.
 
     `works`: whether calls with these arguments, as text, end without an error of a wrong type.
+
+    Args:
+        signature: The signature of the function.
+        works: Whether calls with these arguments, as text, end without an error of a wrong type.
     """
     names = open_parameters(signature)
     for kinds in itertools.islice(_combinations(signature, names), _MOST_COMBINATIONS):

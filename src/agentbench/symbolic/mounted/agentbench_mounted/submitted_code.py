@@ -29,7 +29,11 @@ class RefusalError(Exception):
 
 
 def parse(path: Path) -> ast.Module:
-    """The code's tree; refused if it cannot be parsed, or makes code at run time."""
+    """The code's tree; refused if it cannot be parsed, or makes code at run time.
+
+    Raises:
+        RefusalError: the code cannot be parsed, or makes code at run time.
+    """
     try:
         tree = ast.parse(path.read_bytes(), filename=path.name)
     except SyntaxError as fault:
@@ -53,7 +57,16 @@ def _syntax_refusal(text: str) -> RefusalError:
 
 
 def load(tree: ast.Module, path: Path, names: Mapping[str, object]) -> types.ModuleType:
-    """Run the code as a module that has some names from the start; refused if it raises."""
+    """Run the code as a module that has some names from the start; refused if it raises.
+
+    Args:
+        tree: The code.
+        path: The file of its text.
+        names: Names that the module has from the start.
+
+    Raises:
+        RefusalError: the code does not run to its end.
+    """
     module = types.ModuleType(MODULE)
     module.__file__ = str(path)
     module.__dict__.update(names)
@@ -101,7 +114,11 @@ class FoundFunction:
 
 
 def find(module: types.ModuleType, name: str, path: Path) -> FoundFunction:
-    """The function of a dotted name; refused if the code has none."""
+    """The function of a dotted name; refused if the code has none.
+
+    Raises:
+        RefusalError: the code has no function of this name.
+    """
     absent = RefusalError("ValueError", f"Function '{name}' not found in code")
     holder: object = module
     *outer, last = name.split(".")
@@ -123,7 +140,11 @@ def _without_binding(attribute: Any) -> Any:
 
 
 def refuse_unsearchable(function: Function, name: str) -> None:
-    """Refuse a coroutine or a generator, which no search can follow."""
+    """Refuse a coroutine or a generator, which no search can follow.
+
+    Raises:
+        RefusalError: it is a coroutine or a generator.
+    """
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise RefusalError("ValueError", f"'{name}' is async; give a function that is not")
     if inspect.isgeneratorfunction(function):

@@ -33,7 +33,11 @@ class LoadedTree:
     """The tree that is first on the path, and the callable in question."""
 
     def __init__(self, paths: list[str], module: str | None, name: str | None) -> None:
-        """Load it; raises any error of the tree's import."""
+        """Load it; raises any error of the tree's import.
+
+        Raises:
+            BaseException: any error of the tree's import.
+        """
         sys.path[:0] = paths
         self.paths = tuple(paths)
         self.owner: object = None
