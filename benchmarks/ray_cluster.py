@@ -30,7 +30,6 @@ from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.runs.capacity import Capacity
 from agentbench.runs.executors import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.executors.remote_attempt import (
@@ -41,7 +40,7 @@ from agentbench.runs.executors.remote_attempt import (
     pack,
 )
 from agentbench.runs.plan import Plan, PlannedAttempt
-from agentbench.runs.scheduler import Schedule, run_attempts
+from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.process.provider import ProcessProvider
 from agentbench.scoring.expectation import ExpectedTests

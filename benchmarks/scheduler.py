@@ -172,10 +172,9 @@ def _tasks(count: int) -> "list[Task]":
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--turn"]:
         from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
-        from agentbench.runs.capacity import Capacity
         from agentbench.runs.executors.local import LocalExecutor
         from agentbench.runs.plan import AttemptDurations, Plan, PlannedAttempt, in_order
-        from agentbench.runs.scheduler import Schedule, run_attempts
+        from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
         from agentbench.runs.store.store import RunStore
         from agentbench.scoring.expectation import ExpectedTests
         from agentbench.tasks.problem import Problem, TaskId

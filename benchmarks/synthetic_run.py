@@ -42,8 +42,8 @@ from agentbench.models.atif import (
 )
 from agentbench.models.conversation import Role
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding, TaskEntry
-from agentbench.runs.store.copies import RECORD_FILE
 from agentbench.runs.store.lines import ATTEMPTS
+from agentbench.runs.store.reading import RECORD_FILE
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import (

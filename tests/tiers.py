@@ -119,6 +119,7 @@ SANDBOXED_FILES = frozenset(
         "docs/test_walkthrough.py",
         "mcp/test_tools.py",
         "runs/test_runs_start.py",
+        "sandbox/bubblewrap/test_bubblewrap_program.py",
         "sandbox/bubblewrap/test_program.py",
         "sandbox/test_registry.py",
         "sandbox/docker/test_diagnosis.py",

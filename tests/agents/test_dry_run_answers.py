@@ -4,11 +4,7 @@ import json
 
 import pytest
 
-from agentbench.agents.dry_run import (
-    ScriptedAnswer,
-    answer_body,
-    answer_stream,
-)
+from agentbench.agents.dry_run import ScriptedAnswer, answer_body, answer_stream
 from agentbench.models.interface import ApiFormat
 
 WORDS = ScriptedAnswer(number=1, model="m", arguments={}, say="what is said")

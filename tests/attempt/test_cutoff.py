@@ -1,7 +1,7 @@
 from datetime import timedelta
 from threading import Event
 
-from agentbench.attempt.pipeline import AttemptDeadline
+from agentbench.attempt.stage_runner import AttemptDeadline
 
 
 class Clock:

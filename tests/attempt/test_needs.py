@@ -2,12 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.attempt.outages import (
-    engine_fault,
-    model_fault,
-    requirements_of,
-    room_fault,
-)
+from agentbench.attempt.outages import engine_fault, model_fault, requirements_of, room_fault
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from tests.fakes.unreliable_provider import UnreliableProvider
 

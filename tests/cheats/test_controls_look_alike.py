@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
+from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRunner
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import PlannedControlRun

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.runs.resume import resume_run
+from agentbench.runs.start import resume_run
 from agentbench.runs.store.configuration import RunConfiguration
 from tests.fakes.scripted_agent import ScriptedAgent
 

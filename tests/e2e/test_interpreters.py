@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentbench import RunOptions
-from agentbench.runs.resume import resume_run
-from agentbench.runs.start import start_run
+from agentbench.runs.start import resume_run, start_run
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.e2e.program import records_of, run_program

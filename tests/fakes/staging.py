@@ -14,8 +14,7 @@ from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
-from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
-from agentbench.attempt.stages.judging import baseline_run, final_test
+from agentbench.attempt.stages.judging import FinalTestPreparation, baseline_run, final_test
 from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
 from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir

@@ -7,11 +7,7 @@ import pytest
 
 from agentbench.core.extras import install_command
 from agentbench.mcp.server import server_instructions
-from agentbench.mcp.symbolic_tools import (
-    SymbolicTool,
-    error_answer,
-    offered_tools,
-)
+from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer, offered_tools
 from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.tool_calls.arguments import read_arguments
 from agentbench.symbolic.analysis import SymbolicErrorType

@@ -9,11 +9,7 @@ from agentbench.mcp.symbolic_answers import (
     compare_answer,
     find_path_answer,
 )
-from agentbench.symbolic.analysis import (
-    EXAMPLES,
-    AnalysisFinding,
-    AnalysisResult,
-)
+from agentbench.symbolic.analysis import EXAMPLES, AnalysisFinding, AnalysisResult
 from agentbench.symbolic.comparison import BehaviourDifference, ComparisonEnding, ComparisonResult
 from tests.mcp.symbolic_bench import MASK
 

@@ -2,7 +2,7 @@ import os
 import subprocess
 
 from agentbench.core.host import available_cpus, available_memory_mib, host_facts
-from agentbench.runs.capacity import cores_for_attempts
+from agentbench.runs.scheduler import cores_for_attempts
 from agentbench.tasks.host_git import catalogue_state
 
 

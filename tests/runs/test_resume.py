@@ -7,8 +7,7 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.resume import resume_run
-from agentbench.runs.start import start_run
+from agentbench.runs.start import resume_run, start_run
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding

@@ -9,10 +9,9 @@ from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.outages import CircuitBreaker, Requirement
 from agentbench.errors import OutageError
 from agentbench.models.interface import ModelUsage
-from agentbench.runs.capacity import Capacity
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.runs.scheduler import Schedule, retry_delay, run_attempts, was_interrupted
+from agentbench.runs.scheduler import Capacity, Schedule, retry_delay, run_attempts, was_interrupted
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault

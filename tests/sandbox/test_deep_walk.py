@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.walk import (
+from agentbench.sandbox.trees import (
     FOLDER,
     DeepWalk,
     entries_below,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.host_network import ca_bundle, ca_variables, forwarded_settings
+from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 
 INDEX = "https://packages.example/index"
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.sandbox.archives import UNPACK, tar_stream
-from agentbench.sandbox.trees import remove_tree
-from agentbench.sandbox.walk import FOLDER
+from agentbench.sandbox.trees import FOLDER, remove_tree
 from tests.sandbox.conformance_trees import LINK, tar_of
 from tests.sandbox.test_deep_walk import dig
 

@@ -76,7 +76,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 @pytest.mark.parametrize(
     "module",
-    ["paired_comparison", "permutation_test", "statistics"],
+    ["paired_comparison", "statistics"],
 )
 def test_no_statistic_costs_scipy_before_it_is_asked_for(module):
     loaded = python(

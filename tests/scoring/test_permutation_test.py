@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from agentbench.scoring.permutation_test import swap_test
+from agentbench.scoring.statistics import swap_test
 
 sizes = st.builds(Fraction, st.integers(-4, 4), st.just(4)) | st.sampled_from(
     [Fraction(numerator, 3) for numerator in (-2, -1, 1, 2)]

@@ -3,7 +3,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.core.files import FileContent
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import RepoSource
 
 BASE = {

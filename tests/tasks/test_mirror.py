@@ -9,7 +9,7 @@ import pytest
 
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import GitCloneError, GitCloneTimeoutError, RunCancelled
-from agentbench.tasks.git_trees import apply_patch_to_commit
+from agentbench.tasks.git_history import apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.task import RepoSource
 from tests.patience import with_growing_limit

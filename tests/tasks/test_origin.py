@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
+from agentbench.tasks.dataset_rows import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
 
 ORIGIN = SwebenchOrigin(
     instance_id="A__b-1",

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.tasks.swebench import task_id_of
+from agentbench.tasks.dataset_rows import task_id_of
 from agentbench.tasks.task_file import is_task_id
 
 

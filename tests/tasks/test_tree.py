@@ -1,8 +1,7 @@
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.tasks.git_history import mirror_of_head
-from agentbench.tasks.git_trees import write_commit_files
+from agentbench.tasks.git_history import mirror_of_head, write_commit_files
 from tests.fakes.staging import mirrors
 from tests.tasks.origins import Origin
 

@@ -14,9 +14,8 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
-from agentbench.tasks.dataset_rows import Rejection, read_rows
+from agentbench.tasks.dataset_rows import Rejection, patch_bytes, read_rows, task_id_of
 from agentbench.tasks.problem import Problem, TaskId
-from agentbench.tasks.swebench import patch_bytes, task_id_of
 
 PREDICTIONS_PREFIX: Final = "predictions:"
 """The prefix of such an agent's name."""

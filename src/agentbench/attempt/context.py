@@ -18,7 +18,7 @@ from agentbench.integrity.control_plan import ControlMemory
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import ImageId, Limits, OutputSink, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import Evidence, StageResult
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
 

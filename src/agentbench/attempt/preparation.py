@@ -6,7 +6,6 @@ from dataclasses import replace
 from uuid import uuid4
 
 from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
-from agentbench.attempt.pipeline import PREPARATION, attempt_time_limit
 from agentbench.attempt.preparation_cache import (
     UNCACHED_PREFIX,
     PreparedTask,
@@ -18,7 +17,7 @@ from agentbench.attempt.preparation_cache import (
 )
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.stage_runner import StageRunner
+from agentbench.attempt.stage_runner import PREPARATION, StageRunner, attempt_time_limit
 from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
 from agentbench.attempt.task_image import with_image
 from agentbench.core.file_locks import FileLock, LockHeldError

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt import record
 from agentbench.attempt.context import AttemptOutputs, limits_of
-from agentbench.attempt.pipeline import stage_timeout
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.attempt.task_image import image_of
 from agentbench.models.interface import ModelTraffic, ModelUsage

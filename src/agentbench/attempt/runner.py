@@ -16,8 +16,8 @@ from agentbench.attempt.recording import AttemptTimes, make_record
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.stage_runner import StageRunner
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
-from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
 from agentbench.attempt.stages.judged_tests import expected_tests
+from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.models.interface import ModelEndpoint
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.taxonomy import StageName

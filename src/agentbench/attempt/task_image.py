@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentbench.core.choices import DEFAULT_PYTHON, STACKS
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
 from agentbench.sandbox.docker.images import name_of, python_in
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.project.versions import (
+from agentbench.tasks.project_versions import (
     ReadText,
     RequestedPython,
     UnsupportedPythonError,

@@ -12,9 +12,8 @@ from packaging.utils import canonicalize_name
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError
 from agentbench.tasks.mirror import Mirror
-from agentbench.tasks.project.declaration import table_in, text_in
-from agentbench.tasks.project.pyproject import parse_toml
-from agentbench.tasks.project.setup_files import parse_ini, parse_python
+from agentbench.tasks.project_declaration import table_in, text_in
+from agentbench.tasks.project_files import parse_ini, parse_python, parse_toml
 
 _LARGEST_FILE = 2 * 1024 * 1024
 _LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not read

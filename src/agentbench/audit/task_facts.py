@@ -16,7 +16,7 @@ from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError
 from agentbench.integrity.expectation_changes.functions import FoundFunction, functions_of, split_id
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 

@@ -129,7 +129,7 @@ def resume(
 
     Example: agentbench resume last
     """
-    from agentbench.runs.resume import resume_run
+    from agentbench.runs.start import resume_run
     from agentbench.runs.store.store import find_run
 
     resumed = resume_run(

@@ -14,8 +14,7 @@ from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UsageError
 from agentbench.tasks.fix_commit import FixCommit, split_fix
-from agentbench.tasks.git_history import Commit, list_commits
-from agentbench.tasks.git_trees import write_commit_files
+from agentbench.tasks.git_history import Commit, list_commits, write_commit_files
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import RepoSource

@@ -12,10 +12,9 @@ from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker.images import python_in
 from agentbench.sandbox.interface import BuildsBaseImages, SandboxProvider
-from agentbench.tasks.dataset_rows import Rejection
+from agentbench.tasks.dataset_rows import Rejection, read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.swebench import read_origin
 from agentbench.tasks.task import Task
 
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", re.MULTILINE | re.IGNORECASE)

@@ -12,7 +12,7 @@ from agentbench.errors import UnavailableError, UsageError
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls import project
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
-from agentbench.sandbox.process.in_place import open_in_place
+from agentbench.sandbox.process.provider import open_in_place
 from agentbench.tasks.problem import PytestCommand
 
 ENVIRONMENT_FOLDERS = (".venv", "venv", ".virtualenv")

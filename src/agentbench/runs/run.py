@@ -14,13 +14,12 @@ from agentbench.attempt.resources import RunResources
 from agentbench.core.choices import ExecutorName
 from agentbench.core.memory_tuning import restore, trimming_memory
 from agentbench.models.interface import ModelGateway
-from agentbench.runs.capacity import Capacity
 from agentbench.runs.executors import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.executors.remote_attempt import WorkerConfig
 from agentbench.runs.options import open_model
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
-from agentbench.runs.scheduler import Schedule, run_attempts
+from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding
 from agentbench.runs.store.store import RunStore, run_lock
 

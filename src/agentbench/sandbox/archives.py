@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from agentbench.core.files import FileContent
-from agentbench.sandbox.walk import FILE, DeepWalk, entries_of, open_unlocking
+from agentbench.sandbox.trees import FILE, DeepWalk, entries_of, open_unlocking
 
 _CHUNK = 1 << 20
 _BLOCK = tarfile.BLOCKSIZE

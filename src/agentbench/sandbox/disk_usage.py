@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Protocol
 
 from agentbench.sandbox.interface import Limits
-from agentbench.sandbox.walk import FOLDER, entries_below, open_restoring_mode
+from agentbench.sandbox.trees import FOLDER, entries_below, open_restoring_mode
 from agentbench.scoring.evidence import CommandResult, Ending
 
 _BLOCK = 512  # bytes, the unit of st_blocks on every file system

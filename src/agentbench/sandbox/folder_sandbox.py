@@ -18,8 +18,7 @@ from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import UNPACK, tar_stream
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.interface import Command, SnapshotId
-from agentbench.sandbox.trees import FileOwner, remove_tree
-from agentbench.sandbox.walk import open_below
+from agentbench.sandbox.trees import FileOwner, open_below, remove_tree
 from agentbench.scoring.evidence import CommandResult, Ending
 
 _FOLDER_NAMES = ("workspace", "results", "home", "tmp", "venv", "work")

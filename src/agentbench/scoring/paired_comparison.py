@@ -17,8 +17,7 @@ from math import exp, hypot, log
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentbench.scoring.permutation_test import swap_test
-from agentbench.scoring.statistics import ALPHA, Interval, TaskScore, wilson_bounds
+from agentbench.scoring.statistics import ALPHA, Interval, TaskScore, swap_test, wilson_bounds
 
 if TYPE_CHECKING:
     import numpy as np

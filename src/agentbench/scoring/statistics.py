@@ -1,16 +1,30 @@
-"""Success rates and their uncertainty: Wilson and clustered intervals, pass@k and pass^k.
+"""Rates with their confidence intervals, and a permutation test of their difference.
 
 Attempts at one task succeed and fail together, so the interval of their rate is that of fewer
 independent attempts: the effective sample size of cluster samples (Kish 1965). pass@k and pass^k
 are means over tasks of unbiased estimates: the share of the C(n, k) ways to choose k of a task's n
-attempts that contain a resolved one (Chen et al. 2021, "Evaluating Large Language Models Trained
-on Code", equation 1), or only resolved ones (Yao et al. 2024, "tau-bench").
+attempts that contain a resolved one (Chen et al. 2021, "Evaluating Large Language Models Trained on
+Code", equation 1), or only resolved ones (Yao et al. 2024, "tau-bench").
+
+If two runs are alike, their names may be swapped at any task (Fisher 1935). The sum of the tasks'
+differences is compared with its distribution over all swaps. With one attempt per task that is the
+exact McNemar test. The interval holds every hypothesis that the same test would not reject: swaps
+that favour one run, the more the larger a task's difference is (Clopper and Pearson 1934 where all
+differences are equally large). So it contains zero unless the p value is below `alpha`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain, takewhile
+from math import gcd, inf, lcm
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 ALPHA = 0.05
 """The default level of every test; intervals have the confidence 1 - ALPHA."""
@@ -173,3 +187,186 @@ def _share_of_draws(marked: int, attempts: int, k: int) -> float:
             return 0.0
         share *= (marked - drawn) / (attempts - drawn)
     return share
+
+
+_MANY = 2_000  # differing tasks; with more, the normal approximation is as good
+_LARGEST = 2**13  # possible values of the sum; with more, differences are rounded
+_LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
+_MAX_TILT = 2.0**14  # at this tilt all but the smallest differences have the same sign
+
+
+_Tail = Callable[[float], float]  # from a tilt towards the second run to a probability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapTest:
+    """The result of testing whether one run is favoured."""
+
+    p_value: float  # two-sided
+    is_exact: bool  # not by the normal approximation
+    inverted: Callable[[float], Interval]
+    """From a level to the interval of which run is favoured that inverts the test: -1 says that all
+    differences favour the first run, 1 that all favour the second."""
+
+
+def swap_test(differences: Mapping[Fraction, int]) -> SwapTest:
+    """Test two runs by the number of tasks with each difference (second minus first)."""
+    moved = {size: count for size, count in differences.items() if size and count}
+    if not moved:
+        return SwapTest(p_value=1.0, is_exact=True, inverted=lambda _alpha: Interval(-1.0, 1.0))
+    if len({abs(size) for size in moved}) == 1:
+        return _of_equal_sizes(moved)
+    return _of_sums(_Sums.of(moved), tasks=sum(moved.values()))
+
+
+def _of_equal_sizes(moved: Mapping[Fraction, int]) -> SwapTest:
+    from scipy.stats import binomtest
+
+    gained = sum(count for size, count in moved.items() if size > 0)
+    tested = binomtest(gained, sum(moved.values()))
+
+    def inverted(alpha: float) -> Interval:
+        """The interval at a level."""
+        low, high = tested.proportion_ci(1 - alpha, method="exact")
+        return _consistent_with_test(2 * low - 1, 2 * high - 1, is_rejected=tested.pvalue < alpha)
+
+    return SwapTest(p_value=min(1.0, float(tested.pvalue)), is_exact=True, inverted=inverted)
+
+
+def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
+    is_exact = tasks <= _MANY
+    upper, lower = (
+        each.exact_tail() if is_exact else each.normal_tail() for each in (sums, sums.turned())
+    )
+    p_value = min(1.0, max(2 * min(upper(0.0), lower(0.0)), 2.0 * 0.5**tasks))
+
+    def inverted(alpha: float) -> Interval:
+        """The interval at a level."""
+        low = sums.mean_at(_lower_end(upper, alpha))
+        high = -sums.mean_at(_lower_end(lower, alpha))
+        return _consistent_with_test(low, high, is_rejected=p_value < alpha)
+
+    return SwapTest(p_value=p_value, is_exact=is_exact, inverted=inverted)
+
+
+def _consistent_with_test(low: float, high: float, *, is_rejected: bool) -> Interval:
+    """The interval, corrected for rounding: it excludes zero exactly if the test rejects it."""
+    if not is_rejected:
+        return Interval(min(0.0, float(low)), max(0.0, float(high)))
+    if low + high > 0:
+        return Interval(max(_LEAST, float(low)), float(high))
+    return Interval(float(low), min(-_LEAST, float(high)))
+
+
+def _lower_end(tail: _Tail, alpha: float) -> float:
+    """The tilt at which the upper tail is `alpha / 2`; minus infinity if none is rejected."""
+    from scipy.optimize import brentq
+
+    def short(tilt: float) -> float:
+        """How far the tail is above its bound."""
+        return tail(tilt) - alpha / 2
+
+    low, high = -1.0, 1.0
+    while short(low) >= 0:
+        low *= 2
+        if low < -_MAX_TILT:
+            return -inf
+    while short(high) <= 0:
+        high *= 2
+    return float(brentq(short, low, high, xtol=1e-7))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sums:
+    """The sum of differences whose signs are drawn, in whole steps of a grid."""
+
+    sizes: "NDArray[np.int64]"  # of differences, in steps
+    counts: "NDArray[np.int64]"  # of tasks that differ by that much
+    observed: int  # the sum of those that favour the second run
+
+    @classmethod
+    def of(cls, moved: Mapping[Fraction, int]) -> "_Sums":
+        """The sum for the tasks that differ."""
+        import numpy as np
+
+        parts = lcm(*(size.denominator for size in moved))
+        steps = {size: int(abs(size) * parts) for size in moved}
+        total = sum(steps[size] * count for size, count in moved.items())
+        if total < _LARGEST:
+            common = gcd(*steps.values())
+            steps = {size: step // common for size, step in steps.items()}
+        else:
+            steps = {size: max(1, round(step * _LARGEST / total)) for size, step in steps.items()}
+        counts: dict[int, int] = {}
+        for size, count in moved.items():
+            counts[steps[size]] = counts.get(steps[size], 0) + count
+        return cls(
+            sizes=np.array(list(counts), dtype=np.int64),
+            counts=np.array(list(counts.values()), dtype=np.int64),
+            observed=sum(steps[size] * count for size, count in moved.items() if size > 0),
+        )
+
+    @property
+    def total(self) -> int:
+        """The largest possible sum."""
+        return int(self.sizes @ self.counts)
+
+    def turned(self) -> "_Sums":
+        """The same sum with the two runs swapped."""
+        return _Sums(sizes=self.sizes, counts=self.counts, observed=self.total - self.observed)
+
+    def mean_at(self, tilt: float) -> float:
+        """The mean of the sum at a tilt, from -1 to 1."""
+        import numpy as np
+
+        if tilt in {-inf, inf}:
+            return 1.0 if tilt > 0 else -1.0
+        weights = self.sizes * self.counts
+        return float(weights @ np.tanh(tilt * self._relative()) / self.total)
+
+    def exact_tail(self) -> _Tail:
+        """From a tilt to how likely a sum as large as the observed one is, of all swaps.
+
+        A task's difference favours the second run with the probability `expit(2 * tilt * size)`.
+        The distribution of the sum is the product of the tasks' own ones, as Fourier transforms.
+        """
+        import numpy as np
+        from scipy.special import expit
+
+        length = self.total + 1
+        turns = -2j * np.pi * np.arange(length // 2 + 1) / length
+        turned = [np.exp(turns * size) for size in self.sizes]
+
+        def tail(tilt: float) -> float:
+            """The probability of a sum at least as large as the observed one."""
+            transform = np.ones(turns.size, dtype=complex)
+            chances = expit(2 * tilt * self._relative())
+            for each, count, chance in zip(turned, self.counts, chances, strict=True):
+                transform *= (1 - chance + chance * each) ** count
+            likely = np.fft.irfft(transform, length)
+            return float(np.clip(likely[self.observed :].sum(), 0.0, 1.0))
+
+        return tail
+
+    def normal_tail(self) -> _Tail:
+        """The same tail, by the normal approximation."""
+        import numpy as np
+        from scipy.special import ndtr
+
+        weights, observed = self.sizes * self.counts, 2 * self.observed - self.total
+
+        def tail(tilt: float) -> float:
+            """The probability of a sum at least as large as the observed one."""
+            leaning = np.tanh(tilt * self._relative())
+            variance = float((self.sizes * weights) @ (1 - leaning**2))
+            excess = float(weights @ leaning) - observed
+            if variance <= 0:
+                return 1.0 if excess >= 0 else 0.0
+            return float(ndtr(excess / variance**0.5))
+
+        return tail
+
+    def _relative(self) -> "NDArray[np.float64]":
+        """Sizes relative to the largest one, so that a tilt has no unit."""
+        relative: NDArray[np.float64] = self.sizes / self.sizes.max()
+        return relative

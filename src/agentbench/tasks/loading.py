@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from agentbench.errors import GitCloneError, InputError
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER

@@ -1,77 +1,61 @@
-import math
-from dataclasses import replace
+import subprocess
+from pathlib import Path
+from pathlib import PurePosixPath as P
 
 import pytest
-from pydantic import ValidationError
 
-from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.stages.agent_outcome import checked_outcome
-from agentbench.models.interface import ModelUsage
-from agentbench.scoring.evidence import AgentEnding
-from tests.scoring.strategies import command
+from agentbench.attempt.stages.agent_outcome import render_patch
+from agentbench.core.files import FileContent
 
-GOOD = AgentOutcome(
-    ending=AgentEnding.SUBMITTED,
-    detail="done",
-    command=command(0),
-    steps=3,
-    usage=ModelUsage(requests=2, cost_usd=0.5),
-)
+BASE = {P("a.txt"): b"one\ntwo\nthree\n", P("gone.txt"): b"bye\n", P("bare"): b"no line end"}
 
 
-@pytest.mark.parametrize("outcome", [GOOD, AgentOutcome(ending=AgentEnding.STEP_LIMIT)])
-def test_an_outcome_as_it_should_be_comes_back_as_it_is(outcome):
-    assert checked_outcome(outcome) == outcome
+def file(content: bytes, *, executable: bool = False) -> FileContent:
+    return FileContent(content=content, executable=executable)
 
 
-@pytest.mark.parametrize("nonsense", [None, "done", 0, {"ending": "submitted"}, AgentOutcome])
-def test_anything_else_is_named(nonsense):
-    with pytest.raises(TypeError, match=f"found {type(nonsense).__name__}"):
-        checked_outcome(nonsense)
+def test_what_is_shown_is_a_patch_that_git_can_apply(tmp_path: Path):
+    change = {
+        P("a.txt"): file(b"one\n2\nthree\n"),
+        P("gone.txt"): None,
+        P("bare"): file(b"still none"),
+        P("sub/new.sh"): file(b"echo\n", executable=True),
+    }
+    for path, content in BASE.items():
+        (tmp_path / path).write_bytes(content)
+    (tmp_path / "change.patch").write_bytes(render_patch(change, BASE.get))
+    subprocess.run(["git", "apply", "change.patch"], cwd=tmp_path, check=True)
+    assert (tmp_path / "a.txt").read_bytes() == b"one\n2\nthree\n"
+    assert not (tmp_path / "gone.txt").exists()
+    assert (tmp_path / "bare").read_bytes() == b"still none"
+    assert (tmp_path / "sub/new.sh").read_bytes() == b"echo\n"
+    assert (tmp_path / "sub/new.sh").stat().st_mode & 0o100
 
 
-def test_the_word_for_an_ending_is_taken_for_it():
-    assert checked_outcome(replace(GOOD, ending="submitted")) == GOOD
+def test_files_come_in_the_order_of_their_names():
+    text = render_patch({P("b"): file(b"b\n"), P("a"): file(b"a\n")}, {}.get)
+    assert text.index(b"a/a b/a") < text.index(b"a/b b/b")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"ending": "won"},
-        {"detail": 3},
-        {"steps": "many"},
-        {"steps": None},
-        {"command": "ls"},
-        {"usage": 0.5},
-        {"usage": ModelUsage(requests="x")},
-    ],
-)
-def test_a_field_of_another_type_is_refused(wrong):
-    with pytest.raises(ValidationError):
-        checked_outcome(replace(GOOD, **wrong))
+def test_a_file_that_only_became_executable_says_so():
+    text = render_patch({P("gone.txt"): file(b"bye\n", executable=True)}, BASE.get)
+    assert text == b"diff --git a/gone.txt b/gone.txt\nnew mode 100755\n"
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"steps": -1},
-        {"usage": ModelUsage(cost_usd=-0.1)},
-        {"usage": ModelUsage(cost_usd=math.nan)},
-        {"usage": ModelUsage(cost_usd=-math.inf)},
-        {"usage": ModelUsage(input_tokens=-5)},
-    ],
+    "content",
+    [b"\0binary", b"x" * (512 * 1024 + 1), b"\n" * 20_001],
+    ids=["binary", "long", "many"],
 )
-def test_an_amount_is_a_number_and_not_negative(wrong):
-    with pytest.raises(ValueError, match="negative or no number"):
-        checked_outcome(replace(GOOD, **wrong))
+def test_binary_and_large_files_are_named_only(content):
+    text = render_patch({P("new"): file(content)}, {}.get)
+    assert text.endswith(b"Binary or large files differ\n")
+    assert len(text) < 200
 
 
-def test_a_price_that_is_not_known_stays_unknown():
-    outcome = replace(GOOD, usage=ModelUsage(cost_usd=None))
-    assert checked_outcome(outcome) == outcome
+def test_a_name_that_is_no_unicode_is_shown_escaped():
+    assert rb"\udce9" in render_patch({P("caf\udce9"): file(b"")}, {}.get)
 
 
-def test_a_detail_can_be_kept_whatever_is_in_it():
-    outcome = checked_outcome(replace(GOOD, detail="\udce9" + "x" * 10_000))
-    assert outcome.detail.startswith("?x")
-    assert len(outcome.detail) == 4096
+def test_no_change_is_no_text():
+    assert render_patch({}, BASE.get) == b""

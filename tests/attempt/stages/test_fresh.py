@@ -4,12 +4,8 @@ from threading import Semaphore
 
 import pytest
 
-from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
-from agentbench.attempt.stages.fresh_sandboxes import (
-    PreopenedSandbox,
-    fresh_sandbox,
-    preopen_sandbox,
-)
+from agentbench.attempt.stages.judged_tests import PreopenedSandbox, fresh_sandbox, preopen_sandbox
+from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import SandboxError
 from agentbench.pytest_results.execution import reporter_mounts

@@ -1,72 +1,65 @@
-from datetime import timedelta
+from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.stages.judged_tests import (
-    judged_evidence,
-    judged_request,
-    judged_targets,
-    judged_timeout,
-    listed_only,
-)
-from agentbench.scoring.evidence import Evidence
-from agentbench.tasks.task import AnswerKey
-from tests.fakes.staging import small_task, staged
-from tests.scoring.strategies import case, command, report
+from agentbench.attempt.stages.judged_tests import write_files
+from agentbench.core.files import FileContent
+from agentbench.errors import SandboxError
+from agentbench.sandbox.interface import Limits
+from tests.sandbox.conformance_base import sh
+
+NEW = FileContent(content=b"new\n", executable=False)
 
 
 @pytest.fixture
-def task(tmp_path):
-    return small_task(tmp_path / "small")
+def box(provider):
+    limits = Limits(memory_mib=256, disk_mib=256)
+    with provider.open(provider.resolve_image(None), limits=limits, network=False) as opened:
+        sh(opened, "mkdir -p pkg/deep && echo old | tee a pkg/b pkg/deep/c && ln -s pkg link")
+        yield opened
 
 
-def listing(task, paths=("tests",), **key):
-    problem = task.problem.model_copy(update={"test_paths": tuple(paths)})
-    return task.model_copy(update={"problem": problem, "answer_key": AnswerKey(**key)})
+def listing(box) -> list[str]:
+    return sh(box, "find . -mindepth 1 | sort").stdout.split()
 
 
-@pytest.mark.parametrize(
-    ("paths", "fixed", "kept", "targets"),
-    [
-        (["tests"], ["tests/a.py::x", "tests/a.py::y"], [], ("tests/a.py",)),
-        (["tests"], ["tests/a.py::x"], ["b.py::C::y"], ("tests/a.py", "b.py")),
-        (["tests"], ["tests/a.py::x"], "baseline", ("tests",)),
-        (["tests/"], ["tests/a.py::x", "other/b.py::y"], "baseline", ("tests/", "other/b.py")),
-        (["tests"], ["tests2/a.py::x"], "baseline", ("tests", "tests2/a.py")),
-        ([], ["tests/a.py::x"], "baseline", ()),
-        (["tests"], [], [], ("tests",)),
-        ([], [], [], ()),
-        (["a.py"], ["a.py::x"], "baseline", ("a.py",)),
-    ],
-)
-def test_files_are_run_and_not_ids(task, paths, fixed, kept, targets):
-    chosen = listing(task, paths, fail_to_pass=fixed, pass_to_pass=kept)
-    assert judged_targets(chosen) == targets
+def test_files_are_written_and_removed(box):
+    script = FileContent(content=b"#!/bin/sh\necho ran\n", executable=True)
+    write_files(box, {P("a"): NEW, P("pkg/b"): None, P("new/run.sh"): script})
+    assert sh(box, "cat a; ./new/run.sh").stdout == "new\nran\n"
+    assert "./pkg/b" not in listing(box)
+    assert "./pkg/deep/c" in listing(box)
 
 
-def test_the_request_is_the_tasks_command_with_its_limits(task, provider, desk):
-    task = task.model_copy(
-        update={"environment": task.environment.model_copy(update={"env": {"TZ": "UTC"}})}
+def test_folders_that_are_gone_go(box):
+    write_files(box, {}, emptied=[P("pkg/deep"), P("pkg")])
+    assert listing(box) == ["./a", "./link"]
+
+
+def test_a_folder_that_holds_a_written_file_stays(box):
+    write_files(box, {P("pkg/deep/new"): NEW}, emptied=[P("pkg/deep"), P("pkg")])
+    assert "./pkg/deep/new" in listing(box)
+
+
+def test_a_file_can_take_the_place_of_a_folder_and_the_other_way_round(box):
+    write_files(
+        box, {P("pkg/b"): None, P("pkg"): NEW, P("a"): None, P("a/x"): NEW}, emptied=[P("pkg")]
     )
-    with staged(task, provider, desk, timeout_scale=2.0) as context:
-        request = judged_request(context.inputs)
-        assert judged_timeout(context.inputs) == timedelta(seconds=120) == request.timeout
-    assert request.targets == ("tests",)
-    assert request.env == {"TZ": "UTC"}
-    assert request.command.options == ("--maxfail=0",)
+    assert listing(box) == ["./a", "./a/x", "./link", "./pkg"]
 
 
-def test_a_record_keeps_the_tests_that_a_rule_asks_for(task):
-    facts = report(case("tests/a.py::x"), case("tests/a.py::y"))
-    fixed = listing(task, fail_to_pass=["tests/a.py::x"])
-    assert [each.node_id for each in listed_only(facts, fixed).cases] == ["tests/a.py::x"]
-    assert listed_only(facts, listing(task)) == facts
-    everything = listing(task, fail_to_pass=["tests/a.py::x"], pass_to_pass="baseline")
-    assert listed_only(facts, everything) == facts
+def test_a_link_is_removed_and_not_what_it_points_to(box):
+    write_files(box, {P("link"): None})
+    assert listing(box) == ["./a", "./pkg", "./pkg/b", "./pkg/deep", "./pkg/deep/c"]
 
 
-def test_the_time_of_the_tests_is_the_tasks_own(task, provider, desk):
-    with staged(task, provider, desk) as context:
-        assert judged_evidence(context.inputs, Evidence(command=command(0))).own_seconds == 5
-        assert judged_evidence(context.inputs, Evidence()).own_seconds == 0
-        assert judged_evidence(context.inputs, Evidence()).memory_limit_mib == 2048
+def test_a_name_like_an_option_is_a_name(box):
+    write_files(box, {P("-rf"): NEW, P("with space"): NEW})
+    write_files(box, {P("-rf"): None, P("with space"): None})
+    assert listing(box) == ["./a", "./link", "./pkg", "./pkg/b", "./pkg/deep", "./pkg/deep/c"]
+
+
+def test_a_sandbox_that_was_ended_is_lost(box):
+    box.kill()
+    with pytest.raises(SandboxError):
+        write_files(box, {P("a"): None})

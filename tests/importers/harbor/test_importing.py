@@ -1,9 +1,6 @@
 import pytest
 
-from agentbench.importers.harbor.importing import (
-    read_harbor_task,
-    without_canary,
-)
+from agentbench.importers.harbor.importing import read_harbor_task, without_canary
 from agentbench.importers.task_folders import ConvertedTask
 from tests.importers.harbor.harbor_folders import ONE_FOUR, ONE_ZERO, harbor_folder
 

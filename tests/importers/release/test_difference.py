@@ -5,7 +5,7 @@ import pytest
 from agentbench.errors import InputError
 from agentbench.importers.release import release_task as difference_module
 from agentbench.importers.release.release_task import changed_test_names, fix_between
-from agentbench.tasks.git_trees import apply_patch_to_commit
+from agentbench.tasks.git_history import apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import RepoSource
 from tests.importers.release.local_index import NEW, OLD

@@ -3,7 +3,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.importers.swebench.conversion import UnsupportedPatchError, patched_files
-from agentbench.tasks.swebench import patch_bytes
+from agentbench.tasks.dataset_rows import patch_bytes
 from tests.tasks.origins import Origin
 
 

@@ -14,8 +14,8 @@ from agentbench.importers.swebench.located_tests import (
     write_located_tests,
 )
 from agentbench.runs.options import RunOptions
+from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.swebench import SwebenchOrigin, read_origin
 from agentbench.validation.task_proof import DecidingTests
 from tests.fakes.staging import local_provider
 from tests.importers.swebench.instances import REPO, Project, write_lines

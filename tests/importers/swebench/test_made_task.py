@@ -3,7 +3,7 @@ import pytest
 from agentbench.importers.swebench.conversion import TaskContent, convert_instance
 from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import SwebenchInstance
-from agentbench.tasks.swebench import patch_bytes
+from agentbench.tasks.dataset_rows import patch_bytes
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable, RepoTable
 

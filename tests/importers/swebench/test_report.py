@@ -12,7 +12,7 @@ from agentbench.importers.swebench.report import (
 from agentbench.integrity.records import DroppedPath
 from agentbench.scoring.evidence import AgentEnding, Ending
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.tasks.swebench import SwebenchOrigin
+from agentbench.tasks.dataset_rows import SwebenchOrigin
 from tests.runs import records
 from tests.scoring import strategies
 from tests.scoring.strategies import A, B, C

@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.importers.swebench.conversion import ReversalError, reverse_bug_patch
-from agentbench.tasks.git_trees import apply_patch_to_commit
+from agentbench.tasks.git_history import apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import RepoSource
 from tests.tasks.origins import Origin

@@ -6,9 +6,9 @@ import pytest
 from agentbench.errors import InputError, UsageError
 from agentbench.importers.swebench.environments import EnvironmentSources
 from agentbench.importers.swebench.importing import ImportSelection, import_file
+from agentbench.tasks.dataset_rows import read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.swebench import read_origin
 from tests.importers.swebench.instances import ID
 
 GIT = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-a\n+b\n"

@@ -2,7 +2,7 @@ from agentbench.importers.swebench.report import reported_instances
 from agentbench.report.reported_run import ReportedRun
 from agentbench.runs.store.configuration import TaskEntry
 from agentbench.runs.store.store import RunStore
-from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json
+from agentbench.tasks.dataset_rows import ORIGIN_FILE, SwebenchOrigin, origin_json
 from tests.runs.records import configuration, failed, resolved
 
 

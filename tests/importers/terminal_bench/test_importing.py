@@ -3,9 +3,7 @@ import subprocess
 import pytest
 
 from agentbench.importers.task_folders import ConvertedTask
-from agentbench.importers.terminal_bench import (
-    read_terminal_bench_task,
-)
+from agentbench.importers.terminal_bench import read_terminal_bench_task
 from tests.importers.terminal_bench.terminal_folders import TASK, terminal_folder
 
 STEPS = "- command: echo hello > hello.txt\n- command: nano a\n  append_enter: {enter}\n"

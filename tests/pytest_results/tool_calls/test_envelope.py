@@ -4,10 +4,7 @@ from pydantic import ValidationError
 
 from agentbench.pytest_results.model import PytestResult
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments, path_outside_root
-from agentbench.pytest_results.tool_calls.envelope import (
-    SERIALIZED_FIELDS,
-    PytestAnswer,
-)
+from agentbench.pytest_results.tool_calls.envelope import SERIALIZED_FIELDS, PytestAnswer
 from agentbench.scoring.evidence import PytestOutcome
 
 

@@ -1,9 +1,4 @@
-from agentbench.report.html.drawing import (
-    COLOUR_BY_CODE,
-    COLOUR_NAMES,
-    HATCHES,
-    Colour,
-)
+from agentbench.report.html.drawing import COLOUR_BY_CODE, COLOUR_NAMES, HATCHES, Colour
 from agentbench.scoring.taxonomy import Fault
 
 

@@ -9,13 +9,11 @@ from agentbench import __version__
 from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.choices import ControlLevel, ExecutorName
-from agentbench.runs.capacity import Capacity
 from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig
 from agentbench.runs.options import RunOptions
 from agentbench.runs.plan import Plan, PlannedAttempt
-from agentbench.runs.resume import resume_run
-from agentbench.runs.scheduler import Schedule, run_attempts, was_interrupted
-from agentbench.runs.start import start_run
+from agentbench.runs.scheduler import Capacity, Schedule, run_attempts, was_interrupted
+from agentbench.runs.start import resume_run, start_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.models.client import command

@@ -1,62 +1,50 @@
 import pytest
 
-from agentbench.runs.store.copies import read_copy
-from agentbench.runs.store.reading import read_run
+from agentbench.runs.store import reading
+from agentbench.runs.store.reading import copies_without_lines, read_copy, tasks_of
 from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.summaries import AttemptSummary
 from tests.runs.records import configuration, failed, resolved
 
 
 @pytest.fixture
 def store(tmp_path):
-    return RunStore.create(tmp_path, configuration())
+    store = RunStore.create(tmp_path, configuration())
+    for record in (failed(), resolved(attempt=2), resolved(task_id="two")):
+        folder, _ = store.attempt_folder(record.task_id, record.attempt)
+        store.append(record, folder)
+    return store
 
 
-def append(store, record):
-    folder, retry = store.attempt_folder(record.task_id, record.attempt)
-    record = record.model_copy(update={"retry_of": retry or None})
-    store.append(record, folder)
-    return record
+def test_no_file_is_opened_where_lines_and_folders_agree(store, monkeypatch):
+    monkeypatch.setattr(reading, "read_copy", None)
+    headlines = store.reading().headlines
+    assert list(copies_without_lines(store.folder / "attempts", headlines)) == []
 
 
-def judged_again(store, record, detail):
-    again = record.model_copy(update={"detail": detail})
-    store.append(again, store.rescored_folder(again))
-    return again
+def test_a_copy_is_found_where_a_folder_has_no_line(store):
+    headlines = store.reading().headlines
+    attempts = store.folder / "attempts"
+    (copy,) = copies_without_lines(attempts, headlines[:1] + headlines[2:])
+    assert copy.path == attempts / "one/2/record.json"
+    assert copy.headline == headlines[1]
+    assert copy.record() == resolved(attempt=2)
+    found = copies_without_lines(attempts, [])
+    assert [copy.headline.place for copy in found] == ["one/1", "one/2", "two/1"]
 
 
-def without_lines(store, *numbers):
-    path = store.folder / "attempts.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(line for n, line in enumerate(lines) if n not in numbers))
+def test_a_made_up_task_leads_nowhere(store):
+    (store.folder / "attempts" / "note").write_text("x")
+    told = [AttemptSummary.of(failed(task_id=name)) for name in ("../..", "note", "nothing")]
+    found = tasks_of(store.folder / "attempts", told)
+    assert [task.path.name for task in found] == ["one", "two"]
 
 
-@pytest.mark.parametrize("lost", [(0,), (1,), (2,), (3,), (0, 2), (1, 3), (0, 1, 2, 3)])
-def test_the_last_word_on_an_attempt_stays_the_last_whichever_lines_are_lost(store, lost):
-    first = append(store, failed())
-    again = append(store, resolved())
-    once = judged_again(store, again, "once")
-    twice = judged_again(store, again, "twice")
-    without_lines(store, *lost)
-    assert tuple(read_run(store.folder).records()) == (first, again, once, twice)
-    assert store.latest().records == (twice,)
-    store.recover()
-    assert store.latest().records == (twice,)
-
-
-def test_a_record_of_before_there_were_digests_is_read_and_never_adopted(store):
-    folder, _ = store.attempt_folder(resolved().task_id, 1)
-    (folder / "record.json").write_text(resolved().model_dump_json(indent=1))
-    assert read_run(store.folder).adopted == ()
-    (store.folder / "attempts.jsonl").write_text(resolved().model_dump_json() + "\n")
-    reading = read_run(store.folder)
-    assert tuple(reading.records()) == (resolved(),)
-    assert reading.warnings() == ()
-
-
-def test_a_record_in_the_folder_of_another_attempt_is_not_taken(store):
-    append(store, resolved())
-    page = (store.folder / "attempts/one/1/record.json").read_bytes()
-    folder, _ = store.attempt_folder(resolved().task_id, 2)
-    (folder / "record.json").write_bytes(page)
-    assert read_copy(folder / "record.json") == "is the record of one/1"
-    assert read_run(store.folder).adopted == ()
+def test_what_is_not_to_be_relied_on_is_said(store):
+    path = store.folder / "attempts/one/1/record.json"
+    path.write_text(failed().model_dump_json(indent=1))
+    assert read_copy(path) == "has no digest to check it by"
+    path.unlink()
+    assert read_copy(path) == "cannot be read (No such file or directory)"
+    path.mkdir()
+    assert read_copy(path) == "is not a regular file"

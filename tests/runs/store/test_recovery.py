@@ -1,5 +1,4 @@
-from agentbench.runs.store.copies import unrecorded_attempts
-from agentbench.runs.store.reading import read_run
+from agentbench.runs.store.reading import read_run, unrecorded_attempts
 from agentbench.runs.store.store import RunStore
 from tests.runs.records import configuration, failed, resolved
 

@@ -10,8 +10,7 @@ import pytest
 
 from agentbench.errors import StorageError, UsageError
 from agentbench.runs.options import RunOptions
-from agentbench.runs.resume import resume_run
-from agentbench.runs.start import start_run
+from agentbench.runs.start import resume_run, start_run
 from agentbench.runs.store.store import is_run_locked, run_lock
 
 HOLDER = """

@@ -1,79 +1,90 @@
-from contextlib import ExitStack
-from pathlib import Path, PurePosixPath
+"""The filter is run by a small interpreter of classic BPF, for machines that we are not on too."""
+
+import re
+import struct
+from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.bubblewrap.profile import (
-    BindMount,
-    OverlayMount,
-    bind_arguments,
-    command_arguments,
-    limited_argv,
-    python_binds,
-    start_argv,
-    system_arguments,
+from agentbench.sandbox.bubblewrap import profile
+from agentbench.sandbox.bubblewrap.profile import seccomp_filter
+
+ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
+X86, ARM = ("x86_64", 0xC000003E), ("aarch64", 0xC00000B7)
+HEADERS = {
+    "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+    "aarch64": Path("/usr/include/asm-generic/unistd.h"),
+}
+
+
+def verdict(machine: tuple[str, int], number: int, *arguments: int) -> int:
+    program = seccomp_filter(machine[0])
+    assert program is not None
+    data = struct.pack("<IIQ6Q", number, machine[1], 0, *arguments, *[0] * (6 - len(arguments)))
+    steps = list(struct.iter_unpack("<HBBI", program))
+    at, loaded = 0, 0
+    while True:
+        op, if_true, if_false, value = steps[at]
+        at += 1
+        match op:
+            case 0x20:
+                (loaded,) = struct.unpack_from("<I", data, value)
+            case 0x15:
+                at += if_true if loaded == value else if_false
+            case 0x35:
+                at += if_true if loaded >= value else if_false
+            case 0x45:
+                at += if_true if loaded & value else if_false
+            case 0x06:
+                return value
+
+
+@pytest.mark.parametrize(
+    ("machine", "number", "expected"),
+    [
+        (X86, 0, ALLOW),  # read
+        (X86, 59, ALLOW),  # execve
+        (X86, 165, EPERM),  # mount
+        (X86, 101, EPERM),  # ptrace
+        (X86, 435, ENOSYS),  # clone3
+        (X86, 0x40000000 + 165, ENOSYS),  # mount by its x32 number
+        (ARM, 63, ALLOW),  # read
+        (ARM, 40, EPERM),  # mount
+        (ARM, 165, ALLOW),  # getrusage; 165 is mount on the other machine
+        (("x86_64", 0x40000003), 3, ENOSYS),  # a 32-bit call
+    ],
 )
-from agentbench.sandbox.host_environment import host_python
+def test_calls_are_allowed_or_refused(machine: tuple[str, int], number: int, expected: int) -> None:
+    assert verdict(machine, number) == expected
 
 
-def test_the_walls_are_all_there() -> None:
-    arguments = system_arguments(network=False)
-    for wall in ("--unshare-all", "--disable-userns", "--new-session", "--clearenv"):
-        assert wall in arguments
-    assert arguments[arguments.index("--cap-drop") + 1] == "ALL"
-    assert "--share-net" not in arguments
-    assert "/etc/resolv.conf" not in arguments
+@pytest.mark.parametrize(("machine", "clone"), [(X86, 56), (ARM, 220)])
+def test_a_clone_may_make_threads_and_no_namespaces(machine: tuple[str, int], clone: int) -> None:
+    assert verdict(machine, clone, 0x3D0F00) == ALLOW  # the flags of a thread
+    for flag in (0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x08000000):
+        assert verdict(machine, clone, flag | 17) == EPERM
 
 
-def test_a_network_is_shared_when_asked_for() -> None:
-    assert "--share-net" in system_arguments(network=True)
+@pytest.mark.parametrize(("machine", "ioctl"), [(X86, 16), (ARM, 29)])
+def test_nothing_is_typed_into_a_terminal(machine: tuple[str, int], ioctl: int) -> None:
+    assert verdict(machine, ioctl, 0, 0x5412) == EPERM  # TIOCSTI
+    assert verdict(machine, ioctl, 0, (1 << 32) | 0x5412) == EPERM  # the kernel reads 32 bits
+    assert verdict(machine, ioctl, 0, 0x5413) == ALLOW  # TIOCGWINSZ
 
 
-def test_nothing_of_the_machine_is_bound_writable() -> None:
-    arguments = system_arguments(network=True)
-    assert not {"--bind", "--dev-bind", "--bind-try"} & set(arguments)
-    assert "/" not in [arguments[n + 1] for n, word in enumerate(arguments) if word == "--ro-bind"]
+@pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
+def test_the_numbers_are_those_of_the_kernel(column: int, machine: str) -> None:
+    header = HEADERS[machine]
+    if not header.exists():
+        pytest.skip(f"{header} is not installed")
+    known = {
+        name: int(number)
+        for name, number in re.findall(r"#define __NR_(\w+)\s+(\d+)", header.read_text())
+    }
+    ours = {name: numbers[column] for name, numbers in profile._REFUSED.items()}
+    assert {n: v for n, v in ours.items() if v is not None and known.get(n, v) != v} == {}
+    assert len(ours.keys() & known.keys()) > 40
 
 
-def test_a_python_below_usr_needs_no_bind_of_its_own() -> None:
-    for bind in python_binds(host_python()):
-        assert not bind.target.is_relative_to("/usr")
-
-
-def test_binds_and_overlays_become_options() -> None:
-    target = PurePosixPath("/t")
-    binds = [
-        BindMount(source=Path("/a"), target=target),
-        BindMount(source=Path("/b"), target=target, writable=True),
-        OverlayMount(lower=Path("/l"), upper=Path("/r/up"), work=Path("/r/work"), target=target),
-    ]
-    with ExitStack() as keep:
-        words = bind_arguments(binds, None, keep)
-    assert " ".join(words) == (
-        "--ro-bind /a /t --bind /b /t --overlay-src /l --overlay /r/up /r/work /t"
-    )
-
-
-def test_the_environment_travels_by_descriptor_whatever_it_holds() -> None:
-    words = command_arguments({"A": "x y\n", "B": ""}, PurePosixPath("/w"))
-    assert words == b"--chdir\0/w\0--setenv\0A\0x y\n\0--setenv\0B\0\0"
-
-
-@pytest.mark.parametrize("argv", [("true",), ("a=b", "c")])
-def test_a_program_is_started_by_one_that_tells_missing_from_locked(argv: tuple[str, ...]) -> None:
-    assert start_argv(argv)[-len(argv) :] == argv
-    assert Path(start_argv(argv)[0]).exists()
-
-
-def test_limits_of_files_are_set_by_a_program_from_within() -> None:
-    words = limited_argv(("true",), file_bytes=9, open_files=7)
-    assert words[-1] == "true"
-    if len(words) > 1:  # where prlimit is installed
-        assert words[1:4] == ("--core=0:0", "--fsize=9:9", "--nofile=7:7")
-
-
-def test_every_file_system_in_memory_is_of_a_bounded_size() -> None:
-    arguments = system_arguments(network=False)
-    made = [n for n, word in enumerate(arguments) if word == "--tmpfs"]
-    assert {arguments[n + 1] for n in made} == {"/dev/shm", "/run"}
-    assert {arguments[n - 2] for n in made} == {"--size"}
+def test_a_machine_that_is_not_known_has_no_filter() -> None:
+    assert seccomp_filter("riscv64") is None

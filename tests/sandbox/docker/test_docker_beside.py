@@ -12,7 +12,7 @@ import trustme
 
 from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.container import DockerContainer, StartedExec
-from agentbench.sandbox.docker.exec import running_sidecar
+from agentbench.sandbox.docker.sandbox import running_sidecar
 from agentbench.sandbox.interface import Sidecar
 
 PATIENCE = 60.0

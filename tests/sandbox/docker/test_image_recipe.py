@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 
+from agentbench.core.choices import STACKS, stack_for
 from agentbench.errors import UsageError
-from agentbench.sandbox.base_images import STACKS, stack_for
 from agentbench.sandbox.docker.base_image import build_context, recipe_hash
 
 _IN_THE_GATE = ("3.9", "3.11")

@@ -7,8 +7,7 @@ import pytest
 
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.interface import Command, ReadOnlyMount
-from agentbench.sandbox.process.in_place import open_in_place, scrubbed_environment
-from agentbench.sandbox.process.provider import FOLDER_PREFIX
+from agentbench.sandbox.process.provider import FOLDER_PREFIX, open_in_place, scrubbed_environment
 from agentbench.scoring.evidence import Ending
 from tests.sandbox.conformance_base import PATIENCE, sh
 from tests.sandbox.conformance_endings import DAEMONS, HELD, prepare, survivors

@@ -1,6 +1,6 @@
 import tomllib
 
-from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
+from agentbench.tasks.project_files import parse_toml, read_pyproject
 
 
 def declared(text: str):

@@ -11,7 +11,7 @@ from packaging.version import Version
 from vcs_versioning import VcsEnvironment
 
 from agentbench.tasks.mirror import Mirror, Mirrors
-from agentbench.tasks.project.versions import scm_version
+from agentbench.tasks.project_versions import scm_version
 from agentbench.tasks.task import RepoSource
 from tests.tasks.origins import Origin, run_git
 

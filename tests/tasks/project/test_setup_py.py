@@ -1,4 +1,4 @@
-from agentbench.tasks.project.setup_files import parse_python, read_setup_py
+from agentbench.tasks.project_files import parse_python, read_setup_py
 
 
 def test_literals_of_the_call_are_read():

@@ -1,4 +1,4 @@
-from agentbench.tasks.project.declaration import ini_lines, strings_in, table_in, text_in
+from agentbench.tasks.project_declaration import ini_lines, strings_in, table_in, text_in
 
 
 def test_a_table_that_is_not_there_or_is_none_is_empty():

@@ -1,4 +1,4 @@
-from agentbench.tasks.project.declaration import python_files, read_project_file
+from agentbench.tasks.project_declaration import python_files, read_project_file
 from tests.validation.environment.trees import write_tree
 
 

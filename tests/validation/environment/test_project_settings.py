@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from agentbench.tasks.project.declaration import ProjectDeclaration
+from agentbench.tasks.project_declaration import ProjectDeclaration
 from agentbench.validation.environment.project_settings import choose_python
 from tests.validation.environment.trees import write_tree
 

@@ -1,4 +1,4 @@
-from agentbench.tasks.project.declaration import RequirementPurpose
+from agentbench.tasks.project_declaration import RequirementPurpose
 from agentbench.validation.environment.install_strategies import (
     bundle_of_file,
     requirement_bundles,

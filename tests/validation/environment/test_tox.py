@@ -1,4 +1,4 @@
-from agentbench.tasks.project.setup_files import parse_ini
+from agentbench.tasks.project_files import parse_ini
 from agentbench.validation.environment.install_strategies import (
     nox_bundles,
     tox_bundles,

@@ -1,4 +1,4 @@
-from agentbench.tasks.project.declaration import (
+from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
     RequirementGroup,
     RequirementPurpose,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, NeedsMounts
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
-from agentbench.attempt.pipeline import stage_timeout
+from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages.agent_outcome import checked_outcome, with_model
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
-from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
-from agentbench.attempt.stages.fresh_sandboxes import PreopenedSandbox
+from agentbench.attempt.stages.judged_tests import PreopenedSandbox
+from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.execution import reporter_mounts
@@ -61,7 +61,7 @@ def agent_run(
         context.hidden_tests.check()
         with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as begun:
             preparation.begin()
-            from agentbench.attempt.stages.agent_changes import (
+            from agentbench.attempt.stages.agent_outcome import (
                 extract_change,
                 judged_change,
                 suspicious_findings,

@@ -1,13 +1,16 @@
-"""baseline_run and final_test: the hidden tests without any change, and on the agent's change."""
+"""The stages baseline_run and final_test; the final test is prepared while the agent works."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
 
 from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
-from agentbench.attempt.stages import fresh_sandboxes, judged_tests
-from agentbench.attempt.stages.control_runner import ChangedFiles
-from agentbench.attempt.stages.control_runs import ControlRuns
-from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
+from agentbench.attempt.stages import judged_tests
+from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
+from agentbench.attempt.stages.judged_tests import PreopenedSandbox, preopen_sandbox
 from agentbench.attempt.stages.verifier import run_verifier
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
@@ -17,6 +20,62 @@ from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of
 from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import baseline_warnings
+
+
+class FinalTestPreparation:
+    """Owns what is prepared for one final test; the end of the block removes what is left."""
+
+    def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
+        self._context = context
+        self._baseline = baseline
+        self.sandbox: PreopenedSandbox | None = None
+        self.controls: ControlRuns | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Open the sandbox, plan the control runs and open theirs.
+
+        Raises:
+            GitCheckoutError: the hidden tests do not fit the base commit.
+        """
+        self.sandbox = preopen_sandbox(self._context)
+        if self._context.control_level is not ControlLevel.OFF:
+            # Imported while an engine creates the sandbox.
+            from agentbench.attempt.stages.control_runs import ControlRuns
+
+            self.controls = ControlRuns(self._context, self._baseline)
+            self.controls.prepare()
+
+    def take_sandbox(self) -> PreopenedSandbox | None:
+        """The sandbox, which the caller now owns."""
+        taken, self.sandbox = self.sandbox, None
+        return taken
+
+    @contextmanager
+    def started_controls(self, change: "ChangedFiles") -> Iterator["ControlRuns"]:
+        """The control runs, started; none runs after the block."""
+        from agentbench.attempt.stages.control_runs import ControlRuns
+
+        controls, self.controls = self.controls, None
+        if controls is None:
+            controls = ControlRuns(self._context, self._baseline)
+        try:
+            controls.start(change)
+            yield controls
+        finally:
+            controls.close()
+
+    def close(self) -> None:
+        """Remove what the final test has not taken."""
+        if self.controls is not None:
+            self.controls.close()
+        if self.sandbox is not None:
+            self.sandbox.close()
 
 
 def baseline_run(context: PreparedContext) -> StageOutput:
@@ -31,8 +90,8 @@ def baseline_run(context: PreparedContext) -> StageOutput:
         evidence = run_verifier(context, None, name="baseline")
     else:
         hidden = context.hidden_tests.files
-        with fresh_sandboxes.fresh_sandbox(context) as sandbox:
-            fresh_sandboxes.write_files(sandbox, hidden)
+        with judged_tests.fresh_sandbox(context) as sandbox:
+            judged_tests.write_files(sandbox, hidden)
             request = judged_tests.judged_request(context)
             run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
         context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
@@ -91,7 +150,7 @@ def _run_hidden_tests(
     context: PreparedContext,
     baseline: Evidence,
     change: ChangedFiles,
-    preopened: fresh_sandboxes.PreopenedSandbox | None,
+    preopened: judged_tests.PreopenedSandbox | None,
 ) -> Evidence:
     unchanged = judged_tests.unchanged_tests(context, baseline)
     files = {**unchanged, **change.files, **context.hidden_tests.files}
@@ -99,13 +158,13 @@ def _run_hidden_tests(
     def fill(sandbox: Sandbox) -> None:
         """Write the judged files into a new sandbox."""
         try:
-            fresh_sandboxes.write_files(sandbox, files, emptied=change.emptied)
+            judged_tests.write_files(sandbox, files, emptied=change.emptied)
         except DoesNotFitError as error:
             if change.files:  # the agent left more than a sandbox may hold
                 raise error.blamed_on(Fault.AGENT.value) from error
             raise
 
-    with fresh_sandboxes.filled_sandbox(context, preopened, fill) as sandbox:
+    with judged_tests.filled_sandbox(context, preopened, fill) as sandbox:
         request = judged_tests.judged_request(context)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())

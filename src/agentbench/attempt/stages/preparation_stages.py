@@ -10,16 +10,16 @@ from datetime import timedelta
 from packaging.version import Version
 
 from agentbench.attempt.context import CloneOutput, SetupOutput, StageContext, StageOutput
-from agentbench.attempt.pipeline import stage_timeout
 from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.core.display_text import without_credentials
 from agentbench.errors import GitCheckoutError
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.scoring.taxonomy import StageName
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror
-from agentbench.tasks.project.versions import scm_version
+from agentbench.tasks.project_versions import scm_version
 
 _MIRROR = "mirror"
 

@@ -15,8 +15,7 @@ from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
-from agentbench.attempt.stages.fresh_sandboxes import write_files
-from agentbench.attempt.stages.judged_tests import judged_timeout
+from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange

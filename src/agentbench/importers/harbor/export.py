@@ -17,7 +17,7 @@ from agentbench.errors import GitCloneError, UsageError
 from agentbench.importers import task_folders
 from agentbench.importers.harbor.importing import ORIGINALS_FOLDER, SHARED_FOLDERS
 from agentbench.tasks.dataset_rows import Rejection
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 from agentbench.tasks.task import Task

@@ -16,15 +16,14 @@ from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.project.declaration import (
+from agentbench.tasks.project_declaration import (
     distribution_of,
     read_project_file,
     strings_in,
     table_in,
     text_in,
 )
-from agentbench.tasks.project.pyproject import parse_toml
-from agentbench.tasks.project.setup_files import parse_python
+from agentbench.tasks.project_files import parse_python, parse_toml
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask, write_task
 from agentbench.validation.environment.found_tests import is_collected_by_default

@@ -14,8 +14,8 @@ from tempfile import NamedTemporaryFile
 from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import NameKind, SwebenchInstance, name_kind
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks import swebench
-from agentbench.tasks.git_trees import scratch_index
+from agentbench.tasks import dataset_rows
+from agentbench.tasks.git_history import scratch_index
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.task_file import RepoTable, TaskFile
@@ -142,7 +142,7 @@ def convert_instance(
     instance: SwebenchInstance, surroundings: InstanceEnvironment, content: TaskContent
 ) -> NewTask:
     """The task of an instance; names of tests that are not node ids are resolved by running."""
-    task_id = swebench.task_id_of(instance.instance_id)
+    task_id = dataset_rows.task_id_of(instance.instance_id)
     lists = {
         "fail_to_pass": _node_ids(instance.fail_to_pass),
         "pass_to_pass": _node_ids(instance.pass_to_pass),
@@ -157,7 +157,7 @@ def convert_instance(
         setup=surroundings.setup,
         tests=surroundings.tests().model_copy(update=lists),
     )
-    origin = swebench.SwebenchOrigin(
+    origin = dataset_rows.SwebenchOrigin(
         instance_id=instance.instance_id,
         repo=instance.repo,
         base_commit=instance.base_commit,
@@ -175,7 +175,7 @@ def convert_instance(
         tests_patch=content.tests_patch,
         solution_patch=content.solution_patch,
         folders=content.folders,
-        files={**surroundings.files, swebench.ORIGIN_FILE: swebench.origin_json(origin)},
+        files={**surroundings.files, dataset_rows.ORIGIN_FILE: dataset_rows.origin_json(origin)},
     )
 
 

@@ -26,8 +26,7 @@ from pydantic import (
 from agentbench.core.schema import Schema
 from agentbench.importers.task_folders import validation_rejections
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.dataset_rows import DatasetRow, Rejection
-from agentbench.tasks.swebench import task_id_of
+from agentbench.tasks.dataset_rows import DatasetRow, Rejection, task_id_of
 from agentbench.tasks.task_file import ListedId, is_task_id
 
 _LISTED_ID: TypeAdapter[NodeId] = TypeAdapter(ListedId)

@@ -17,10 +17,15 @@ from agentbench.importers.swebench.instance import NameKind, matching_node_ids, 
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.dataset_rows import Rejection
+from agentbench.tasks.dataset_rows import (
+    ORIGIN_FILE,
+    Rejection,
+    SwebenchOrigin,
+    origin_json,
+    read_origin,
+)
 from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation import task_proof

@@ -12,13 +12,7 @@ from agentbench.integrity.expectation_changes.expected_values import (
     NumberBound,
 )
 from agentbench.integrity.expectation_changes.functions import FoundFunction
-from agentbench.integrity.expectation_changes.values import (
-    FAR,
-    NEAR,
-    Distance,
-    Scalar,
-    is_scalar,
-)
+from agentbench.integrity.expectation_changes.values import FAR, NEAR, Distance, Scalar, is_scalar
 from agentbench.integrity.records import ValueKind
 
 _LESS = (ast.Lt, ast.LtE)

@@ -16,12 +16,7 @@ from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
 from agentbench.report.html.attempt_plots import reason_plot, time_plot
 from agentbench.report.html.rate_plots import cost_plot, heat_map, rate_plot
-from agentbench.report.leaderboard import (
-    LETTERS_NOTE,
-    Leaderboard,
-    label_runs,
-    leaderboard,
-)
+from agentbench.report.leaderboard import LETTERS_NOTE, Leaderboard, label_runs, leaderboard
 from agentbench.report.reported_run import TimedRun
 
 if TYPE_CHECKING:

@@ -28,9 +28,8 @@ from agentbench.runs.store.configuration import (
     refuse_newer,
     why_invalid,
 )
-from agentbench.runs.store.copies import RECORD_FILE, unrecorded_attempts
 from agentbench.runs.store.lines import ATTEMPTS
-from agentbench.runs.store.reading import RunRecords, read_run
+from agentbench.runs.store.reading import RECORD_FILE, RunRecords, read_run, unrecorded_attempts
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
 

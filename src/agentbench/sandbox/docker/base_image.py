@@ -11,12 +11,12 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
+from agentbench.core.choices import stack_for
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_files
-from agentbench.sandbox.base_images import stack_for
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
-from agentbench.sandbox.docker.image_registry import pull_image
+from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.ownership import KIND, OURS
 
 Progress = Callable[[str], None]

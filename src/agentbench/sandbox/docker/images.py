@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from agentbench.core.choices import DEFAULT_PYTHON, STACKS
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
 from agentbench.sandbox.docker.base_image import (
     SUITES,
     BaseImageSource,

@@ -14,9 +14,9 @@ from agentbench.sandbox.docker.archives import owned_folders
 from agentbench.sandbox.docker.container import ContainerLauncher
 from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
-from agentbench.sandbox.docker.image_registry import pull_snapshot, push_snapshot
 from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.host_network import ca_bundle, ca_variables, forwarded_settings
+from agentbench.sandbox.docker.snapshots import pull_snapshot, push_snapshot
+from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.interface import (
     GIT_CONFIGURATION,
     HOME,

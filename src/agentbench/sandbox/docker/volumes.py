@@ -26,7 +26,7 @@ from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
 from agentbench.sandbox.docker.container import DockerContainer
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
 from agentbench.sandbox.interface import HOME, RESULTS, USER_ID, VENV
-from agentbench.sandbox.walk import FOLDER, open_below
+from agentbench.sandbox.trees import FOLDER, open_below
 
 
 def find_volume(

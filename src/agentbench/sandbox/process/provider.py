@@ -1,8 +1,11 @@
-"""The provider of process sandboxes: copied folders, without isolation.
+"""The provider of plain processes, and of commands in a folder as it is.
 
 It promises nothing; commands only work on copies. A subreaper ends the processes of a command as
 far as it sees them. Limits hold for each process, not for the tree. The network and the machine's
 files are open to commands.
+
+Commands in a folder as it is are not isolated either. All their processes die with them, the
+environment is scrubbed, and results go to a private folder.
 """
 
 import os
@@ -10,22 +13,37 @@ import platform
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from threading import Event
 from typing import Self
 
-from agentbench.errors import UnavailableError
+from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.folder_provider import FolderProvider, SandboxRequest
 from agentbench.sandbox.folder_sandbox import (
     FolderSandbox,
     InsidePaths,
     SandboxFolders,
     base_environment,
+    sandbox_folders,
 )
-from agentbench.sandbox.host_environment import can_reach, host_python, sandbox_user
-from agentbench.sandbox.host_network import ca_bundle, ca_variables, forwarded_settings
-from agentbench.sandbox.interface import GIT_CONFIGURATION, Promise, ReadOnlyMount
+from agentbench.sandbox.host_environment import (
+    ca_bundle,
+    ca_variables,
+    can_reach,
+    forwarded_settings,
+    host_python,
+    sandbox_user,
+)
+from agentbench.sandbox.interface import (
+    GIT_CONFIGURATION,
+    Promise,
+    ReadOnlyMount,
+    Sandbox,
+    SnapshotId,
+)
 from agentbench.sandbox.process.runner import ProcessRunner
 from agentbench.sandbox.snapshot_store import StoredState
 from agentbench.sandbox.trees import FileOwner, copy_tree, relocation
@@ -154,3 +172,60 @@ class ProcessProvider(FolderProvider):
         mounts = mount_paths(request.mounts, folders.root / "mounts", self.user)
         paths = InsidePaths.of_host(folders, self.python.executable, mounts)
         return self._assembled(request, paths, runner)
+
+
+_PASSED_VARIABLES = frozenset(
+    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ"}
+)
+
+
+@contextmanager
+def open_in_place(
+    project: Path, *, environ: Mapping[str, str], mounts: Sequence[ReadOnlyMount] = ()
+) -> Iterator[Sandbox]:
+    """A sandbox over a project's own folder; its processes and results are removed at the end.
+
+    Args:
+        project: An absolute path with resolved links.
+        environ: Our own environment; commands get its harmless variables.
+        mounts: The mounts of the sandbox.
+
+    Raises:
+        SandboxError: no temporary folder can be created.
+    """
+    python = host_python().executable
+    with ExitStack() as stack:
+        try:
+            private = stack.enter_context(
+                sandbox_folders(Path(tempfile.gettempdir()), FOLDER_PREFIX, None)
+            )
+        except OSError as fault:
+            raise SandboxError(f"cannot create a folder for results: {fault.strerror}") from fault
+        folders = replace(private, workspace=project)
+        runner = ProcessRunner(
+            python=python,
+            user=None,
+            folder=project,
+            limits=None,
+            environment={**scrubbed_environment(environ), "TMPDIR": str(folders.tmp)},
+        )
+        mounted = {mount.name: PurePosixPath(mount.source.resolve()) for mount in mounts}
+        paths = InsidePaths.of_host(folders, python, mounted)
+        sandbox = FolderSandbox(
+            folders=folders, paths=paths, runner=runner, save=_refuse, cancel=Event(), watch=None
+        )
+        stack.callback(sandbox.kill)
+        yield sandbox
+
+
+def scrubbed_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The harmless part of an environment: no token, no PYTHON*, no PYTEST*."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in _PASSED_VARIABLES or name.startswith("LC_")
+    }
+
+
+def _refuse(key: str) -> SnapshotId:
+    raise SandboxError(f"cannot save the snapshot {key}: the project is used in place")

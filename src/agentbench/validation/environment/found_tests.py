@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from agentbench.tasks.fix_commit import has_tests
-from agentbench.tasks.project.declaration import python_files, read_project_file
-from agentbench.tasks.project.setup_files import parse_python
+from agentbench.tasks.project_declaration import python_files, read_project_file
+from agentbench.tasks.project_files import parse_python
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 _TEST_FILE_NAMES = frozenset({"conftest.py", "test.py", "tests.py"})

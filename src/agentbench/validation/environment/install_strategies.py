@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from packaging.metadata import parse_email
 from packaging.utils import canonicalize_name
 
-from agentbench.tasks.project.declaration import (
+from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
     RequirementGroup,
     RequirementPurpose,
@@ -22,10 +22,11 @@ from agentbench.tasks.project.declaration import (
     purpose_of,
     read_project_file,
 )
-from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
-from agentbench.tasks.project.setup_files import (
+from agentbench.tasks.project_files import (
     parse_ini,
     parse_python,
+    parse_toml,
+    read_pyproject,
     read_setup_cfg,
     read_setup_py,
 )

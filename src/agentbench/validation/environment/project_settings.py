@@ -11,7 +11,7 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from agentbench.tasks.problem import parse_pytest_command
-from agentbench.tasks.project.declaration import (
+from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
     TomlTable,
     ini_lines,
@@ -19,8 +19,7 @@ from agentbench.tasks.project.declaration import (
     strings_in,
     table_in,
 )
-from agentbench.tasks.project.pyproject import parse_toml
-from agentbench.tasks.project.setup_files import parse_ini
+from agentbench.tasks.project_files import parse_ini, parse_toml
 
 # First releases; https://devguide.python.org/versions/
 _RELEASE_DATES = {

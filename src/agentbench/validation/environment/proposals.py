@@ -6,8 +6,8 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 
 from agentbench.sandbox.docker.images import REPOSITORY
-from agentbench.tasks.project.declaration import read_project_file
-from agentbench.tasks.project.setup_files import parse_ini
+from agentbench.tasks.project_declaration import read_project_file
+from agentbench.tasks.project_files import parse_ini
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable
 from agentbench.validation.environment import project_settings

@@ -13,8 +13,8 @@ from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages import judged_tests
-from agentbench.attempt.stages.agent_changes import judged_change
-from agentbench.attempt.stages.fresh_sandboxes import fresh_sandbox, write_files
+from agentbench.attempt.stages.agent_outcome import judged_change
+from agentbench.attempt.stages.judged_tests import fresh_sandbox, write_files
 from agentbench.attempt.stages.judging import baseline_run
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
@@ -22,13 +22,13 @@ from agentbench.errors import AttemptError, InputError, RunCancelled, Unavailabl
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
 from agentbench.pytest_results.execution import execute_tests
-from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
+from agentbench.runs.scheduler import fitting_jobs
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import Task
 from agentbench.validation.mutation_score.mutants import FixedFile, Mutant, Mutants, mutants_of
 from agentbench.validation.mutation_score.results import MutantOutcome, MutantResult, MutationScore

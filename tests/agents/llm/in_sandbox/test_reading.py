@@ -3,11 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbench.agents.llm.in_sandbox.paths import RefusedError
-from agentbench.agents.llm.in_sandbox.reading import (
-    MAX_ANSWER_LENGTH,
-    read_file,
-    shorten_line,
-)
+from agentbench.agents.llm.in_sandbox.reading import MAX_ANSWER_LENGTH, read_file, shorten_line
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.tasks.project.declaration import (
+from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
     RequirementGroup,
     RequirementPurpose,

@@ -6,8 +6,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from agentbench.core.choices import DEFAULT_PYTHON, STACKS, stack_for
 from agentbench.errors import UsageError
-from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
 from agentbench.sandbox.docker.base_image import SUITES
 
 # The package index's releases of November 2026: the newest for each Python, and their metadata.

@@ -1,4 +1,4 @@
-from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg
+from agentbench.tasks.project_files import parse_ini, read_setup_cfg
 
 TEXT = """\
 [metadata]

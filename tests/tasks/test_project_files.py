@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.tasks.project.declaration import RequirementPurpose
-from agentbench.tasks.project.pyproject import pip_specifier, read_poetry
+from agentbench.tasks.project_declaration import RequirementPurpose
+from agentbench.tasks.project_files import pip_specifier, read_poetry
 
 
 @pytest.mark.parametrize(

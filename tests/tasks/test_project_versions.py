@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
+from agentbench.core.choices import DEFAULT_PYTHON, STACKS
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.project.versions import (
+from agentbench.tasks.project_versions import (
     NO_PYTHON_REQUESTED,
     RequestedPython,
     UnsupportedPythonError,

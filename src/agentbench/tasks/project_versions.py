@@ -13,9 +13,14 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from agentbench.tasks.git_history import content_at
 from agentbench.tasks.mirror import Mirror
-from agentbench.tasks.project.declaration import ProjectDeclaration, decode_text, read_project_file
-from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
-from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg, read_setup_py
+from agentbench.tasks.project_declaration import ProjectDeclaration, decode_text, read_project_file
+from agentbench.tasks.project_files import (
+    parse_ini,
+    parse_toml,
+    read_pyproject,
+    read_setup_cfg,
+    read_setup_py,
+)
 
 ReadText = Callable[[str], str | None]
 """The text of a project's file by its name; None if there is no such file."""

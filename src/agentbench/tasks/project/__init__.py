@@ -1,1 +1,0 @@
-"""What a project's own files declare: requirements, Python version and version."""

@@ -1,0 +1,72 @@
+from datetime import timedelta
+
+import pytest
+
+from agentbench.attempt.stages.judged_tests import (
+    judged_evidence,
+    judged_request,
+    judged_targets,
+    judged_timeout,
+    listed_only,
+)
+from agentbench.scoring.evidence import Evidence
+from agentbench.tasks.task import AnswerKey
+from tests.fakes.staging import small_task, staged
+from tests.scoring.strategies import case, command, report
+
+
+@pytest.fixture
+def task(tmp_path):
+    return small_task(tmp_path / "small")
+
+
+def listing(task, paths=("tests",), **key):
+    problem = task.problem.model_copy(update={"test_paths": tuple(paths)})
+    return task.model_copy(update={"problem": problem, "answer_key": AnswerKey(**key)})
+
+
+@pytest.mark.parametrize(
+    ("paths", "fixed", "kept", "targets"),
+    [
+        (["tests"], ["tests/a.py::x", "tests/a.py::y"], [], ("tests/a.py",)),
+        (["tests"], ["tests/a.py::x"], ["b.py::C::y"], ("tests/a.py", "b.py")),
+        (["tests"], ["tests/a.py::x"], "baseline", ("tests",)),
+        (["tests/"], ["tests/a.py::x", "other/b.py::y"], "baseline", ("tests/", "other/b.py")),
+        (["tests"], ["tests2/a.py::x"], "baseline", ("tests", "tests2/a.py")),
+        ([], ["tests/a.py::x"], "baseline", ()),
+        (["tests"], [], [], ("tests",)),
+        ([], [], [], ()),
+        (["a.py"], ["a.py::x"], "baseline", ("a.py",)),
+    ],
+)
+def test_files_are_run_and_not_ids(task, paths, fixed, kept, targets):
+    chosen = listing(task, paths, fail_to_pass=fixed, pass_to_pass=kept)
+    assert judged_targets(chosen) == targets
+
+
+def test_the_request_is_the_tasks_command_with_its_limits(task, provider, desk):
+    task = task.model_copy(
+        update={"environment": task.environment.model_copy(update={"env": {"TZ": "UTC"}})}
+    )
+    with staged(task, provider, desk, timeout_scale=2.0) as context:
+        request = judged_request(context.inputs)
+        assert judged_timeout(context.inputs) == timedelta(seconds=120) == request.timeout
+    assert request.targets == ("tests",)
+    assert request.env == {"TZ": "UTC"}
+    assert request.command.options == ("--maxfail=0",)
+
+
+def test_a_record_keeps_the_tests_that_a_rule_asks_for(task):
+    facts = report(case("tests/a.py::x"), case("tests/a.py::y"))
+    fixed = listing(task, fail_to_pass=["tests/a.py::x"])
+    assert [each.node_id for each in listed_only(facts, fixed).cases] == ["tests/a.py::x"]
+    assert listed_only(facts, listing(task)) == facts
+    everything = listing(task, fail_to_pass=["tests/a.py::x"], pass_to_pass="baseline")
+    assert listed_only(facts, everything) == facts
+
+
+def test_the_time_of_the_tests_is_the_tasks_own(task, provider, desk):
+    with staged(task, provider, desk) as context:
+        assert judged_evidence(context.inputs, Evidence(command=command(0))).own_seconds == 5
+        assert judged_evidence(context.inputs, Evidence()).own_seconds == 0
+        assert judged_evidence(context.inputs, Evidence()).memory_limit_mib == 2048

@@ -1,0 +1,75 @@
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.bubblewrap import program
+from agentbench.sandbox.bubblewrap.program import BwrapProgram, find_bwrap, remedy_for
+from agentbench.sandbox.trees import FileOwner
+
+
+@pytest.mark.parametrize(
+    ("message", "remedy"),
+    [
+        ("bwrap: No permissions to creating new namespace, likely because", "seccomp=unconfined"),
+        ("bwrap: Creating new namespace failed: No space left on device", "max_user_namespaces"),
+        ("bwrap: Can't make overlay mount on /newroot/opt/venv", "systempaths"),
+        ("bwrap: setting up uid map: Permission denied", "AppArmor"),
+        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "AppArmor"),
+        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "systempaths"),
+        ("bwrap: Can't find source path /root/x: Permission denied", "cache folder"),
+        ("something else", "does not work here"),
+    ],
+)
+def test_a_refusal_comes_with_its_remedy(message: str, remedy: str) -> None:
+    assert remedy in remedy_for(message)
+    assert "--sandbox docker" in remedy_for(message)
+
+
+def fake_bwrap(folder: Path, version: str) -> Path:
+    program = folder / "bwrap"
+    program.write_text(f"#!/bin/sh\necho bubblewrap {version}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_the_systems_own_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = fake_bwrap(tmp_path, "0.12.1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = find_bwrap(None, None)
+    assert (found.path, found.version) == (own, "0.12.1")
+
+
+def test_one_that_is_too_old_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = fake_bwrap(tmp_path, "0.8.0")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    bundled = program._bundled()
+    if bundled is None:
+        with pytest.raises(UnavailableError, match=r"0\.11 or later was not found"):
+            find_bwrap(None, None)
+    else:
+        assert find_bwrap(None, None).path == bundled != old
+
+
+@pytest.mark.parametrize("setpriv", [program._setpriv(), None])
+def test_it_is_started_without_the_privileges_of_root(
+    monkeypatch: pytest.MonkeyPatch, setpriv: str | None
+) -> None:
+    monkeypatch.setattr(program, "_setpriv", lambda: setpriv)
+    is_root = os.geteuid() == 0  # anybody else has no privileges, and starts it as they are
+    user = FileOwner(uid=65534, gid=65533) if is_root else None
+    ids = ["65534", "65533"] if is_root else [str(os.geteuid())]
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)  # the tests' own folder lets nobody else through
+        says = Path(folder) / "bwrap"
+        script = "id -u; id -G" if is_root else "id -u"
+        says.write_text(f'#!/bin/sh\n{script}; grep CapEff /proc/self/status; echo "$@"\n')
+        says.chmod(0o755)
+        fake = BwrapProgram(path=says, version="0", user=user, mount_namespace=None)
+        with fake.start(["--a", "b c"], ()) as process:
+            said, _ = process.communicate()
+    assert said.decode().split("\n") == [*ids, "CapEff:\t" + "0" * 16, "--a b c", ""]
