@@ -30,7 +30,8 @@ from agentbench.attempt.record import (
     TimingRecord,
     UsageRecord,
 )
-from agentbench.models.atif import (
+from agentbench.models.conversation import Role
+from agentbench.models.trajectory import (
     FinalMetrics,
     Metrics,
     Observation,
@@ -40,7 +41,6 @@ from agentbench.models.atif import (
     Trajectory,
     TrajectoryAgent,
 )
-from agentbench.models.conversation import Role
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding, TaskEntry
 from agentbench.runs.store.lines import ATTEMPTS
 from agentbench.runs.store.reading import RECORD_FILE

@@ -12,7 +12,7 @@ from agentbench.tasks.problem import TaskId
 from agentbench.validation.task_validation import ValidationResult, read_proof
 from tests.e2e.small_task import BUGGY, SmallTask, patch_of
 from tests.fakes.staging import local_provider
-from tests.validation.mutation_score.test_measurement import SUMMED, WEAK, Faulty
+from tests.validation.test_mutation_measurement import SUMMED, WEAK, Faulty
 
 
 @pytest.fixture

@@ -1,67 +1,127 @@
-import os
+"""Images of tasks that were just written: built, or their tasks are refused and removed."""
+
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
 
 import pytest
 
-from agentbench.importers import task_folders
-from agentbench.importers.task_folders import read_text, script_fault, tree_faults
-from agentbench.tasks.dataset_rows import Rejection
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.importers.task_folders import refuse_without_images
+from agentbench.runs.options import RunOptions
+from agentbench.sandbox.interface import ImageId
+from tests.e2e.small_task import SmallTask
+from tests.fakes.unreliable_provider import UnreliableProvider
 
 
-def said(found: str | Rejection | None) -> str:
-    assert isinstance(found, Rejection)
-    return found.what
+class Engine(UnreliableProvider):
+    """A back end with some images, which builds base images of some Pythons."""
+
+    def __init__(self, *images: str, builds: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.images = set(images)
+        self.builds = builds
+        self.built: list[str] = []
+
+    def resolve_image(
+        self,
+        image: str | None,
+        *,
+        dockerfile: Path | None = None,
+        workdir: PurePosixPath | None = None,
+    ) -> ImageId:
+        del workdir
+        name = image or (dockerfile or Path()).read_text().split()[1]
+        if name not in self.images:
+            raise UnavailableError(f"the image {name} is not there:\npull it")
+        return ImageId(name)
+
+    def build_base_image(
+        self, python: str, *, progress: Callable[[str], None] = lambda _line: None
+    ) -> None:
+        progress(f"building {python}")
+        self.built.append(python)
+        if python not in self.builds:
+            raise UnavailableError(f"no base image with Python {python} can be made")
+        self.images.add(f"agentbench/python:{python}")
 
 
-def test_a_text_is_read_as_it_is(tmp_path):
-    (tmp_path / "a").write_bytes("ä\r\n".encode())
-    assert read_text(tmp_path / "a") == "ä\r\n"
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a task with an environment of its own, and perhaps a Dockerfile."""
+
+    def write(name: str, environment: str, dockerfile: str = "") -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        if dockerfile:
+            (folder / "environment").mkdir()
+            (folder / "environment" / "Dockerfile").write_text(dockerfile)
+        return SmallTask(environment=environment).write(folder)
+
+    return write
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        (b"\xef\xbb\xbfa", "begins with a byte order mark"),
-        (b"\xff\xfe", "cannot be read as UTF-8 text"),
-        (b"a" * (4 * 2**20 + 1), "has 4194305 bytes, more than 4194304"),
-        (None, "is missing"),
-    ],
-)
-def test_what_is_no_ordinary_text_is_refused(tmp_path, content, what):
-    if content is not None:
-        (tmp_path / "a").write_bytes(content)
-    assert said(read_text(tmp_path / "a")).startswith(what)
+def on(engine: UnreliableProvider, said: list[str] | None = None) -> RunOptions:
+    return RunOptions(sandbox=engine, say=(said if said is not None else []).append)
 
 
-def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
-    assert said(read_text(tmp_path)).startswith("cannot be read")
+def test_a_base_image_that_is_missing_is_built_once_for_all_its_tasks(write):
+    folders = [write(name, 'image = "agentbench/python:3.9"') for name in ("a", "b")]
+    engine, said = Engine(builds=("3.9",)), []
+    assert refuse_without_images(folders, on(engine, said)) == []
+    assert (engine.built, said) == (["3.9"], ["building 3.9"])
 
 
-def test_a_script_needs_an_interpreter_that_is_found(tmp_path):
-    script = tmp_path / "a.sh"
-    script.write_bytes(b"#!/bin/sh\r\n")
-    assert said(script_fault(script)).startswith("has line ends of Windows")
-    script.write_bytes(b"#!/bin/sh\necho a\r\n")
-    assert script_fault(script) is None
-
-
-def test_what_must_not_be_copied_is_named(tmp_path):
-    folder = tmp_path / "task"
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git" / "out").symlink_to("/etc")
-    (folder / "inside").symlink_to("file")
-    (folder / "file").write_text("a")
-    (folder / "absolute").symlink_to(folder / "file")
-    (folder / "out").symlink_to("../other")
-    os.mkfifo(folder / "pipe")
-    assert [(fault.where, fault.what) for fault in tree_faults(folder)] == [
-        (str(folder / "absolute"), "is a symlink that leaves the task's folder"),
-        (str(folder / "out"), "is a symlink that leaves the task's folder"),
-        (str(folder / "pipe"), "is neither a file nor a folder"),
+def test_tasks_whose_image_cannot_be_had_are_refused_by_name_and_removed(write):
+    good = write("good", 'image = "there:1"')
+    folders = [
+        write("foreign", 'image = "gone:1"'),
+        good,
+        write("old", 'image = "agentbench/python:3.7"'),
+        write("unbuilt", 'image = "agentbench/python:3.8"'),
     ]
+    refused = refuse_without_images(folders, on(Engine("there:1")), remedy="or name another one")
+    assert [str(each) for each in refused] == [
+        f"{folders[0]}: foreign: image: the image gone:1 is not there: pull it; "
+        "or name another one",
+        f"{folders[2]}: old: image: the image agentbench/python:3.7 is not there: pull it; "
+        "or name another one",
+        f"{folders[3]}: unbuilt: image: no base image with Python 3.8 can be made; "
+        "or name another one",
+    ]
+    assert [folder for folder in folders if folder.exists()] == [good]
 
 
-def test_a_tree_beyond_all_bounds_is_refused_at_once(tmp_path):
-    with (tmp_path / "sparse").open("wb") as file:
-        file.truncate(2**31)
-    (fault,) = tree_faults(tmp_path)
-    assert fault.what == f"holds more than {task_folders._MAX_FILES} files or 1024 MiB"
+def test_a_dockerfile_gets_the_base_image_that_it_begins_with(write):
+    dockerfile = 'dockerfile = "environment/Dockerfile"'
+    folder = write("apt", dockerfile, "FROM agentbench/python:3.13\nRUN true\n")
+    gone = write("gone", dockerfile, "FROM gone:2\n")
+    engine = Engine(builds=("3.13",))
+    (refused,) = refuse_without_images([folder, gone], on(engine))
+    assert (refused.instance, engine.built) == ("gone", ["3.13"])
+
+
+def test_a_task_with_other_faults_is_left_to_the_proof(write):
+    folder = write("a", 'image = "gone:1"')
+    (folder / "task.toml").write_text("no toml")
+    assert refuse_without_images([folder], on(Engine())) == []
+    assert folder.exists()
+
+
+def test_a_sandbox_that_builds_none_refuses_what_it_has_not(write):
+    class Bare(UnreliableProvider):
+        def resolve_image(self, image: str | None, **_more: object) -> ImageId:
+            raise UnavailableError(f"has no {image}")
+
+    (refused,) = refuse_without_images([write("a", 'image = "agentbench/python:3.9"')], on(Bare()))
+    assert refused.what == "has no agentbench/python:3.9"
+
+
+def test_an_engine_that_is_lost_refuses_no_task(write):
+    class Lost(UnreliableProvider):
+        def resolve_image(self, *_image: object, **_more: object) -> ImageId:
+            raise SandboxError("the engine is lost")
+
+    folder = write("a", 'image = "there:1"')
+    with pytest.raises(SandboxError):
+        refuse_without_images([folder], on(Lost()))
+    assert folder.exists()

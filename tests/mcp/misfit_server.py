@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio
 
-from agentbench.mcp import http_transport, stdio_transport
+from agentbench.mcp import transports
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 
@@ -21,13 +21,13 @@ def main(root, python, mode, transport):
     project = local_project(Path(root), python=Path(python), environ=os.environ)
     server = make_server(replace(project, resolve=broken), ErrorMode(mode), version="0")
     if transport == "stdio":
-        anyio.run(stdio_transport.serve_stdio, server)
+        anyio.run(transports.serve_stdio, server)
         return
-    address = http_transport.HttpAddress(
+    address = transports.HttpAddress(
         host="127.0.0.1", port=0, token=os.environ["AGENTBENCH_MCP_TOKEN"]
     )
     tell = partial(print, "serving on", file=sys.stderr, flush=True)
-    anyio.run(http_transport.serve_http, server, address, tell)
+    anyio.run(transports.serve_http, server, address, tell)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from agentbench.errors import UnavailableError
 from agentbench.mcp.symbolic_tools import SymbolicTools
-from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 
 MASK = PathMask(PurePosixPath("/project"))

@@ -4,9 +4,8 @@ import jsonschema
 import pytest
 
 from agentbench.mcp.pytest_tools import PytestTool
-from agentbench.mcp.server import INSTRUCTIONS
+from agentbench.mcp.server import INSTRUCTIONS, describe_tool
 from agentbench.mcp.symbolic_tools import SymbolicTool
-from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 
 TESTS = tuple(describe_tool(tool, isolated=False) for tool in PytestTool)

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.mcp.http_transport import HttpAddress, serve_http
+from agentbench.mcp.transports import HttpAddress, serve_http
 from tests.mcp.connection import TOKEN, client_of, command_for, listening
 from tests.patience import HANG_SECONDS
 

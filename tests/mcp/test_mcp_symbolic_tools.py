@@ -6,9 +6,8 @@ import jsonschema
 import pytest
 
 from agentbench.core.extras import install_command
-from agentbench.mcp.server import server_instructions
+from agentbench.mcp.server import describe_tool, server_instructions
 from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer, offered_tools
-from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.tool_calls.arguments import read_arguments
 from agentbench.symbolic.analysis import SymbolicErrorType
 from tests.mcp.symbolic_bench import without_sandbox

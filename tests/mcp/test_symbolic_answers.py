@@ -9,8 +9,14 @@ from agentbench.mcp.symbolic_answers import (
     compare_answer,
     find_path_answer,
 )
-from agentbench.symbolic.analysis import EXAMPLES, AnalysisFinding, AnalysisResult
-from agentbench.symbolic.comparison import BehaviourDifference, ComparisonEnding, ComparisonResult
+from agentbench.symbolic.analysis import (
+    EXAMPLES,
+    AnalysisFinding,
+    AnalysisResult,
+    BehaviourDifference,
+    ComparisonEnding,
+    ComparisonResult,
+)
 from tests.mcp.symbolic_bench import MASK
 
 SPENT = CallTime(given=10.0, took=1.23456, mask=MASK)

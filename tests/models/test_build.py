@@ -2,11 +2,10 @@ import json
 
 import pytest
 
-from agentbench.models.atif import Trajectory, TrajectoryAgent
 from agentbench.models.conversation import Role
 from agentbench.models.gateway.exchange_log import LoggedExchange, LoggedTokens
 from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelUsage
-from agentbench.models.trajectory import build_trajectory
+from agentbench.models.trajectory import Trajectory, TrajectoryAgent, build_trajectory
 
 NOON = "2026-11-22T12:00:00Z"
 SOMEONE = TrajectoryAgent(name="someone", version="1", model_name="m")

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.pytest_results.collection_errors import collection_fact
+from agentbench.pytest_results.fallback import collection_fact
 
 ROOT = "/workspace"
 FRAMES = """\

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.report.attempt_rows import AttemptRow, in_order, rows
+from agentbench.report.attempt_text import AttemptRow, in_order, rows
 from agentbench.report.formats import csv_lines, json_chunks, print_table
 from agentbench.report.leaderboard import AgentResult, Entrant, results_by_agent
-from agentbench.report.markdown import report_markdown
+from agentbench.report.text_reports import report_markdown
 
 
 def as_json(records: Sequence[AttemptRecord]) -> str:

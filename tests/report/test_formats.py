@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.report.attempt_rows import HEADER
+from agentbench.report.attempt_text import HEADER
 from agentbench.report.formats import json_chunks, print_table
 from agentbench.report.json_documents import SummaryDocument
 from agentbench.report.leaderboard import Entrant, leaderboard

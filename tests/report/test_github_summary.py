@@ -1,7 +1,11 @@
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.report.markdown import GITHUB_SUMMARY_BYTES, GITHUB_SUMMARY_VARIABLE, append_summary
+from agentbench.report.text_reports import (
+    GITHUB_SUMMARY_BYTES,
+    GITHUB_SUMMARY_VARIABLE,
+    append_summary,
+)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.models.atif import Step
+from agentbench.models.trajectory import Step
 from agentbench.report.attempt_text import transcript
 from tests.models.test_build import CALL, RESULT, TASK, completion, exchange, says, told
 

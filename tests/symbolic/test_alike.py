@@ -2,8 +2,7 @@
 
 from threading import Event
 
-from agentbench.symbolic.analysis import AnalysisResult, compare_functions
-from agentbench.symbolic.comparison import ComparisonEnding
+from agentbench.symbolic.analysis import AnalysisResult, ComparisonEnding, compare_functions
 
 CODE = (
     "def one(x: int) -> int:\n    return abs(x)\n"

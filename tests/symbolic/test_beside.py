@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.symbolic.comparison import ComparisonEnding
+from agentbench.symbolic.analysis import ComparisonEnding
 from tests.symbolic.test_trees import Trees
 
 DIFFERENT = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import agentbench
-from agentbench.symbolic.comparison import ComparisonEnding
+from agentbench.symbolic.analysis import ComparisonEnding
 from tests.patience import HANG_SECONDS
 from tests.pytest_results.interpreters import find_python
 from tests.symbolic.test_trees import PROGRAMS, Trees

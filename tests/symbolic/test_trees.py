@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.symbolic.comparison import (
+from agentbench.symbolic.analysis import (
     ComparisonEnding,
     ComparisonRequest,
     ComparisonResult,

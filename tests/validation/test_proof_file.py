@@ -8,7 +8,7 @@ from agentbench.tasks.loading import load_task
 from agentbench.validation.task_validation import StoredProof, read_proof, write_proof
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import mirrors
-from tests.validation.mutation_score.test_results import strength_of
+from tests.validation.test_mutation_results import strength_of
 
 PROOF = StoredProof(
     agentbench_version="0",

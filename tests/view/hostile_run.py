@@ -13,7 +13,8 @@ from agentbench.integrity.records import (
     ValueKind,
     WeakControl,
 )
-from agentbench.models.atif import (
+from agentbench.models.conversation import Role
+from agentbench.models.trajectory import (
     FinalMetrics,
     Observation,
     ObservationResult,
@@ -22,7 +23,6 @@ from agentbench.models.atif import (
     Trajectory,
     TrajectoryAgent,
 )
-from agentbench.models.conversation import Role
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import (
     AgentEnding,

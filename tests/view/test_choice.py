@@ -3,7 +3,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
-from agentbench.report.attempt_rows import verdict_word
+from agentbench.report.attempt_text import verdict_word
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId

@@ -6,7 +6,7 @@ from agentbench.tasks.problem import TaskId
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.runs.records import configuration, failed, lost, resolved
 from tests.view.conftest import client_of
-from tests.view.test_running_attempts import begun
+from tests.view.test_run_cache import begun
 
 
 def summary_of(shown):

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from agentbench.models.atif import Observation, ObservationResult, Step, ToolCall
 from agentbench.models.conversation import Role
+from agentbench.models.trajectory import Observation, ObservationResult, Step, ToolCall
 from agentbench.view.attempt_files import STEPS_PER_PAGE, read_transcript_page
 from agentbench.view.rendering import render_page
 from agentbench.view.runs_folder import RunsFolder

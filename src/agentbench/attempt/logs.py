@@ -203,8 +203,7 @@ def write_trajectory(
     Raises:
         StorageError: there is no room for it.
     """
-    from agentbench.models.atif import TrajectoryAgent
-    from agentbench.models.trajectory import build_trajectory, logged_exchanges
+    from agentbench.models.trajectory import TrajectoryAgent, build_trajectory, logged_exchanges
 
     if not (folder / EXCHANGE_LOG).is_file():
         return

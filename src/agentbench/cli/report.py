@@ -139,7 +139,7 @@ class _ReportContents(NamedTuple):
 
 
 def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -> None:
-    from agentbench.report.attempt_rows import in_order
+    from agentbench.report.attempt_text import in_order
     from agentbench.report.formats import csv_lines, json_chunks
 
     match format_name:
@@ -186,16 +186,15 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
 
 
 def _markdown(report: _ReportContents) -> Iterator[str]:
-    from agentbench.report.attempt_rows import in_order
-    from agentbench.report.markdown import report_markdown
-    from agentbench.report.text_reports import leaderboard_markdown
+    from agentbench.report.attempt_text import in_order
+    from agentbench.report.text_reports import leaderboard_markdown, report_markdown
 
     first = leaderboard_markdown(report.board) if report.board is not None else ()
     return chain(first, report_markdown(report.results, in_order(report.attempts)))
 
 
 def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[JUnitSuite]":
-    from agentbench.report.attempt_rows import in_order
+    from agentbench.report.attempt_text import in_order
     from agentbench.report.formats import JUnitSuite
     from agentbench.report.leaderboard import label_runs
 
@@ -211,7 +210,7 @@ def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[JUnitSuite]":
 
 def append_github_summary(chunks: Iterable[str]) -> None:
     """Append Markdown to the job's summary in GitHub Actions."""
-    from agentbench.report.markdown import append_summary
+    from agentbench.report.text_reports import append_summary
 
     if not append_summary(chunks, os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)

@@ -15,8 +15,8 @@ from agentbench.cli.process_setup import ExitCode, handling_signals
 from agentbench.cli.tasks.validation import follow_validation, validation_settings
 from agentbench.core.display_text import printable
 from agentbench.errors import RunCancelled
-from agentbench.validation.mutation_score import results
-from agentbench.validation.mutation_score.results import MutationScore
+from agentbench.validation import mutation_results
+from agentbench.validation.mutation_results import MutationScore
 
 if TYPE_CHECKING:
     from agentbench.runs.options import RunOptions
@@ -27,7 +27,7 @@ RecordOption = Annotated[
     bool,
     typer.Option(
         "--record",
-        help="Quarantine flaky tests in each task.toml, and store the results in proof.json.",
+        help="Quarantine flaky tests in each task.toml, and store the mutation_results in proof.json.",
     ),
 ]
 ResumeOption = Annotated[
@@ -147,7 +147,7 @@ def _row(one: "ValidationResult", strength: MutationScore | None) -> dict[str, o
         "seconds": dict(shown.seconds) if shown else {},
         "peak_memory_mib": shown.peak_memory_mib if shown else None,
         "proven_earlier": one.is_from_stored_proof,
-        **({"strength": results.score_json(strength)} if strength is not None else {}),
+        **({"strength": mutation_results.score_json(strength)} if strength is not None else {}),
     }
 
 
@@ -170,7 +170,9 @@ def _print(proven: "Sequence[ValidationResult]", strengths: Mapping[Path, Mutati
         print_rows(columns, [row], console)
         for line in result_lines(one):
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
-        for line in results.score_lines(strengths[one.folder]) if one.folder in strengths else ():
+        for line in (
+            mutation_results.score_lines(strengths[one.folder]) if one.folder in strengths else ()
+        ):
             print_text(f"  {printable(line, limit=500)}", console, indent=4)
 
 
@@ -195,7 +197,7 @@ def measure_valid_tasks(
     """
     from agentbench.tasks.loading import load_task
     from agentbench.tasks.mirror import Mirrors
-    from agentbench.validation.mutation_score.measurement import MutationScoreSettings, measure
+    from agentbench.validation.mutation_measurement import MutationScoreSettings, measure
 
     def show(task: "Task", strength: MutationScore) -> None:
         """Print a task's score."""
@@ -233,7 +235,7 @@ def warn_of_weak_tests(
     proven: "Sequence[ValidationResult]", strengths: Mapping[Path, MutationScore], least: float
 ) -> bool:
     """Name on stderr the tasks below the requested score; returns whether there are any."""
-    weak = [one for one in proven if not results.reaches(strengths[one.folder], least)]
+    weak = [one for one in proven if not mutation_results.reaches(strengths[one.folder], least)]
     for one in weak:
         text = _score_text(strengths[one.folder])
         typer.echo(f"warning: weak-tests: {one.task_id}: {text}; asked for {least:g} %", err=True)
@@ -243,5 +245,7 @@ def warn_of_weak_tests(
 def _score_text(strength: MutationScore) -> str:
     if strength.why_not:
         return printable(f"not measured: {strength.why_not}", limit=500)
-    lost = len(strength.of(results.MutantOutcome.NOT_JUDGED))
-    return f"{results.killed_text(strength)} killed{f', {lost} not judged' if lost else ''}"
+    lost = len(strength.of(mutation_results.MutantOutcome.NOT_JUDGED))
+    return (
+        f"{mutation_results.killed_text(strength)} killed{f', {lost} not judged' if lost else ''}"
+    )

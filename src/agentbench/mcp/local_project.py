@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls import project
-from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.sandbox.process.provider import open_in_place
 from agentbench.tasks.problem import PytestCommand
 

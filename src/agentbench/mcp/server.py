@@ -1,10 +1,10 @@
-"""The MCP server: lists the tools and answers calls; clients see only an incident name of a bug."""
+"""The MCP server: its tools with their descriptions, and its calls."""
 
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -14,22 +14,102 @@ import anyio.to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Tool,
+    ToolAnnotations,
+)
 
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled
 from agentbench.mcp import pytest_tools
 from agentbench.mcp.pytest_tools import PytestTool
 from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer, offered_tools
-from agentbench.mcp.tool_descriptions import describe_tool
 from agentbench.pytest_results.report_files import RunProgress
 from agentbench.pytest_results.tool_calls import arguments, envelope
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments
+from agentbench.pytest_results.tool_calls.arguments import NamedTool, input_schema
 from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject
 from agentbench.symbolic.analysis import SymbolicErrorType
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
+
+
+_NUMBERS = frozenset({"integer", "number"})
+
+
+def compact_schema(schema: JsonObject) -> JsonObject:
+    """A shorter, less strict schema: every value that fits the given schema fits this one.
+
+    Definitions are inlined. Objects of numbers, and objects outside of lists, do not list their
+    fields. Titles, defaults and inner descriptions are removed.
+    """
+    definitions = _object_fields(schema.get("$defs"))
+    properties = {
+        name: {**_field(field, definitions), **_description(field)}
+        for name, field in _object_fields(schema["properties"]).items()
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": schema["required"],
+        "additionalProperties": False,
+    }
+
+
+def _field(
+    field: JsonObject, definitions: Mapping[str, JsonObject], *, in_list: bool = False
+) -> JsonObject:
+    reference, choices, items = field.get("$ref"), field.get("anyOf"), field.get("items")
+    if isinstance(reference, str):
+        named = definitions[reference.rpartition("/")[2]]
+        return _field(named, definitions, in_list=in_list)
+    if isinstance(choices, list):
+        return {"anyOf": [_field(choice, definitions) for choice in choices]}
+    if "enum" in field:
+        return {"enum": field["enum"]}
+    made: JsonObject = {"type": field["type"]}
+    if isinstance(items, dict):
+        made["items"] = _field(items, definitions, in_list=True)
+    properties = _object_fields(field.get("properties"))
+    if properties and all(inner.get("type") in _NUMBERS for inner in properties.values()):
+        made["additionalProperties"] = {"type": "number"}
+    elif in_list and properties:
+        made["properties"] = {
+            name: _field(inner, definitions) for name, inner in properties.items()
+        }
+    return made
+
+
+def _description(field: JsonObject) -> JsonObject:
+    return {"description": field["description"]} if "description" in field else {}
+
+
+def _object_fields(value: object) -> dict[str, JsonObject]:
+    return value if isinstance(value, dict) else {}
+
+
+@cache
+def describe_tool(tool: NamedTool, *, isolated: bool) -> Tool:
+    """A tool with its schemas; `isolated` tests reach neither the network nor this machine."""
+    runs_tests = tool in (PytestTool.EXECUTE, PytestTool.DISCOVER)
+    return Tool(
+        name=tool.value,
+        title=tool.value.replace("_", " ").capitalize(),
+        description=tool.description,
+        input_schema=input_schema(tool.arguments),
+        output_schema=compact_schema(tool.answer.model_json_schema(mode="serialization")),
+        annotations=ToolAnnotations(
+            read_only_hint=not runs_tests,
+            destructive_hint=tool is PytestTool.EXECUTE and not isolated,
+            idempotent_hint=tool is not PytestTool.EXECUTE,
+            open_world_hint=runs_tests and not isolated,
+        ),
+    )
 
 
 _POLL_SECONDS = 0.1

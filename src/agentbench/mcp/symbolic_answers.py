@@ -6,16 +6,17 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from agentbench.core.schema import JsonObject, Schema
-from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.symbolic.analysis import (
     EXAMPLES,
     MOST_PATHS,
     AnalysisFinding,
     AnalysisResult,
+    ComparisonEnding,
+    ComparisonResult,
     FunctionBranch,
     SymbolicErrorType,
 )
-from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult
 
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
 _MAX_BRANCHES = 200

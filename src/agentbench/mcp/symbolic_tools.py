@@ -15,7 +15,7 @@ from agentbench.core.schema import JsonObject
 from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
 from agentbench.mcp import symbolic_answers
 from agentbench.pytest_results.tool_calls.arguments import NamedTool, ToolArguments
-from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.symbolic import analysis
 from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes

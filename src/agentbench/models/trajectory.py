@@ -1,4 +1,6 @@
-"""Creates a trajectory from the log of an attempt's exchanges with its model.
+"""The trajectory of an agent, in the format ATIF, from what passed its gateway.
+
+ATIF is defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`).
 
 A client sends the whole conversation with each request: what follows the model's last message is
 new. Of a conversation without one, as after a shortened context, only unseen messages are.
@@ -7,14 +9,95 @@ new. Of a conversation without one, as after a shortened context, only unseen me
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, Literal
 
+from pydantic import Field, JsonValue
+
+from agentbench.core.schema import Schema
 from agentbench.core.untrusted_json import json_object
-from agentbench.models import atif
+from agentbench.models import trajectory
 from agentbench.models.conversation import Message, Role, ToolResult
 from agentbench.models.formats.interface import stream_events
 from agentbench.models.formats.registry import FORMATS
 from agentbench.models.gateway.exchange_log import LoggedExchange, read_exchanges
 from agentbench.models.interface import ModelUsage
+
+ATIF_VERSION: Final = "ATIF-v1.8"
+
+
+class ToolCall(Schema):
+    """A tool call by the model."""
+
+    tool_call_id: str
+    function_name: str
+    arguments: dict[str, JsonValue]
+
+
+class ObservationResult(Schema):
+    """The result of one call."""
+
+    source_call_id: str | None = None
+    content: str
+
+
+class Observation(Schema):
+    """The results of a step's calls."""
+
+    results: tuple[ObservationResult, ...]
+
+
+class Metrics(Schema):
+    """Tokens and money of one answer; `prompt_tokens` counts cached ones, too."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    cost_usd: float | None = None
+
+
+class Step(Schema):
+    """One turn."""
+
+    step_id: int = Field(ge=1)
+    timestamp: str | None = None
+    source: Role
+    model_name: str | None = None
+    message: str
+    reasoning_content: str | None = None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    observation: Observation | None = None
+    metrics: Metrics | None = None
+    llm_call_count: int | None = None
+    extra: dict[str, JsonValue] | None = None
+
+
+class TrajectoryAgent(Schema):
+    """The agent."""
+
+    name: str
+    version: str
+    model_name: str | None = None
+
+
+class FinalMetrics(Schema):
+    """Sums over all steps."""
+
+    total_prompt_tokens: int
+    total_completion_tokens: int
+    total_cached_tokens: int
+    total_cost_usd: float | None = None
+    total_steps: int
+
+
+class Trajectory(Schema):
+    """`trajectory.json`."""
+
+    schema_version: Literal["ATIF-v1.8"] = ATIF_VERSION
+    session_id: str
+    agent: TrajectoryAgent
+    steps: tuple[Step, ...] = Field(min_length=1)
+    notes: str | None = None
+    final_metrics: FinalMetrics
 
 
 def request_messages(exchange: LoggedExchange) -> list[Message]:
@@ -43,10 +126,10 @@ def logged_exchanges(log: Path) -> list[LoggedExchange]:
 def build_trajectory(
     exchanges: Iterable[LoggedExchange],
     *,
-    agent: atif.TrajectoryAgent,
+    agent: trajectory.TrajectoryAgent,
     session: str,
     usage: ModelUsage,
-) -> atif.Trajectory | None:
+) -> trajectory.Trajectory | None:
     """The trajectory of an attempt; None if it is empty.
 
     Args:
@@ -61,11 +144,11 @@ def build_trajectory(
     if not teller.drafts:
         return None
     steps = tuple(draft.step(number) for number, draft in enumerate(teller.drafts, start=1))
-    return atif.Trajectory(
+    return trajectory.Trajectory(
         session_id=session,
         agent=agent,
         steps=steps,
-        final_metrics=atif.FinalMetrics(
+        final_metrics=trajectory.FinalMetrics(
             total_prompt_tokens=usage.input_tokens,
             total_completion_tokens=usage.output_tokens,
             total_cached_tokens=usage.cached_tokens,
@@ -82,7 +165,7 @@ class _StepDraft:
     turn: Message
     time: str
     model: str | None = None
-    metrics: atif.Metrics | None = None
+    metrics: trajectory.Metrics | None = None
     error: str | None = None
     results: list[ToolResult] = field(default_factory=list)
 
@@ -90,17 +173,19 @@ class _StepDraft:
         asked_for = sum(call.id == result.call_id for call in self.turn.calls)
         return asked_for > sum(known.call_id == result.call_id for known in self.results)
 
-    def step(self, number: int) -> atif.Step:
+    def step(self, number: int) -> trajectory.Step:
         is_agent = self.turn.speaker is Role.AGENT
         calls = tuple(
-            atif.ToolCall(tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments))
+            trajectory.ToolCall(
+                tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments)
+            )
             for c in self.turn.calls
         )
         results = tuple(
-            atif.ObservationResult(source_call_id=r.call_id or None, content=r.text)
+            trajectory.ObservationResult(source_call_id=r.call_id or None, content=r.text)
             for r in self.results
         )
-        return atif.Step(
+        return trajectory.Step(
             step_id=number,
             timestamp=self.time,
             source=self.turn.speaker,
@@ -108,7 +193,7 @@ class _StepDraft:
             message=self.turn.text,
             reasoning_content=self.turn.reasoning or None if is_agent else None,
             tool_calls=calls or None if is_agent else None,
-            observation=atif.Observation(results=results) if results else None,
+            observation=trajectory.Observation(results=results) if results else None,
             metrics=self.metrics,
             llm_call_count=1 if is_agent else None,
             extra={"model_error": self.error} if self.error is not None else None,
@@ -154,7 +239,7 @@ class _TrajectoryBuilder:
     def _add_answer_facts(self, exchange: LoggedExchange) -> None:
         draft, tokens = self.drafts[-1], exchange.tokens
         draft.model = exchange.model if exchange.model != self._default_model else None
-        draft.metrics = atif.Metrics(
+        draft.metrics = trajectory.Metrics(
             prompt_tokens=tokens.input if tokens else 0,
             completion_tokens=tokens.output if tokens else 0,
             cached_tokens=tokens.cached if tokens else 0,

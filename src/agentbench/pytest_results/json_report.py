@@ -11,7 +11,7 @@ import msgspec
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
 from agentbench.pytest_results import model
-from agentbench.pytest_results.collection_errors import error_line, skip_reason
+from agentbench.pytest_results.fallback import error_line, skip_reason
 from agentbench.scoring.evidence import NodeId, ReportSource
 
 _OBJECT_DECODER: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])

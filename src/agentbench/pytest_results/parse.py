@@ -17,7 +17,7 @@ from agentbench.pytest_results.chunked_text import (
     joined,
     lines_of,
 )
-from agentbench.pytest_results.collection_errors import collection_fact
+from agentbench.pytest_results.fallback import collection_fact
 from agentbench.pytest_results.model import (
     CaseResult,
     PytestResult,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
 from agentbench.pytest_results import model
-from agentbench.pytest_results.collection_errors import collection_fact
+from agentbench.pytest_results.fallback import collection_fact
 from agentbench.scoring.evidence import NodeId, ReportSource
 
 LINE_LIMIT = 16 * 1024 * 1024  # the most characters of a line

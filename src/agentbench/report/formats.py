@@ -18,7 +18,7 @@ from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import printable
-from agentbench.report.attempt_rows import HEADER, cell_makers, in_order, rows, verdict_word
+from agentbench.report.attempt_text import HEADER, cell_makers, in_order, rows, verdict_word
 from agentbench.report.json_documents import LeaderboardDocument, ReportDocument, ResultDocument
 from agentbench.report.leaderboard import AgentResult, Leaderboard
 from agentbench.report.summary import ResultSummary

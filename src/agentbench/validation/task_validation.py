@@ -29,7 +29,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
-from agentbench.validation.mutation_score.results import MutationScore
+from agentbench.validation.mutation_results import MutationScore
 from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding_tests, run_proofs
 
 _MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many

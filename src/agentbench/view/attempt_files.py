@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from agentbench.core.display_text import printable
-from agentbench.models.atif import Step
+from agentbench.models.trajectory import Step
 from agentbench.report.attempt_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
 from agentbench.scoring.taxonomy import StageName
 from agentbench.view.auth_guard import FILE_CSP
 from agentbench.view.queries import PageSlice
 from agentbench.view.rendering import PageContext
-from agentbench.view.running_attempts import RunningAttempt
+from agentbench.view.run_cache import RunningAttempt
 from agentbench.view.runs_folder import RUN_FILE, PageNotFoundError, RunsFolder
 
 _HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes of a log

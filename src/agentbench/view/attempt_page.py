@@ -8,8 +8,7 @@ from starlette.requests import Request
 from agentbench.attempt.logs import read_events
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
-from agentbench.report.attempt_rows import verdict_word
-from agentbench.report.attempt_text import usage_text
+from agentbench.report.attempt_text import usage_text, verdict_word
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.view import attempt_files

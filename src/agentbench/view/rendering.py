@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from agentbench.core.display_text import counted, printable
-from agentbench.models.atif import ToolCall
+from agentbench.models.trajectory import ToolCall
 from agentbench.report.formatting import percent
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.view.run_cache import LiveRun, RunCache

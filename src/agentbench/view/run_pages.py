@@ -5,7 +5,7 @@ from collections.abc import Collection
 from starlette.requests import Request
 
 from agentbench.errors import InputError
-from agentbench.report.attempt_rows import rows, verdict_word
+from agentbench.report.attempt_text import rows, verdict_word
 from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
 from agentbench.scoring.statistics import PassRates

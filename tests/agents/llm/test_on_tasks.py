@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agentbench import run_attempt
-from agentbench.models.atif import Trajectory
+from agentbench.models.trajectory import Trajectory
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault

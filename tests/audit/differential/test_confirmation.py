@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.audit.differential.input_search import reproduce_differences
-from agentbench.symbolic.comparison import BehaviourDifference
+from agentbench.symbolic.analysis import BehaviourDifference
 from tests.audit.differential.test_input_search import MANY, WRONG, subject_of
 
 _ = subject_of  # a fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.audit.differential.task_tests import read_task_tests
+from agentbench.audit.differential.search import read_task_tests
 
 VISIBLE = """\
 from shop import Cart, price as cost

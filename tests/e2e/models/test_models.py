@@ -9,8 +9,8 @@ import pytest
 from agentbench import run_attempt
 from agentbench.agents.command import CommandAgent
 from agentbench.core.choices import ControlLevel
-from agentbench.models.atif import Trajectory
 from agentbench.models.interface import ModelErrorKind
+from agentbench.models.trajectory import Trajectory
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.back_ends import one_back_end

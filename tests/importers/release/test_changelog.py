@@ -1,7 +1,7 @@
 import pytest
 from packaging.version import Version
 
-from agentbench.importers.release.instruction import sections_between
+from agentbench.importers.release.release_task import sections_between
 from tests.validation.environment.trees import write_tree
 
 

@@ -15,7 +15,7 @@ from agentbench.pytest_results.tool_calls.answers import (
     answer_to_run,
     size_of,
 )
-from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.scoring.evidence import (
     CaseOutcome,
     CommandResult,

@@ -1,31 +1,75 @@
-import jsonschema
+from pathlib import PurePosixPath
+
 import pytest
-from pydantic import ValidationError
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentbench.pytest_results.model import PytestResult
-from agentbench.pytest_results.tool_calls.answers import invalid_arguments, path_outside_root
-from agentbench.pytest_results.tool_calls.envelope import SERIALIZED_FIELDS, PytestAnswer
-from agentbench.scoring.evidence import PytestOutcome
+from agentbench.pytest_results.tool_calls.envelope import HIDDEN, PathMask
 
-
-def test_every_field_that_the_serializer_shows_is_in_the_envelope():
-    shown = {name for name, field in PytestResult.model_fields.items() if not field.exclude}
-    assert set(SERIALIZED_FIELDS) == shown
+MASK = PathMask(PurePosixPath("/srv/proj"), known=["/home/Jane Doe"])
 
 
-def test_every_outcome_of_a_run_is_an_outcome_of_the_envelope():
-    for outcome in PytestOutcome:
-        PytestAnswer(status="success", outcome=outcome.value, message="")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rootdir: /srv/proj", "rootdir: ."),
+        ("rootdir: /srv/proj, configfile: x", "rootdir: ., configfile: x"),
+        ("/srv/proj/tests/test_a.py:3: E", "tests/test_a.py:3: E"),
+        ("in '/srv/proj/'", "in '.'"),
+        ("file:///srv/proj/a.py", "file:a.py"),
+        ("/srv/proj2/x", HIDDEN),
+        ("/srv/proj.bak/x", HIDDEN),
+        ("open('/etc/passwd')", f"open('{HIDDEN}')"),
+        ("/tmp/pytest-of-me/x0:", f"{HIDDEN}:"),
+        ("--x=/var/lib/y", f"--x={HIDDEN}"),
+        ("file:///etc/passwd", f"file:{HIDDEN}"),
+        ("../../usr/share/x.py:12", f"{HIDDEN}:12"),
+        ("/home/Jane Doe/notes.txt", HIDDEN),
+        ("/usr/lib/python3.11/json/decoder.py:3", f"{HIDDEN}/python3.11/json/decoder.py:3"),
+        ("/opt/v/lib/python3.12/site-packages/a/b.py", f"{HIDDEN}/site-packages/a/b.py"),
+    ],
+)
+def test_paths_of_the_project_become_relative_and_others_go(text, shown):
+    assert MASK.text(text) == shown
 
 
-def test_an_outcome_that_is_not_in_the_table_is_refused():
-    with pytest.raises(ValidationError):
-        PytestAnswer(status="success", outcome="fine", message="")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert 4 / 2 == 2",
+        "GET /api/users/3",
+        "http://localhost:80/usr/list",
+        "a/usr/lib is relative",
+        "./tests/test_a.py",
+        "tests/usr/lib/x.py::test_y",
+        "s3://bucket/home/x",
+    ],
+)
+def test_what_is_no_path_of_this_machine_stays(text):
+    assert MASK.text(text) == text
 
 
-@pytest.mark.parametrize("answer", [invalid_arguments(["a"]), path_outside_root("a")])
-def test_answers_fit_the_schema_and_the_schema_is_one(answer):
-    jsonschema.Draft202012Validator.check_schema(
-        PytestAnswer.model_json_schema(mode="serialization")
-    )
-    jsonschema.validate(answer, PytestAnswer.model_json_schema(mode="serialization"))
+@given(st.lists(st.sampled_from(["/etc", "/srv/proj", "/x", " ", ":", "'", "..", "a", "\n", "//"])))
+def test_no_path_under_a_system_folder_is_left_whatever_stands_around_it(parts):
+    shown = MASK.text("".join(parts) + " /etc/shadow")
+    assert "/etc/shadow" not in shown
+
+
+def test_masking_twice_is_masking_once():
+    text = "/srv/proj/a.py /etc/x/y ../../usr/z /usr/lib/python3.11/site-packages/q/r.py"
+    assert MASK.text(MASK.text(text)) == MASK.text(text)
+
+
+def test_a_value_is_masked_throughout_but_for_the_ids_of_tests():
+    value = {"a": ["/etc/x/y", 3, None], "nodeid": "t.py::t[/etc/x/y]", "b": {"c": "/srv/proj/d"}}
+    assert MASK.value(value) == {
+        "a": [HIDDEN, 3, None],
+        "nodeid": "t.py::t[/etc/x/y]",
+        "b": {"c": "d"},
+    }
+
+
+def test_folders_of_this_machine_that_are_not_usual_can_be_told():
+    mask = PathMask(PurePosixPath("/x/proj"), tops=["vault"])
+    assert mask.text("/vault/secret/file and /x/other/file") == f"{HIDDEN} and {HIDDEN}"
+    assert MASK.text("/vault/secret/file") == "/vault/secret/file"

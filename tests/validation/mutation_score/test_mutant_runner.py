@@ -4,8 +4,8 @@ import pytest
 
 from agentbench.core.files import FileContent
 from agentbench.integrity.protection import JudgedChange
-from agentbench.validation.mutation_score.measurement import mutant_runner_for
-from agentbench.validation.mutation_score.results import MutantOutcome
+from agentbench.validation.mutation_measurement import mutant_runner_for
+from agentbench.validation.mutation_results import MutantOutcome
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED
 from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
 from tests.patience import with_growing_limit

@@ -4,11 +4,7 @@ import pytest
 
 from agentbench.errors import InputError
 from agentbench.tasks.task import AnswerKey
-from agentbench.validation.mutation_score.measurement import (
-    fixed_files,
-    reference_change,
-    why_no_mutants,
-)
+from agentbench.validation.mutation_measurement import fixed_files, reference_change, why_no_mutants
 from tests.e2e.small_task import BUGGY, FIXED, VISIBLE, patch_of
 from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
 

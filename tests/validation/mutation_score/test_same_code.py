@@ -1,4 +1,4 @@
-from agentbench.validation.mutation_score.mutants import comparable_code, is_same_code
+from agentbench.validation.mutants import comparable_code, is_same_code
 
 
 def same(left, right):

@@ -1,10 +1,10 @@
-from agentbench.validation.mutation_score.results import (
+from agentbench.validation.mutation_results import (
     MutationScope,
     MutationScore,
     score_json,
     score_lines,
 )
-from tests.validation.mutation_score.test_results import strength_of
+from tests.validation.test_mutation_results import strength_of
 
 
 def test_survivors_are_shown_with_their_lines():

@@ -2,8 +2,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.validation.mutation_score.mutants import FEW_MUTANTS, FixedFile, mutants_of
-from agentbench.validation.mutation_score.results import MutationScope
+from agentbench.validation.mutants import FEW_MUTANTS, FixedFile, mutants_of
+from agentbench.validation.mutation_results import MutationScope
 
 BEFORE = '''\
 """Prices."""

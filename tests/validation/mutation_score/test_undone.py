@@ -1,5 +1,5 @@
 from agentbench.integrity.expectation_changes.source_text import parse_source
-from agentbench.validation.mutation_score.rewrites import undo_parts
+from agentbench.validation.mutation_rewrites import undo_parts
 
 
 def halves(before, after):

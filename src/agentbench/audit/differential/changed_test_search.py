@@ -8,8 +8,12 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from agentbench.audit.differential import search
-from agentbench.audit.differential.search import ComparedAttempt, ConfirmedDifference, SearchResult
-from agentbench.audit.differential.task_tests import sources_of_tests
+from agentbench.audit.differential.search import (
+    ComparedAttempt,
+    ConfirmedDifference,
+    SearchResult,
+    sources_of_tests,
+)
 from agentbench.audit.differential.tree_difference import NotCompared
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.audit.task_facts import TaskFacts

@@ -10,8 +10,7 @@ from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential import search as searching
 from agentbench.audit.differential.changed_test_search import search_tests
 from agentbench.audit.differential.input_search import search_inputs
-from agentbench.audit.differential.search import ComparedAttempt, DifferenceSearch
-from agentbench.audit.differential.task_tests import read_task_tests
+from agentbench.audit.differential.search import ComparedAttempt, DifferenceSearch, read_task_tests
 from agentbench.audit.differential.tree_difference import NotCompared, compare_trees
 from agentbench.audit.differential.trees import AttemptTrees, NotComparableError, trees_of
 from agentbench.audit.rule import RuleHit, Rules, apply_rules, info, warning

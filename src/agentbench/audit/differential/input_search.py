@@ -11,14 +11,19 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from agentbench.audit.differential import search
-from agentbench.audit.differential.search import ComparedAttempt, ConfirmedDifference, SearchResult
-from agentbench.audit.differential.task_tests import TaskTests, read_task_tests
+from agentbench.audit.differential.search import (
+    ComparedAttempt,
+    ConfirmedDifference,
+    SearchResult,
+    TaskTests,
+    read_task_tests,
+)
 from agentbench.audit.differential.tree_difference import DefinitionId, NotCompared, TreeDifference
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.symbolic import comparison
-from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult, ReplayResult
+from agentbench.symbolic import analysis
+from agentbench.symbolic.analysis import ComparisonEnding, ComparisonResult, ReplayResult
 
 _COMPARE_PROGRAM = "compare"
 _MAX_PAIRS = 20  # pairs of an attempt
@@ -86,7 +91,7 @@ def _compare(
         def asked(
             some: Sequence[DefinitionId], weight: float
         ) -> tuple[list[ComparisonResult], str]:
-            question = comparison.ComparisonRequest(
+            question = analysis.ComparisonRequest(
                 pairs=tuple(_pair(subject, spot, places, tests) for spot in some),
                 seconds=weight * share,
                 examples=_EXAMPLES,
@@ -111,18 +116,18 @@ def _pair(
     spot: DefinitionId,
     places: tuple[PurePosixPath, PurePosixPath],
     tests: TaskTests,
-) -> comparison.FunctionPair:
+) -> analysis.FunctionPair:
     left, right = (import_place_of(subject, spot, place) for place in places)
-    return comparison.FunctionPair(left=left, right=right, observed=tests.calls_of(spot.name))
+    return analysis.FunctionPair(left=left, right=right, observed=tests.calls_of(spot.name))
 
 
 def import_place_of(
     subject: ComparedAttempt, spot: DefinitionId, tree: PurePosixPath
-) -> comparison.FunctionLocation:
+) -> analysis.FunctionLocation:
     """Where a sandbox finds a definition, for a tree in some folder."""
     module = subject.contrast.modules[spot.path]
     paths = tuple(map(str, dict.fromkeys((tree / module.root, tree))))
-    return comparison.FunctionLocation(paths=paths, module=module.name, name=spot.name)
+    return analysis.FunctionLocation(paths=paths, module=module.name, name=spot.name)
 
 
 def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonResult], str]:
@@ -173,7 +178,7 @@ class _Replays(NamedTuple):
 
 
 def reproduce_differences(
-    subject: ComparedAttempt, found: Sequence[tuple[str, comparison.BehaviourDifference]]
+    subject: ComparedAttempt, found: Sequence[tuple[str, analysis.BehaviourDifference]]
 ) -> tuple[tuple[ConfirmedDifference, ...], tuple[NotCompared, ...]]:
     """The differences that were reproduced, and why the others were not.
 
@@ -208,7 +213,7 @@ def _replayed(
 def _replay(subject: ComparedAttempt, sandbox: Sandbox, program: tuple[str, ...]) -> ReplayResult:
     roots = {module.root for module in subject.contrast.modules.values()}
     paths = dict.fromkeys(sandbox.workspace / root for root in (*sorted(roots), PurePosixPath()))
-    request = comparison.ReplayRequest(
+    request = analysis.ReplayRequest(
         paths=tuple(map(str, paths)), program=program, times=_REPLAY_TIMES
     )
     result = subject.bench.ask(

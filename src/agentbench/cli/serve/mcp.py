@@ -114,18 +114,18 @@ def _serve(project: PytestProject, settings: McpServerOptions) -> None:
     error_mode = ErrorMode(settings.error_mode.value)
     server = make_server(project, error_mode, version=__version__, symbolic=symbolic)
     if settings.transport is McpTransport.HTTP:
-        from agentbench.mcp import http_transport
+        from agentbench.mcp import transports
 
         def announce(url: str) -> None:
             """Say where the server listens."""
             typer.echo(f"serving on {url}", err=True)
 
-        address = http_transport.HttpAddress(host=settings.host, port=settings.port, token=_token())
-        work = partial(http_transport.serve_http, server, address, announce)
+        address = transports.HttpAddress(host=settings.host, port=settings.port, token=_token())
+        work = partial(transports.serve_http, server, address, announce)
     else:
-        from agentbench.mcp import stdio_transport
+        from agentbench.mcp import transports
 
-        work = partial(stdio_transport.serve_stdio, server)
+        work = partial(transports.serve_stdio, server)
     run_until_interrupted(work)
 
 

@@ -80,7 +80,7 @@ def validate_and_report(
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    from agentbench.importers.images import refuse_without_images
+    from agentbench.importers.task_folders import refuse_without_images
 
     for note in () if validation.quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
@@ -143,8 +143,8 @@ def import_swebench(
 
     Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
     """
-    from agentbench.importers.images import refuse_without_images
     from agentbench.importers.swebench.importing import ImportSelection, import_file
+    from agentbench.importers.task_folders import refuse_without_images
     from agentbench.tasks.mirror import Mirrors
 
     settings = validating.validation_settings(validation)

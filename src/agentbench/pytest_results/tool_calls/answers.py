@@ -10,7 +10,7 @@ from agentbench.core.untrusted_json import cut_middle
 from agentbench.pytest_results.execution import PytestRun
 from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult
 from agentbench.pytest_results.tool_calls import envelope
-from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
 
 SIZE_LIMIT = 64 * 1024  # the most bytes of a compact answer in a message

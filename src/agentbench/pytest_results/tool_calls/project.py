@@ -21,7 +21,7 @@ from agentbench.pytest_results.tool_calls.arguments import (
     InvalidArgumentsError,
     PathOutsideRootError,
 )
-from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.problem import PytestCommand

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError
 from agentbench.report import formatting
-from agentbench.report.attempt_rows import AttemptRow, rows
+from agentbench.report.attempt_text import AttemptRow, rows
 from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
 from agentbench.report.html.attempt_plots import reason_plot, time_plot

@@ -1,7 +1,7 @@
 """Compares pairs of functions: searches for a program on which they behave differently.
 
 Reads a `ComparisonRequest` from stdin and writes a `ComparisonResult` per pair and line to stdout:
-see agentbench.symbolic.comparison. Neither function ever runs in this process.
+see agentbench.symbolic.analysis. Neither function ever runs in this process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A worker in a process of its own: asked by lines, killed when it does not answer.
 
-As a program it answers a `ReplayRequest` on stdin: see agentbench.symbolic.comparison.
+As a program it answers a `ReplayRequest` on stdin: see agentbench.symbolic.analysis.
 """
 
 from __future__ import annotations

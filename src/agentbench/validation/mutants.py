@@ -15,8 +15,8 @@ from types import CodeType
 from agentbench.core import python_syntax
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.source_text import SourceText, parse_source
-from agentbench.validation.mutation_score.results import MutantChange, MutationScope
-from agentbench.validation.mutation_score.rewrites import (
+from agentbench.validation.mutation_results import MutantChange, MutationScope
+from agentbench.validation.mutation_rewrites import (
     Rewrite,
     changeable_nodes,
     rewrites_at,

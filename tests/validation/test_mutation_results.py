@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.validation.mutation_score.results import (
+from agentbench.validation.mutation_results import (
     MutantChange,
     MutantOutcome,
     MutantResult,

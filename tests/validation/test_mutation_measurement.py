@@ -10,8 +10,8 @@ from agentbench.errors import RunCancelled, SandboxError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.tasks.loading import load_task
-from agentbench.validation.mutation_score.measurement import MutationScoreSettings, measure
-from agentbench.validation.mutation_score.results import MutantOutcome, MutationScope
+from agentbench.validation.mutation_measurement import MutationScoreSettings, measure
+from agentbench.validation.mutation_results import MutantOutcome, MutationScope
 from tests.e2e.small_task import BUGGY, FIXED, SmallTask, patch_of
 from tests.fakes.staging import local_provider, mirrors, small_task
 from tests.patience import with_growing_limit

@@ -30,8 +30,8 @@ from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import Task
-from agentbench.validation.mutation_score.mutants import FixedFile, Mutant, Mutants, mutants_of
-from agentbench.validation.mutation_score.results import MutantOutcome, MutantResult, MutationScore
+from agentbench.validation.mutants import FixedFile, Mutant, Mutants, mutants_of
+from agentbench.validation.mutation_results import MutantOutcome, MutantResult, MutationScore
 
 MAX_MUTANTS = 60
 """The default number of mutants per task."""

@@ -1,7 +1,7 @@
 import ast
 
 from agentbench.core import python_syntax
-from agentbench.validation.mutation_score.rewrites import changeable_nodes
+from agentbench.validation.mutation_rewrites import changeable_nodes
 
 
 def constants(text):
