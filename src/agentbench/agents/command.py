@@ -20,6 +20,9 @@ _EXPANDED = re.compile(r"[$`*?\[\]{}~!\\]")
 _REDIRECTION = re.compile(r"(?!<<)[<>&]*[<>][<>&]*")  # without here-documents
 # A shell's built-in commands are found, too.
 _FIND_MISSING = 'for name do command -v "$name" > /dev/null 2>&1 || printf "%s\\n" "$name"; done'
+_LAST_LINES = 5
+_NOT_FOUND = 127  # a shell's exit code
+_MISSING = re.compile(r"(?:.*: )?(?P<name>[^:]+): (?:command )?not found")  # the message of shells
 
 
 def programs_of(line: str) -> tuple[str, ...]:
@@ -81,11 +84,6 @@ def _program(words: list[str]) -> str:
         if assigned[1] == "PATH":
             raise ValueError("looked for elsewhere")
     raise ValueError("no program")
-
-
-_LAST_LINES = 5
-_NOT_FOUND = 127  # a shell's exit code
-_MISSING = re.compile(r"(?:.*: )?(?P<name>[^:]+): (?:command )?not found")  # the message of shells
 
 
 class CommandAgent:

@@ -19,6 +19,54 @@ JsonMapping = Mapping[str, object]
 INPUT_TOKENS = 100
 OUTPUT_TOKENS = 10
 _TOTAL = INPUT_TOKENS + OUTPUT_TOKENS
+_CHAT_USAGE = {
+    "prompt_tokens": INPUT_TOKENS,
+    "completion_tokens": OUTPUT_TOKENS,
+    "total_tokens": _TOTAL,
+}
+_TASK_FILES = {
+    "task.toml": """\
+schema_version = 1
+id = "rehearsal"
+title = "add() subtracts"
+
+[repo]
+path = "repo"
+
+[tests]
+command = "python -m pytest"
+timeout_s = 60
+fail_to_pass = ["test_calc.py::test_two_numbers_are_added"]
+
+[agent]
+timeout_s = 300
+max_steps = 20
+""",
+    "instruction.md": "`add` in calc.py subtracts. It should add.\n",
+    "repo/calc.py": "def add(a, b):\n    return a - b\n",
+    "tests.patch": """\
+diff --git a/test_calc.py b/test_calc.py
+new file mode 100644
+--- /dev/null
++++ b/test_calc.py
+@@ -0,0 +1,5 @@
++from calc import add
++
++
++def test_two_numbers_are_added():
++    assert add(2, 3) == 5
+""",
+    "solution.patch": """\
+diff --git a/calc.py b/calc.py
+--- a/calc.py
++++ b/calc.py
+@@ -1,2 +1,2 @@
+ def add(a, b):
+-    return a - b
++    return a + b
+""",
+}
+_SHORT_ANSWER = ScriptedReply(say="ok")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +123,6 @@ def _data(body: JsonMapping) -> bytes:
 
 def _event(body: JsonMapping) -> bytes:
     return f"event: {body['type']}\n".encode() + _data(body)
-
-
-_CHAT_USAGE = {
-    "prompt_tokens": INPUT_TOKENS,
-    "completion_tokens": OUTPUT_TOKENS,
-    "total_tokens": _TOTAL,
-}
 
 
 def _chat_head(answer: ScriptedAnswer, suffix: str) -> dict[str, object]:
@@ -205,50 +246,6 @@ def _candidates(answer: ScriptedAnswer) -> JsonMapping:
     }
 
 
-_TASK_FILES = {
-    "task.toml": """\
-schema_version = 1
-id = "rehearsal"
-title = "add() subtracts"
-
-[repo]
-path = "repo"
-
-[tests]
-command = "python -m pytest"
-timeout_s = 60
-fail_to_pass = ["test_calc.py::test_two_numbers_are_added"]
-
-[agent]
-timeout_s = 300
-max_steps = 20
-""",
-    "instruction.md": "`add` in calc.py subtracts. It should add.\n",
-    "repo/calc.py": "def add(a, b):\n    return a - b\n",
-    "tests.patch": """\
-diff --git a/test_calc.py b/test_calc.py
-new file mode 100644
---- /dev/null
-+++ b/test_calc.py
-@@ -0,0 +1,5 @@
-+from calc import add
-+
-+
-+def test_two_numbers_are_added():
-+    assert add(2, 3) == 5
-""",
-    "solution.patch": """\
-diff --git a/calc.py b/calc.py
---- a/calc.py
-+++ b/calc.py
-@@ -1,2 +1,2 @@
- def add(a, b):
--    return a - b
-+    return a + b
-""",
-}
-
-
 def write_dry_run_task(folder: Path) -> Path:
     """Write the task into a folder, and return that.
 
@@ -260,9 +257,6 @@ def write_dry_run_task(folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder
-
-
-_SHORT_ANSWER = ScriptedReply(say="ok")
 
 
 class ScriptedModel:
@@ -336,6 +330,7 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_POST(self) -> None:
+        """Send the next scripted answer."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
         route = route_of(path)

@@ -19,6 +19,32 @@ from agentbench.tasks.problem import Problem, TaskId
 
 PREDICTIONS_PREFIX: Final = "predictions:"
 """The prefix of such an agent's name."""
+_MAX_FAULTS = 20
+_MAX_MODELS = 5
+_NO_MODEL = "None"  # SWE-bench's name for it
+NO_PREDICTION: Final = "the file has no prediction for this instance"
+"""The detail of an attempt at a task without a prediction."""
+_PATCH_FILE = "model.patch"
+_IGNORED_LINE = "error: while searching for:"  # followed by the lines, and then by the reason
+_DOES_NOT_APPLY = 65  # the script's exit code; none of its programs uses it
+# In this order, each in the state that the one before was given, and after the last one whether the
+# patch is there although it failed. What set-up left is kept as a commit, or it could not be had
+# again: `git clean` would take away what it made.
+_SCRIPT = """\
+apply() { git apply --verbose "$@" "$patch"; }
+again() { git reset --quiet --hard && git clean --quiet -fdx; }
+patch=$1
+apply && exit 0
+export GIT_AUTHOR_NAME=agentbench GIT_AUTHOR_EMAIL=agentbench@localhost
+export GIT_COMMITTER_NAME=agentbench GIT_COMMITTER_EMAIL=agentbench@localhost
+git add --all --force . \\
+  && git commit --quiet --allow-empty --no-verify --message 'What set-up left' || exit 1
+apply --3way && exit 0
+again && apply --reject && exit 0
+again && patch --batch --forward --fuzz=5 -p1 -i "$patch" && exit 0
+apply --check --reverse && exit 0
+again && exit 65
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +69,6 @@ class PredictionName:
         """The name with an absolute path, so that `resume` finds the file from any folder."""
         whole = f"{PREDICTIONS_PREFIX}{self.file.resolve()}"
         return whole if self.model is None else f"{whole}#{self.model}"
-
-
-_MAX_FAULTS = 20
-_MAX_MODELS = 5
-_NO_MODEL = "None"  # SWE-bench's name for it
 
 
 def _check_text(text: str | None) -> str | None:
@@ -129,33 +150,6 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
         left = len(faults) - _MAX_FAULTS
         more = [f"{path}: {left} more faults"] if left > 0 else []
         raise InputError(*faults[:_MAX_FAULTS], *more)
-
-
-NO_PREDICTION: Final = "the file has no prediction for this instance"
-"""The detail of an attempt at a task without a prediction."""
-
-_PATCH_FILE = "model.patch"
-_IGNORED_LINE = "error: while searching for:"  # followed by the lines, and then by the reason
-_DOES_NOT_APPLY = 65  # the script's exit code; none of its programs uses it
-
-# In this order, each in the state that the one before was given, and after the last one whether the
-# patch is there although it failed. What set-up left is kept as a commit, or it could not be had
-# again: `git clean` would take away what it made.
-_SCRIPT = """\
-apply() { git apply --verbose "$@" "$patch"; }
-again() { git reset --quiet --hard && git clean --quiet -fdx; }
-patch=$1
-apply && exit 0
-export GIT_AUTHOR_NAME=agentbench GIT_AUTHOR_EMAIL=agentbench@localhost
-export GIT_COMMITTER_NAME=agentbench GIT_COMMITTER_EMAIL=agentbench@localhost
-git add --all --force . \\
-  && git commit --quiet --allow-empty --no-verify --message 'What set-up left' || exit 1
-apply --3way && exit 0
-again && apply --reject && exit 0
-again && patch --batch --forward --fuzz=5 -p1 -i "$patch" && exit 0
-apply --check --reverse && exit 0
-again && exit 65
-"""
 
 
 class PredictionsAgent:

@@ -28,6 +28,9 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _TAIL_LINES = 12  # of each stream, which say why a client stopped
 
 PresetName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+PRESET_SUFFIX = ".toml"
+_HOME = "agent-home"
+_INSTRUCTION = "instruction.md"
 
 
 class PresetApiFormat(Schema):
@@ -131,9 +134,6 @@ class Preset(Schema):
         return next((stop.ending for stop in self.stops if stop.fits(result)), None)
 
 
-PRESET_SUFFIX = ".toml"
-
-
 @cache
 def shipped_presets() -> tuple[Preset, ...]:
     """The presets that agentbench ships, by name."""
@@ -171,10 +171,6 @@ def parse_preset(text: str, where: str) -> Preset:
     except ValidationError as error:
         faults = [f"{where}: {describe_validation_error(each, Preset)}" for each in error.errors()]
         raise InputError(*faults) from error
-
-
-_HOME = "agent-home"
-_INSTRUCTION = "instruction.md"
 
 
 class PresetAgent:

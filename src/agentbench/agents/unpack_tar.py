@@ -52,6 +52,7 @@ class _UnpackedTree:
     _made: set[PurePosixPath] = field(default_factory=lambda: {PurePosixPath()})
 
     def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
+        """Add one member, or refuse it."""
         path = _checked_path(member.name)
         self._count(member)
         if member.isdir():
@@ -131,6 +132,7 @@ class _TarStream(io.RawIOBase):
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
+        """Whether it can be read: yes."""
         return True
 
     def read(self, size: int = -1) -> bytes:

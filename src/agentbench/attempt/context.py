@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from agentbench.integrity.protection import JudgedChange
     from agentbench.integrity.records import Controls
 
+_CONTROL_RUNS = 2  # at a time, of an attempt that shares no slots with others
+SaveArtifact = Callable[[str, bytes], None]
+"""Writes a file of an attempt under a name relative to its folder."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageOutput:
@@ -77,12 +81,6 @@ class AttemptOutputs:
     prepared: PreparedTask | None = None
     agent_run: AgentRunOutput | None = None
     final_test: FinalTestOutput | None = None
-
-
-_CONTROL_RUNS = 2  # at a time, of an attempt that shares no slots with others
-
-SaveArtifact = Callable[[str, bytes], None]
-"""Writes a file of an attempt under a name relative to its folder."""
 
 
 class HiddenTests:

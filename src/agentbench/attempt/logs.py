@@ -27,6 +27,14 @@ from agentbench.scoring.taxonomy import FailureReason, StageName
 EVENTS = "events.jsonl"
 
 Write = Callable[[], None]
+LOG_BYTES = 10 * 1024 * 1024
+"""Bytes kept of a log: half from the head, half from the tail."""
+# Also the marks that turn or hide text.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
+EXCHANGE_LOG = Path("agent", "llm.jsonl")
+_TRAJECTORY = Path("agent", "trajectory.json")
 
 
 class EventKind(StrEnum):
@@ -113,15 +121,6 @@ def _event(line: bytes) -> AttemptEvent | None:
         return None
 
 
-LOG_BYTES = 10 * 1024 * 1024
-"""Bytes kept of a log: half from the head, half from the tail."""
-
-# Also the marks that turn or hide text.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
-)
-
-
 class StageLog:
     """Writes the head of the output at once, and the tail, bounded in memory, at the end.
 
@@ -189,10 +188,6 @@ class StageLog:
 def _visible(found: re.Match[str]) -> str:
     number = ord(found.group())
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
-
-
-EXCHANGE_LOG = Path("agent", "llm.jsonl")
-_TRAJECTORY = Path("agent", "trajectory.json")
 
 
 def write_trajectory(

@@ -22,6 +22,18 @@ from agentbench.sandbox.interface import SandboxProvider
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
+_LONGEST_BACK_OFF = 15  # seconds between two looks
+T = TypeVar("T")
+_MIB = 1 << 20
+_RECORDS = 16 * _MIB
+"""Bytes that must be free where records go: more than the logs of an attempt as a rule take."""
+_SANDBOXES = 256 * _MIB
+"""Bytes that must be free where sandboxes are: some workspaces of ordinary size."""
+_SHARE = 10  # of a small disk a tenth must be free, not more
+_ENGINE_PATIENCE = timedelta(minutes=15)  # for an upgrade, a reboot
+_MODEL_PATIENCE = timedelta(minutes=15)
+_DISK_PATIENCE = timedelta(minutes=1)  # it seldom becomes free by itself
+
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
@@ -37,11 +49,6 @@ def storage_errors(folder: Path) -> Iterator[None]:
             f"{folder}: cannot be written ({error.strerror or error}); make room or put it back, "
             "then `agentbench resume` goes on with the run"
         ) from error
-
-
-_LONGEST_BACK_OFF = 15  # seconds between two looks
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,17 +148,6 @@ def _last_result(state: "RetryCallState") -> str | None:
 def _minutes(patience: timedelta) -> str:
     seconds = patience.total_seconds()
     return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
-
-
-_MIB = 1 << 20
-_RECORDS = 16 * _MIB
-"""Bytes that must be free where records go: more than the logs of an attempt as a rule take."""
-_SANDBOXES = 256 * _MIB
-"""Bytes that must be free where sandboxes are: some workspaces of ordinary size."""
-_SHARE = 10  # of a small disk a tenth must be free, not more
-_ENGINE_PATIENCE = timedelta(minutes=15)  # for an upgrade, a reboot
-_MODEL_PATIENCE = timedelta(minutes=15)
-_DISK_PATIENCE = timedelta(minutes=1)  # it seldom becomes free by itself
 
 
 @runtime_checkable

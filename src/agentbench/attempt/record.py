@@ -21,6 +21,7 @@ RunId = NewType("RunId", str)
 
 SCHEMA_VERSION: Final = 1
 """Of run.json and of every AttemptRecord."""
+_JUDGED_FIELDS = tuple(Verdict.model_fields)
 
 
 class StageRecord(Schema):
@@ -143,9 +144,6 @@ class AttemptRecord(ChecksummedDocument):
     usage: UsageRecord | None = None
     timing: TimingRecord
     environment: EnvironmentRecord
-
-
-_JUDGED_FIELDS = tuple(Verdict.model_fields)
 
 
 def rescore(record: AttemptRecord) -> AttemptRecord:

@@ -26,6 +26,9 @@ from agentbench.tasks.task import Task
 if TYPE_CHECKING:
     from agentbench.integrity.protection import JudgedChange
 
+_COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
+_UNKNOWN_STAGE = StageName.GIT_CLONE  # the stage that the attempt had reached is not known
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptTimes:
@@ -90,9 +93,6 @@ def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
     final = (r.evidence.rewards for r in results if r.stage is StageName.FINAL_TEST)
     facts = next(final, None)
     return dict(facts.rewards) if facts is not None else None
-
-
-_COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
 
 
 def _stage_record(
@@ -194,9 +194,6 @@ def _python_that_ran(results: Sequence[StageResult]) -> str | None:
     """The Python of the baseline run, which no agent can falsify."""
     told = (r.evidence.report for r in results if r.stage is StageName.BASELINE_RUN)
     return next((report.python for report in told if report is not None), None)
-
-
-_UNKNOWN_STAGE = StageName.GIT_CLONE  # the stage that the attempt had reached is not known
 
 
 def excluded_record(

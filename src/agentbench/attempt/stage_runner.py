@@ -37,6 +37,10 @@ _SECONDS: Mapping[StageName, Callable[[Task], float]] = MappingProxyType(
         StageName.FINAL_TEST: lambda task: task.problem.test_timeout_s,
     }
 )
+_POLL = 0.1  # seconds; two events cannot be waited for at once
+_AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
+_STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
+OutputT = TypeVar("OutputT", bound=StageOutput)
 
 
 def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timedelta:
@@ -54,9 +58,6 @@ def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
         return settings.attempt_timeout
     limits = [stage_timeout(stage, task, settings) for stage in (*StageName, *_JUDGED)]
     return sum(limits, start=settings.scaled(_OWN_SECONDS))
-
-
-_POLL = 0.1  # seconds; two events cannot be waited for at once
 
 
 class AttemptDeadline(Event):
@@ -89,12 +90,6 @@ class AttemptDeadline(Event):
         while not self.is_set() and (left := end - self._clock()) > 0:
             self._run.wait(min(left, _POLL))
         return self.is_set()
-
-
-_AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
-_STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
-
-OutputT = TypeVar("OutputT", bound=StageOutput)
 
 
 class StageRunner:

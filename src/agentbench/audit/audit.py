@@ -31,6 +31,51 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
 _ATTEMPTS_FILE = "attempts.jsonl"
+TASK_RULES: Rules[TaskFacts] = MappingProxyType(
+    {
+        "hidden-tests-in-base": leak_rules.hidden_tests_in_base,
+        "visible-tests": leak_rules.visible_tests,
+        "solution-in-instruction": leak_rules.solution_in_instruction,
+        "solution-in-base": leak_rules.solution_in_base,
+        "solution-named-in-base": leak_rules.solution_named_in_base,
+        "built-copy-in-base": leak_rules.built_copies_in_base,
+        "history-in-base": leak_rules.history_in_base,
+        "tests-in-instruction": leak_rules.tests_in_instruction,
+        "fixed-release": setup_rules.fixed_release_installed,
+        "unpinned-install": setup_rules.unpinned_installs,
+        "secret-in-environment": setup_rules.secrets_in_environment,
+        "few-tests": hidden_test_rules.few_tests,
+        "no-regression-tests": hidden_test_rules.no_regression_tests,
+        "weak-control": hidden_test_rules.weakly_controlled,
+        "controls-off": hidden_test_rules.controls_off,
+        "asserts-nothing": hidden_test_rules.asserts_nothing,
+        "configuration-touched": hidden_test_rules.touches_configuration,
+        "no-solution": hidden_test_rules.no_solution,
+        "not-read": hidden_test_rules.not_read,
+    }
+)
+"""The rules for a task."""
+ATTEMPT_RULES: Rules[AttemptFacts] = MappingProxyType(
+    {
+        "verdict-differs": attempt_rules.verdict_differs,
+        "finding-left-out": attempt_rules.findings_hidden,
+        "resolved-in-spite": attempt_rules.resolved_despite_finding,
+        "files-disagree": attempt_rules.files_disagree,
+        "controls-disagree": attempt_rules.controls_disagree,
+        "no-controls": attempt_rules.no_controls,
+        "weakly-controlled": attempt_rules.weak_controls,
+        "sandbox-lacks": attempt_rules.sandbox_lacks,
+        "task-changed": attempt_rules.task_changed,
+        "equals-solution": attempt_rules.equals_solution,
+        "hidden-tests-in-patch": attempt_rules.hidden_tests_in_patch,
+        "fetched-upstream": attempt_rules.fetched_upstream,
+        "suspicious-code": attempt_rules.suspicious,
+        "recorded": attempt_rules.already_recorded,
+    }
+)
+"""The rules for an attempt."""
+FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
+"""Further findings about an attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,32 +161,6 @@ def tasks_not_here(facts: RunAuditFacts) -> Iterator[RuleHit]:
         yield info(f"task {task_id}", f"not checked against its task: {why}")
 
 
-TASK_RULES: Rules[TaskFacts] = MappingProxyType(
-    {
-        "hidden-tests-in-base": leak_rules.hidden_tests_in_base,
-        "visible-tests": leak_rules.visible_tests,
-        "solution-in-instruction": leak_rules.solution_in_instruction,
-        "solution-in-base": leak_rules.solution_in_base,
-        "solution-named-in-base": leak_rules.solution_named_in_base,
-        "built-copy-in-base": leak_rules.built_copies_in_base,
-        "history-in-base": leak_rules.history_in_base,
-        "tests-in-instruction": leak_rules.tests_in_instruction,
-        "fixed-release": setup_rules.fixed_release_installed,
-        "unpinned-install": setup_rules.unpinned_installs,
-        "secret-in-environment": setup_rules.secrets_in_environment,
-        "few-tests": hidden_test_rules.few_tests,
-        "no-regression-tests": hidden_test_rules.no_regression_tests,
-        "weak-control": hidden_test_rules.weakly_controlled,
-        "controls-off": hidden_test_rules.controls_off,
-        "asserts-nothing": hidden_test_rules.asserts_nothing,
-        "configuration-touched": hidden_test_rules.touches_configuration,
-        "no-solution": hidden_test_rules.no_solution,
-        "not-read": hidden_test_rules.not_read,
-    }
-)
-"""The rules for a task."""
-
-
 def audit_task(facts: TaskFacts) -> AuditResult:
     """Apply every rule to a task."""
     controlled = controlled_functions(facts)
@@ -164,30 +183,6 @@ RUN_RULES: Rules[RunAuditFacts] = MappingProxyType(
     }
 )
 """The rules for a run."""
-
-ATTEMPT_RULES: Rules[AttemptFacts] = MappingProxyType(
-    {
-        "verdict-differs": attempt_rules.verdict_differs,
-        "finding-left-out": attempt_rules.findings_hidden,
-        "resolved-in-spite": attempt_rules.resolved_despite_finding,
-        "files-disagree": attempt_rules.files_disagree,
-        "controls-disagree": attempt_rules.controls_disagree,
-        "no-controls": attempt_rules.no_controls,
-        "weakly-controlled": attempt_rules.weak_controls,
-        "sandbox-lacks": attempt_rules.sandbox_lacks,
-        "task-changed": attempt_rules.task_changed,
-        "equals-solution": attempt_rules.equals_solution,
-        "hidden-tests-in-patch": attempt_rules.hidden_tests_in_patch,
-        "fetched-upstream": attempt_rules.fetched_upstream,
-        "suspicious-code": attempt_rules.suspicious,
-        "recorded": attempt_rules.already_recorded,
-    }
-)
-"""The rules for an attempt."""
-
-
-FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
-"""Further findings about an attempt."""
 
 
 def audit_run(

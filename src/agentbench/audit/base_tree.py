@@ -18,6 +18,7 @@ from agentbench.tasks.project_files import parse_ini, parse_python, parse_toml
 _LARGEST_FILE = 2 * 1024 * 1024
 _LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not read
 _BATCH_BYTES = 16 * 1024 * 1024  # bytes that git is asked for at a time
+_LONGEST_LINE = 500  # configparser's time grows with the square of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +119,6 @@ def _git_output(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> b
     return mirror.git(*arguments, stdin=stdin).output_or(
         lambda message: GitCloneError(f"{mirror.path}: {message}")
     )
-
-
-_LONGEST_LINE = 500  # configparser's time grows with the square of it
 
 
 def project_names(base: BaseTree) -> frozenset[str]:

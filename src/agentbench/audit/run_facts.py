@@ -20,6 +20,8 @@ _LINE_BYTES = 512 * 1024 * 1024  # the longest that is parsed; a run of 100,000 
 _FILE_BYTES = 512 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _RUN_FILE, _ATTEMPTS_FILE = "run.json", "attempts.jsonl"
+_PATCH_BYTES = 256 * 1024 * 1024
+_LOG_BYTES = 16 * 1024 * 1024  # a stage's log is capped at 10 MiB
 
 
 class UnreadableRunFileError(ValueError):
@@ -139,10 +141,6 @@ def _longest_line(path: Path) -> int:
     return longest
 
 
-_PATCH_BYTES = 256 * 1024 * 1024
-_LOG_BYTES = 16 * 1024 * 1024  # a stage's log is capped at 10 MiB
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFacts:
     """An attempt with its files, and its task if that still exists."""
@@ -166,9 +164,11 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
     place = run.attempt_folder_of(record)
 
     def read(name: str) -> bytes:
+        """The content of a file of the attempt."""
         return run.read(f"{place}/{name}")
 
     def optional(name: str, limit: int) -> bytes:
+        """The content of a file; empty if it cannot be read."""
         try:
             return run.read(f"{place}/{name}", limit=limit)
         except UnreadableRunFileError:

@@ -23,6 +23,17 @@ _FILES = frozenset({"-r", "--requirement"})
 _EDITABLE = frozenset({"-e", "--editable"})
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)", re.DOTALL)
 _OPERATORS = re.compile(r"[;&|()\n]+")
+_TASK_FILE = "task.toml"
+_MAX_DOCKERFILE_BYTES = 1024 * 1024
+_SECRET_WORDS = frozenset(
+    {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS",
+     "APIKEY", "AUTH"}
+)  # fmt: skip
+_SECRET_VALUES = re.compile(
+    r"(sk|pk|rk)-[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}"
+    r"|xox[abprs]-[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|://[^/\s:@]+:[^/\s@]+@"
+)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,19 +123,6 @@ def _target_of(text: str) -> InstallTarget:
     if found is None or found.group(2).startswith("/"):
         return InstallTarget(local=True)
     return InstallTarget(name=found.group(1), pinned=found.group(2).startswith("=="))
-
-
-_TASK_FILE = "task.toml"
-_MAX_DOCKERFILE_BYTES = 1024 * 1024
-_SECRET_WORDS = frozenset(
-    {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS",
-     "APIKEY", "AUTH"}
-)  # fmt: skip
-_SECRET_VALUES = re.compile(
-    r"(sk|pk|rk)-[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|AKIA[A-Z0-9]{16}"
-    r"|xox[abprs]-[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|://[^/\s:@]+:[^/\s@]+@"
-)
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
 
 
 def fixed_release_installed(facts: TaskFacts) -> Iterator[RuleHit]:

@@ -37,6 +37,8 @@ LeakFingerprint = tuple[str, ...]
 
 
 LeakFingerprints = frozenset[LeakFingerprint]
+_MAX_PARSED_BYTES = 2 * 1024 * 1024
+FilesByPath = Mapping[PurePosixPath, FileContent | None]
 
 
 def found_in(text: str, fingerprints: LeakFingerprints) -> dict[LeakFingerprint, int]:
@@ -95,9 +97,6 @@ def _is_distinctive(fingerprint: LeakFingerprint) -> bool:
     if len(fingerprint) == 1:
         return distinctive == 1
     return distinctive >= _LEAST_DISTINCTIVE and sum(map(len, fingerprint)) >= _LEAST_WINDOW
-
-
-_MAX_PARSED_BYTES = 2 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +171,6 @@ def functions_in(content: bytes) -> Mapping[str, FoundFunction]:
         return functions_of(python_syntax.parse(content)).functions
     except python_syntax.UNPARSABLE:
         return {}
-
-
-FilesByPath = Mapping[PurePosixPath, FileContent | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

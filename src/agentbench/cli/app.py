@@ -46,6 +46,12 @@ _MODULES = {
     "tasks": "tasks.commands",
 }
 """The module below agentbench.cli of each command whose module has another name."""
+_EPILOG = (
+    "Exit codes: 0 done, whatever the agents scored; 1 a check you asked for did not hold; "
+    "2 wrong usage; 65 a task, run or import file is wrong; 69 the sandbox or engine is not "
+    "available; 70 a bug in agentbench; 75 some attempt ended in an infrastructure failure; "
+    "130 interrupted; 141 the reader of a pipe ended first."
+)
 
 
 class LazyCommands(TyperGroup):
@@ -144,13 +150,6 @@ def _debug_option() -> "Parameter":
 
     return typer.main.get_command(holder).params[0]
 
-
-_EPILOG = (
-    "Exit codes: 0 done, whatever the agents scored; 1 a check you asked for did not hold; "
-    "2 wrong usage; 65 a task, run or import file is wrong; 69 the sandbox or engine is not "
-    "available; 70 a bug in agentbench; 75 some attempt ended in an infrastructure failure; "
-    "130 interrupted; 141 the reader of a pipe ended first."
-)
 
 app = typer.Typer(
     name="agentbench",

@@ -31,6 +31,7 @@ Inode = tuple[int, int]
 """The device and the number of a file."""
 
 _BLOCK = 512
+_LOCAL_KINDS = frozenset({"folder", "cgroup"})
 
 
 def allocated_bytes_below(paths: Iterable[Path]) -> dict[Inode, int]:
@@ -278,9 +279,6 @@ def _mtime(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-_LOCAL_KINDS = frozenset({"folder", "cgroup"})
 
 
 def find_all_orphans(cache_dir: Path) -> tuple[Orphan, ...]:

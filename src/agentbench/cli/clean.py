@@ -13,6 +13,16 @@ from agentbench.errors import UsageError
 if TYPE_CHECKING:
     from agentbench.cli.cache_entries import EvictionDecision
 
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([kMGT]i?)?B", re.ASCII)
+_AGE = re.compile(r"(\d{1,6}) ?([mhdw])", re.ASCII)
+_SIZE_UNITS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
+_AGE_UNITS = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+
 
 def clean(
     keep: Annotated[
@@ -115,17 +125,6 @@ def _clean_all(*, dry_run: bool) -> None:
 
 def _size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([kMGT]i?)?B", re.ASCII)
-_AGE = re.compile(r"(\d{1,6}) ?([mhdw])", re.ASCII)
-_SIZE_UNITS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
-_AGE_UNITS = {
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-    "w": timedelta(weeks=1),
-}
 
 
 def parse_size(text: str) -> int:

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from agentbench.report.text_reports import RunNames
 
 _MAX_NAMED = 10  # tasks that a warning names
-
-
-class ComparisonFormat(StrEnum):
-    """What `--format` takes."""
-
-    TABLE = "table"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
 _First = Annotated[
     str,
     typer.Argument(metavar="RUN_A", help="What to compare with: a run's folder, id, or 'last'."),
@@ -56,6 +46,14 @@ _Alpha = Annotated[
         help="A p value below this level is statistically significant; intervals cover 1 - alpha.",
     ),
 ]
+
+
+class ComparisonFormat(StrEnum):
+    """What `--format` takes."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
 
 
 def compare(

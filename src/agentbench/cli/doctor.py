@@ -22,6 +22,10 @@ from agentbench.errors import SandboxError, UnavailableError
 if TYPE_CHECKING:
     from agentbench.sandbox.registry import BackEndProbe
 
+_ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots, room for workspaces
+_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
+images = options.command_group("The base images that Docker sandboxes start from.")
+
 
 def doctor(as_json: options.Json = False) -> None:
     """Check what agentbench needs on this machine; a line each, with the remedy.
@@ -42,10 +46,6 @@ def _print(findings: "Sequence[Check]") -> None:
 
     rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
     print_listing(rows, TableColumn(), TableColumn(), TableColumn(below=1))
-
-
-_ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots, room for workspaces
-_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,9 +143,6 @@ def _check_api_keys() -> Check:
     present = [name for name in _KEYS if os.environ.get(name)]
     detail = f"present: {', '.join(present)}" if present else "none; oracle and noop need none"
     return Check(what="API keys", ok=True, detail=detail)
-
-
-images = options.command_group("The base images that Docker sandboxes start from.")
 
 
 @images.command("build")

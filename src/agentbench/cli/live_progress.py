@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 _RESERVED_LINES = 4  # of a terminal, for the bar and the line above it
 _NARROW = 12  # columns that a task's id always has
 _LEAST_WIDTH = 72  # of a terminal: in a narrower one an attempt takes two lines
+_REFRESHES_PER_SECOND = 4
+_LONGEST_BAR = 40  # columns of the terminal
+_LEAST_BAR = 10
+_FIGURES_WIDTH = 64  # columns of the figures next to the bar, of up to 9,999 attempts
+_SHOW_CURSOR = "\x1b[?25h\n"
 
 
 class RunningAttemptsTable:
@@ -95,13 +100,6 @@ def _cost(entry: AttemptStatus) -> str:
         return ""
     spent = entry.spent_usd()
     return "cost unknown" if spent is None else f"${spent:.2f}"
-
-
-_REFRESHES_PER_SECOND = 4
-_LONGEST_BAR = 40  # columns of the terminal
-_LEAST_BAR = 10
-_FIGURES_WIDTH = 64  # columns of the figures next to the bar, of up to 9,999 attempts
-_SHOW_CURSOR = "\x1b[?25h\n"
 
 
 class RunDisplay:

@@ -19,32 +19,10 @@ from agentbench.errors import InputError, UsageError
 if TYPE_CHECKING:
     from agentbench.tasks.task import Task
 
-
-class SandboxName(StrEnum):
-    """The values of `--sandbox`."""
-
-    AUTO = "auto"
-    DOCKER = "docker"
-    BUBBLEWRAP = "bubblewrap"
-    PROCESS = "process"
-
-
-def _refuse_nan(value: float | None) -> float | None:
-    """Refuse a limit that no value reaches or exceeds."""
-    if value is not None and math.isnan(value):
-        raise typer.BadParameter("expected a number, found nan")
-    return value
-
-
 _LARGEST_TIMEOUT_SCALE = 1_000_000
 _LONGEST_DURATION = 1_000_000_000  # seconds or minutes; a timedelta cannot hold much more
-
 Tasks = Annotated[
     list[Path], typer.Argument(help="Task folders, folders of task folders, or suite files.")
-]
-Sandbox = Annotated[
-    SandboxName,
-    typer.Option("--sandbox", help="The sandbox; auto selects the strongest available one."),
 ]
 Executor = Annotated[
     ExecutorName,
@@ -81,16 +59,6 @@ Registry = Annotated[
 Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks with ids like this glob.")]
 Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks with this tag.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="At most this many tasks.", min=1)]
-TimeoutScale = Annotated[
-    float,
-    typer.Option(
-        "--timeout-scale",
-        help="Multiplies every stage's time limit.",
-        max=_LARGEST_TIMEOUT_SCALE,
-        callback=_refuse_nan,
-    ),
-]
-
 Agent = Annotated[
     str,
     typer.Option(
@@ -137,6 +105,60 @@ Shuffle = Annotated[int | None, typer.Option("--shuffle", help="Shuffle the task
 Retries = Annotated[
     int, typer.Option("--retries", help="Retries after infrastructure failures.", min=0)
 ]
+RetryLost = Annotated[
+    bool,
+    typer.Option(
+        "--retry-lost",
+        help="Rerun attempts that failed because of infrastructure after all retries.",
+    ),
+]
+IntegrityControls = Annotated[
+    ControlLevel | None,
+    typer.Option("--integrity-controls", help="Overrides the tasks' own setting."),
+]
+AllowUnsandboxed = Annotated[
+    bool, typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox.")
+]
+Repeat = Annotated[int, typer.Option("--repeat", help="Runs per task, to find flaky tests.", min=1)]
+WriteIds = Annotated[
+    bool,
+    typer.Option("--write-ids", help="Run the tests to fill in fail_to_pass and pass_to_pass."),
+]
+Out = Annotated[Path, typer.Option("--out", help="The folder for the tasks.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace existing tasks.")]
+NoProve = Annotated[bool, typer.Option("--no-prove", help="Do not validate the tasks.")]
+
+
+class SandboxName(StrEnum):
+    """The values of `--sandbox`."""
+
+    AUTO = "auto"
+    DOCKER = "docker"
+    BUBBLEWRAP = "bubblewrap"
+    PROCESS = "process"
+
+
+def _refuse_nan(value: float | None) -> float | None:
+    """Refuse a limit that no value reaches or exceeds."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("expected a number, found nan")
+    return value
+
+
+Sandbox = Annotated[
+    SandboxName,
+    typer.Option("--sandbox", help="The sandbox; auto selects the strongest available one."),
+]
+TimeoutScale = Annotated[
+    float,
+    typer.Option(
+        "--timeout-scale",
+        help="Multiplies every stage's time limit.",
+        max=_LARGEST_TIMEOUT_SCALE,
+        callback=_refuse_nan,
+    ),
+]
+
 MaxOutage = Annotated[
     float | None,
     typer.Option(
@@ -155,13 +177,6 @@ AttemptTimeout = Annotated[
         min=0,
         max=_LONGEST_DURATION,
         callback=_refuse_nan,
-    ),
-]
-RetryLost = Annotated[
-    bool,
-    typer.Option(
-        "--retry-lost",
-        help="Rerun attempts that failed because of infrastructure after all retries.",
     ),
 ]
 MaxCost = Annotated[
@@ -183,22 +198,6 @@ FailUnder = Annotated[
         callback=_refuse_nan,
     ),
 ]
-IntegrityControls = Annotated[
-    ControlLevel | None,
-    typer.Option("--integrity-controls", help="Overrides the tasks' own setting."),
-]
-AllowUnsandboxed = Annotated[
-    bool, typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox.")
-]
-Repeat = Annotated[int, typer.Option("--repeat", help="Runs per task, to find flaky tests.", min=1)]
-WriteIds = Annotated[
-    bool,
-    typer.Option("--write-ids", help="Run the tests to fill in fail_to_pass and pass_to_pass."),
-]
-
-Out = Annotated[Path, typer.Option("--out", help="The folder for the tasks.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace existing tasks.")]
-NoProve = Annotated[bool, typer.Option("--no-prove", help="Do not validate the tasks.")]
 
 
 def command_group(help_text: str) -> typer.Typer:

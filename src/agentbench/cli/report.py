@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.summaries import AttemptSummary
 
+_INSTANCE_FILE = "report.json"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
 
 class ReportFormat(StrEnum):
     """What `--format` takes."""
@@ -216,10 +220,6 @@ def append_github_summary(chunks: Iterable[str]) -> None:
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
 
 
-_INSTANCE_FILE = "report.json"
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-
-
 def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
     """Write the report of a run as SWE-bench's own tool does.
 
@@ -264,9 +264,6 @@ def _reported_instances(runs: "Sequence[ReportedRun]") -> "tuple[ReportedInstanc
     if any(attempt.attempt > 1 for attempt in runs[0].attempts):
         typer.echo("warning: SWE-bench knows one attempt per instance; the first counts", err=True)
     return reported_instances(runs[0])
-
-
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager

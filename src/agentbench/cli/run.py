@@ -19,6 +19,8 @@ from agentbench.core.host import usable_cache_dir
 if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
+_MAX_IMAGES_NAMED = 5  # kinds of image
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
@@ -94,9 +96,6 @@ def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
     typer.echo(interpreter_line(configuration.tasks), err=True)
     if configuration.agent == "oracle":
         typer.echo("agent: oracle (the reference solution, not an agent)", err=True)
-
-
-_MAX_IMAGES_NAMED = 5  # kinds of image
 
 
 def interpreter_line(tasks: "Sequence[TaskEntry]") -> str:

@@ -27,7 +27,7 @@ RecordOption = Annotated[
     bool,
     typer.Option(
         "--record",
-        help="Quarantine flaky tests in each task.toml, and store the mutation_results in proof.json.",
+        help="Quarantine flaky tests in each task.toml, and store the results in proof.json.",
     ),
 ]
 ResumeOption = Annotated[

@@ -36,6 +36,10 @@ _FIELD_SCHEMA = {
     "description": "Of every byte of the file, or line, before this field's name; the last field. "
     "Missing in files from before there were digests.",
 }
+_CHUNK = 1 << 20
+_DIGEST_BYTES = 32
+_verified: set[tuple[Path, str]] = set()  # by this process; only agentbench changes cached trees
+_verifying = Lock()  # a second thread waits for the first one's result
 
 
 class ChecksummedDocument(Schema):
@@ -114,12 +118,6 @@ def has_valid_checksum(content: bytes) -> bool:
 def has_checksum(content: bytes) -> bool:
     """Whether a document ends in a checksum, right or wrong."""
     return _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES)) is not None
-
-
-_CHUNK = 1 << 20
-_DIGEST_BYTES = 32
-_verified: set[tuple[Path, str]] = set()  # by this process; only agentbench changes cached trees
-_verifying = Lock()  # a second thread waits for the first one's result
 
 
 class _Digest(Protocol):

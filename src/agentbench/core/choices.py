@@ -10,22 +10,6 @@ from types import MappingProxyType
 
 from agentbench.errors import UsageError
 
-
-class ControlLevel(StrEnum):
-    """How many control runs an attempt is judged with."""
-
-    OFF = "off"  # none
-    SAMPLE = "sample"  # one, in which some half of the tests must fail
-    FULL = "full"  # two, and each test must fail in exactly one of them
-
-
-class ExecutorName(StrEnum):
-    """What `--executor` takes."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
 # Pure wheels, pinned, since the tag of a base image is a hash of its recipe.
 _FOR_310_AND_NEWER = (
     "pytest==9.2.0", "iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0", "pygments==2.21.0",
@@ -44,9 +28,23 @@ STACKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Requirements by Python version, oldest version first."""
-
 DEFAULT_PYTHON = "3.11"
 """The Python of base images unless another one is requested."""
+
+
+class ControlLevel(StrEnum):
+    """How many control runs an attempt is judged with."""
+
+    OFF = "off"  # none
+    SAMPLE = "sample"  # one, in which some half of the tests must fail
+    FULL = "full"  # two, and each test must fail in exactly one of them
+
+
+class ExecutorName(StrEnum):
+    """What `--executor` takes."""
+
+    LOCAL = "local"
+    RAY = "ray"
 
 
 def stack_for(python: str) -> tuple[str, ...]:

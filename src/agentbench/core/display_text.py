@@ -12,6 +12,12 @@ from urllib.parse import quote
 
 # A terminal command without an end counts as text: it would hide the rest otherwise.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)?")
+REMOVED = b"[removed]"
+_MIN_LENGTH = 8  # characters; a key such as `none` of a local server is no secret
+_PACKED = re.compile(rb"H4sI[A-Za-z0-9+/_-]{12,}={0,2}")  # gzip, in base64
+_UNPACKED_LIMIT = 1 << 20  # bytes
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 
 
 def printable(text: str, *, limit: int | None = None, newlines: bool = False) -> str:
@@ -50,14 +56,6 @@ def list_with_more(names: Sequence[str], most: int) -> str:
 def _is_control(char: str) -> bool:
     # Cc: control; Cf: format (bidirectional overrides); Cs: lone surrogates; Zl, Zp: line ends.
     return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
-
-
-REMOVED = b"[removed]"
-
-_MIN_LENGTH = 8  # characters; a key such as `none` of a local server is no secret
-_PACKED = re.compile(rb"H4sI[A-Za-z0-9+/_-]{12,}={0,2}")  # gzip, in base64
-_UNPACKED_LIMIT = 1 << 20  # bytes
-_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
@@ -128,9 +126,6 @@ def _unpacked(packed: bytes) -> bytes:
         raw = base64.b64decode(data + b"=" * (-len(data) % 4))
         return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(raw, _UNPACKED_LIMIT)
     return b""
-
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 
 
 def without_credentials(text: str) -> str:

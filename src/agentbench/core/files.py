@@ -18,6 +18,11 @@ from pathlib import Path
 
 UNFINISHED = ".new"
 """The end of the name of a file that is being written."""
+_IDENTITY_BYTES = 16
+_IDENTITY = re.compile(rf"[0-9a-f]{{{2 * _IDENTITY_BYTES}}}")
+OWNER = "owner"
+"""The name of the locked file. It holds the process id, for people."""
+_GRACE_SECONDS = 10  # a new folder may lack its file that long; about 0.1 ms is usual
 
 
 def write_atomically(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -57,10 +62,6 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-_IDENTITY_BYTES = 16
-_IDENTITY = re.compile(rf"[0-9a-f]{{{2 * _IDENTITY_BYTES}}}")
-
-
 def read_or_create_identity(path: Path) -> str:
     """The random identity in a file, created if the file has no valid one.
 
@@ -87,12 +88,6 @@ class FileContent:
 
     content: bytes
     executable: bool
-
-
-OWNER = "owner"
-"""The name of the locked file. It holds the process id, for people."""
-
-_GRACE_SECONDS = 10  # a new folder may lack its file that long; about 0.1 ms is usual
 
 
 @contextmanager

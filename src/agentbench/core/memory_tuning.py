@@ -20,6 +20,8 @@ _STARTUP_THRESHOLD = 50_000  # objects
 _usual: tuple[int, int, int] | None = None
 _pausing = Lock()
 _pauses = 0  # blocks of `paused` that are open now
+_EVERY = 32  # records; a call takes milliseconds, or tens where there is much
+_Item = TypeVar("_Item")
 
 
 def relax() -> None:
@@ -59,11 +61,6 @@ def paused() -> Iterator[None]:
                 _pauses -= 1
                 if not _pauses:
                     gc.enable()
-
-
-_EVERY = 32  # records; a call takes milliseconds, or tens where there is much
-
-_Item = TypeVar("_Item")
 
 
 def trimming_memory(items: Generator[_Item, None, None]) -> Generator[_Item, None, None]:

@@ -17,24 +17,6 @@ JsonObject = dict[str, object]
 
 # Characters that JSON does not escape and a terminal obeys: DEL, C1, marks that turn or hide text.
 _TERMINAL_CONTROL = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-
-
-class Schema(BaseModel):
-    """A value that is written to disk or sent over a network."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_timedelta="float")
-
-    def model_dump_json(
-        self,
-        *,
-        indent: int | None = None,
-        **options: Any,  # noqa: ANN401 - whatever pydantic takes
-    ) -> str:
-        """The value as JSON in which every control character is escaped, so that `cat` is safe."""
-        text = super().model_dump_json(indent=indent, **options)
-        return _TERMINAL_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-
-
 _MESSAGES: Mapping[str, str] = MappingProxyType(
     {
         "greater_than": "is not above {gt:.10g}",
@@ -56,6 +38,22 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
         "value_error": "{error}",
     }
 )
+
+
+class Schema(BaseModel):
+    """A value that is written to disk or sent over a network."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_timedelta="float")
+
+    def model_dump_json(
+        self,
+        *,
+        indent: int | None = None,
+        **options: Any,  # noqa: ANN401 - whatever pydantic takes
+    ) -> str:
+        """The value as JSON in which every control character is escaped, so that `cat` is safe."""
+        text = super().model_dump_json(indent=indent, **options)
+        return _TERMINAL_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:

@@ -25,6 +25,16 @@ from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
 from agentbench.validation.task_proof import FollowRun
 
+_DIGITS = 12  # of the commit's hash
+_LONGEST_NAME = 80
+_TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(-by|-to|-on)?: .*[@<].*$|^(Change-Id|PiperOrigin-RevId): ")
+_NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
+_LONGEST_TITLE = 200
+_MIN_LINE = 12  # characters; messages often contain shorter lines of a patch, such as `else:`
+MINING_LOG = "mined.jsonl"
+_BATCH = 8  # candidates that are validated together; an interruption loses one batch
+_CANDIDATES = ".candidates"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDestination:
@@ -90,10 +100,6 @@ def write_fix_task(
         return write_task(new, place.parent, replace=place.replace)
 
 
-_DIGITS = 12  # of the commit's hash
-_LONGEST_NAME = 80
-
-
 def task_id_of(url: str, fix: FixCommit) -> TaskId:
     """An id from the repository's name and the fix's hash."""
     name = url.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2].lower()
@@ -122,12 +128,6 @@ def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, *, repo: Path | 
         solution_patch=fix.solution_patch,
         folders={} if isinstance(repo, str) else {"repo": repo},
     )
-
-
-_TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(-by|-to|-on)?: .*[@<].*$|^(Change-Id|PiperOrigin-RevId): ")
-_NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
-_LONGEST_TITLE = 200
-_MIN_LINE = 12  # characters; messages often contain shorter lines of a patch, such as `else:`
 
 
 def title_of(fix: FixCommit) -> str:
@@ -163,9 +163,6 @@ def instruction_of(fix: FixCommit) -> str:
         "change itself away. Change the project so that what it describes holds; tests that are\n"
         "not in the repository will be run on it.\n"
     )
-
-
-MINING_LOG = "mined.jsonl"
 
 
 class CandidateOutcome(StrEnum):
@@ -228,10 +225,6 @@ class MiningLog:
                 ) from None
 
 
-_BATCH = 8  # candidates that are validated together; an interruption loses one batch
-_CANDIDATES = ".candidates"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiningSettings:
     """Which commits to try, and where the tasks go."""
@@ -270,6 +263,7 @@ class _Miner:
         self._seen: list[str] = []
 
     def run(self) -> list[MinedCommit]:
+        """Try all candidates; yields the results."""
         told = self._told
         fixes = islice(self._fixes(), told.limit)
         while batch := list(islice(fixes, _BATCH)):

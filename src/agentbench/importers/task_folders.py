@@ -28,6 +28,15 @@ from agentbench.tasks.writing import NewTask, write_task
 
 _FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", re.MULTILINE | re.IGNORECASE)
 _MAX_REASON = 400  # characters of a reason
+_MAX_TEXT_BYTES = 4 * 2**20
+_MAX_TREE_BYTES = 2**30
+_MAX_FILES = 50_000
+IGNORED_NAMES: Final = frozenset({".git", "__pycache__", ".DS_Store"})
+"""Names of files that are not a part of a task, such as caches."""
+_LINE_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR)\s+(.+?)\s*$", re.IGNORECASE)
+_OPTION = re.compile(r"--\S+\s+")
 
 
 def refuse_without_images(
@@ -113,13 +122,6 @@ def _image_key(task: Task) -> str:
     alone = others == [environment.dockerfile.name]
     text = environment.dockerfile.read_text("utf-8", "replace") if alone else str(task.folder)
     return f"{text} {task.workdir}"
-
-
-_MAX_TEXT_BYTES = 4 * 2**20
-_MAX_TREE_BYTES = 2**30
-_MAX_FILES = 50_000
-IGNORED_NAMES: Final = frozenset({".git", "__pycache__", ".DS_Store"})
-"""Names of files that are not a part of a task, such as caches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,12 +283,6 @@ def write_files(folder: Path, files: Mapping[PurePosixPath, FileContent | None])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)
         path.chmod(0o755 if file.executable else 0o644)
-
-
-_LINE_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
-_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-_INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR)\s+(.+?)\s*$", re.IGNORECASE)
-_OPTION = re.compile(r"--\S+\s+")
 
 
 def dockerfile_workdir(dockerfile: str) -> PurePosixPath | None:

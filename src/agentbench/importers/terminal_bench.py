@@ -23,6 +23,29 @@ from agentbench.tasks.writing import NewTask
 
 _MAX_SECONDS = 7 * 24 * 3600
 Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+_OWN_VARIABLE = re.compile(r"\$\{?T_BENCH_\w+\}?")
+# Keys of Terminal-Bench's template, and keys without effect on a sleeping container.
+_HARMLESS = frozenset({"container_name", "command", "tty", "stdin_open", "init", "platform"})
+_KNOWN_KEYS = frozenset({"build", "image", "environment", "volumes"})
+ORIGINALS_FOLDER = "terminal-bench"
+"""The folder in a task that keeps Terminal-Bench's own files."""
+_COMPOSE_FILE = "docker-compose.yaml"
+_VERIFIER_SCRIPT = "agentbench-verify.sh"
+_DEFAULT_WORKDIR = PurePosixPath("/app")  # of Terminal-Bench's base images
+_KEYS = ("C-", "M-", "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "BSpace")
+_VERIFIER_TEXT = """\
+#!/bin/sh
+# What Terminal-Bench's parser makes of the output of run-tests.sh, as a reward.
+log=/logs/verifier/run-tests.log
+TEST_DIR=/tests bash /tests/run-tests.sh > "$log" 2>&1
+cat "$log"
+awk '
+  /=+ *short test summary info *=+/ { on = 1; next }
+  on && /^(PASSED|XFAIL|SKIPPED):? / { good = 1 }
+  on && /^(FAILED|XPASS|ERROR):? / { bad = 1 }
+  END { print (good && !bad) ? 1 : 0 }
+' "$log" > /logs/verifier/reward.txt
+"""
 
 
 class TerminalBenchTaskFile(Schema):
@@ -72,12 +95,6 @@ def parse_terminal_bench_task_file(
         return TerminalBenchTaskFile.model_validate(found)
     except ValidationError as error:
         return validation_rejections(error, TerminalBenchTaskFile, where=where)
-
-
-_OWN_VARIABLE = re.compile(r"\$\{?T_BENCH_\w+\}?")
-# Keys of Terminal-Bench's template, and keys without effect on a sleeping container.
-_HARMLESS = frozenset({"container_name", "command", "tty", "stdin_open", "init", "platform"})
-_KNOWN_KEYS = frozenset({"build", "image", "environment", "volumes"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,27 +172,7 @@ def _split_variables(given: object) -> Iterator[tuple[str, str]]:
         yield key, value
 
 
-ORIGINALS_FOLDER = "terminal-bench"
-"""The folder in a task that keeps Terminal-Bench's own files."""
-
-_COMPOSE_FILE = "docker-compose.yaml"
-_VERIFIER_SCRIPT = "agentbench-verify.sh"
-_DEFAULT_WORKDIR = PurePosixPath("/app")  # of Terminal-Bench's base images
 _STEPS = TypeAdapter(tuple[SolutionStep, ...])
-_KEYS = ("C-", "M-", "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "BSpace")
-_VERIFIER_TEXT = """\
-#!/bin/sh
-# What Terminal-Bench's parser makes of the output of run-tests.sh, as a reward.
-log=/logs/verifier/run-tests.log
-TEST_DIR=/tests bash /tests/run-tests.sh > "$log" 2>&1
-cat "$log"
-awk '
-  /=+ *short test summary info *=+/ { on = 1; next }
-  on && /^(PASSED|XFAIL|SKIPPED):? / { good = 1 }
-  on && /^(FAILED|XPASS|ERROR):? / { bad = 1 }
-  END { print (good && !bad) ? 1 : 0 }
-' "$log" > /logs/verifier/reward.txt
-"""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -20,6 +20,10 @@ from agentbench.errors import InputError
 from agentbench.integrity.records import ChangedExpectation, WeakControl
 from agentbench.scoring.evidence import NodeId
 
+_FEWEST_FUNCTIONS = 8
+"""With fewer functions to fix, regression tests are added, since one or two could be guessed."""
+_PERHAPS = 3  # changes with at least this doubt need a reference solution that confirms them
+
 
 class FunctionKey(NamedTuple):
     """A test function of the task."""
@@ -75,11 +79,6 @@ def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], f
     rng.shuffle(names)
     middle = (len(names) + 1) // 2
     return frozenset(names[:middle]), frozenset(names[middle:])
-
-
-_FEWEST_FUNCTIONS = 8
-"""With fewer functions to fix, regression tests are added, since one or two could be guessed."""
-_PERHAPS = 3  # changes with at least this doubt need a reference solution that confirms them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,7 @@ class _Reader:
         return True
 
     def refuse(self, rule: str, where: str, what: str) -> None:
+        """Record a refused entry."""
         if len(self._findings) < _FINDINGS:
             self._warn(rule, where, what)
 

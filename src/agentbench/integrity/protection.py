@@ -24,6 +24,18 @@ _STUMBLES = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 # iniconfig cuts a header at # or ;, so it may find a table where configparser finds none.
 _INI_TABLE = re.compile(r"\ufeff?\s*\[\s*(?:tool:)?pytest\s*\]")
 _INI_HEADER = re.compile(r"\ufeff?\s*\[")
+_CONFIGURATION = frozenset(
+    {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"}
+)
+_STARTED_WITH_PYTHON = frozenset({"sitecustomize", "usercustomize"})
+_PLUGIN_ROOTS = frozenset(
+    {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "xdist", "execnet",
+     "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
+     "agentbench_launch"}
+)  # fmt: skip
+_IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
+_SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
+_TABLES_RESTORED = "its pytest tables are the base's again"
 
 
 class UnreadableTablesError(ValueError):
@@ -134,19 +146,6 @@ _RESTORERS: Mapping[str, Callable[[str, str], str | None]] = {
 }
 
 
-_CONFIGURATION = frozenset(
-    {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"}
-)
-_STARTED_WITH_PYTHON = frozenset({"sitecustomize", "usercustomize"})
-_PLUGIN_ROOTS = frozenset(
-    {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "xdist", "execnet",
-     "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
-     "agentbench_launch"}
-)  # fmt: skip
-_IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
-_SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectionRules:
     """The protected paths: the task's test paths, its patterns, and the hidden tests.
@@ -254,9 +253,6 @@ def _matches(path: PurePosixPath, pattern: str) -> bool:
     if pattern.endswith("/**"):
         return name.startswith(pattern[:-2]) or fnmatchcase(name, pattern)
     return fnmatchcase(name, pattern) or path.is_relative_to(pattern)
-
-
-_TABLES_RESTORED = "its pytest tables are the base's again"
 
 
 def _with_base_tables(

@@ -12,6 +12,9 @@ from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
 
+_SHOWN = 3
+_FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
+
 
 class DroppedPath(Schema):
     """A path of the change that was not judged, and why."""
@@ -84,10 +87,6 @@ class RewrittenTestFile(Schema):
     renamed: dict[str, str] = Field(default_factory=dict)
     """The new node ids of renamed listed tests."""
     visible_ids: tuple[str, ...] = ()  # functions of listed tests that keep pytest's ids
-
-
-_SHOWN = 3
-_FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
 
 class ControlRule(StrEnum):

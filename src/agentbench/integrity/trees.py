@@ -15,6 +15,8 @@ from typing import IO
 
 _CHUNK = 1 << 20
 _READS_AFTER_END = 3
+BaseContent = Callable[[PurePosixPath], bytes | None]
+"""Returns the base's content of a path; `None` if the base does not have the file."""
 
 
 class EntryKind(StrEnum):
@@ -42,10 +44,6 @@ class WorkspaceTree:
     """The paths of a workspace without `.git`."""
 
     entries: Mapping[PurePosixPath, TreeEntry]
-
-
-BaseContent = Callable[[PurePosixPath], bytes | None]
-"""Returns the base's content of a path; `None` if the base does not have the file."""
 
 
 def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
@@ -149,9 +147,11 @@ class _ChunkReader(io.RawIOBase):
         self.taken = 0  # bytes read so far
 
     def readable(self) -> bool:
+        """Whether it can be read: yes."""
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """Read up to so many bytes."""
         parts: list[memoryview] = []
         wanted = size
         while wanted != 0:

@@ -17,6 +17,9 @@ from agentbench.tasks.problem import PytestCommand
 
 ENVIRONMENT_FOLDERS = (".venv", "venv", ".virtualenv")
 """The folders of a project's environment, the most usual one first."""
+_RUNS_AT_ONCE = 4
+# Or pytest's ids would be relative to the common folder of a call's paths.
+_SAME_ROOT = ("--rootdir=.",)
 
 
 def interpreter_candidates(
@@ -46,11 +49,6 @@ def _detected_interpreters(root: Path, environ: Mapping[str, str]) -> Iterator[t
         found = shutil.which(name, path=environ.get("PATH"))
         if found is not None:
             yield f"{name} on PATH", Path(found).absolute()
-
-
-_RUNS_AT_ONCE = 4
-# Or pytest's ids would be relative to the common folder of a call's paths.
-_SAME_ROOT = ("--rootdir=.",)
 
 
 def local_project(

@@ -40,6 +40,27 @@ if TYPE_CHECKING:
 
 
 _NUMBERS = frozenset({"integer", "number"})
+_POLL_SECONDS = 0.1
+_logger = logging.getLogger(__name__)
+_MAX_SEARCHES = 2
+_INCIDENT_BYTES = 6  # of the name that is all a client sees of a bug
+_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
+ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
+_FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
+INSTRUCTIONS = (
+    "Runs the project's pytest tests and reports their results. Call execute_tests after a "
+    "change; start with the tests next to it (paths or node_ids), then all of them. `outcome` is "
+    "decided by evidence, not by the exit code alone: only `passed` means that every collected "
+    "test ran to its end. Failing tests are not an error of the tool. A timeout or a crash keeps "
+    "the tests done so far; the one with outcome `unfinished` was running. `omitted` names what "
+    'was left out for size: narrow the selection, or ask with detail="full".'
+)
+SYMBOLIC_INSTRUCTIONS = (
+    " Beyond tests: symbolic_check, find_path_to_exception, compare_functions and "
+    "analyze_branches search the paths of a function that you pass as code, in a sandbox. "
+    "Each finding is confirmed by a real call; if there is none, bounds.exhaustive says whether "
+    "that is a proof."
+)
 
 
 def compact_schema(schema: JsonObject) -> JsonObject:
@@ -112,15 +133,6 @@ def describe_tool(tool: NamedTool, *, isolated: bool) -> Tool:
     )
 
 
-_POLL_SECONDS = 0.1
-_logger = logging.getLogger(__name__)
-_MAX_SEARCHES = 2
-_INCIDENT_BYTES = 6  # of the name that is all a client sees of a bug
-_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
-
-ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
-
-
 class CallCancelledError(Exception):
     """A call was cancelled without its client asking for that."""
 
@@ -161,6 +173,7 @@ class _ProgressRelay:
         self._told = -1
 
     def put(self, progress: RunProgress) -> None:
+        """Set the progress, from any thread."""
         self._latest = progress
 
     async def flush(self) -> None:
@@ -171,6 +184,7 @@ class _ProgressRelay:
             await self._tell(latest)
 
     async def pass_on(self) -> None:
+        """Send progress while the call runs."""
         while self._tell is not None:
             await anyio.sleep(_POLL_SECONDS)
             await self.flush()
@@ -230,22 +244,6 @@ def symbolic_error(answer: JsonObject) -> MCPError:
 
 
 _TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
-_FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
-
-INSTRUCTIONS = (
-    "Runs the project's pytest tests and reports their results. Call execute_tests after a "
-    "change; start with the tests next to it (paths or node_ids), then all of them. `outcome` is "
-    "decided by evidence, not by the exit code alone: only `passed` means that every collected "
-    "test ran to its end. Failing tests are not an error of the tool. A timeout or a crash keeps "
-    "the tests done so far; the one with outcome `unfinished` was running. `omitted` names what "
-    'was left out for size: narrow the selection, or ask with detail="full".'
-)
-SYMBOLIC_INSTRUCTIONS = (
-    " Beyond tests: symbolic_check, find_path_to_exception, compare_functions and "
-    "analyze_branches search the paths of a function that you pass as code, in a sandbox. "
-    "Each finding is confirmed by a real call; if there is none, bounds.exhaustive says whether "
-    "that is a proof."
-)
 
 
 def server_instructions(tools: Sequence[arguments.NamedTool]) -> str:
@@ -300,6 +298,7 @@ class _Handlers:
     async def list_tools(
         self, _context: ServerRequestContext[object], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
+        """All tools."""
         isolated = self._project.isolated
         return ListToolsResult(tools=[describe_tool(one, isolated=isolated) for one in self.tools])
 
@@ -343,6 +342,7 @@ class _Handlers:
 
 def _progress_reporter(session: "ServerSession") -> ProgressReporter:
     async def tell(progress: RunProgress) -> None:
+        """Send progress to the client."""
         message = f"{progress.done} of {progress.collected} tests"
         await session.report_progress(progress.done, progress.collected, message)
 

@@ -21,6 +21,7 @@ from agentbench.symbolic.analysis import (
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
 _MAX_BRANCHES = 200
 _CUT_OFF_SHARE = 0.9  # of the time: who used so much of it was cut off by it
+_Verdict = tuple[str, SymbolicErrorType | None, str]  # status, error and message
 
 
 class SearchBounds(Schema):
@@ -221,9 +222,6 @@ def compare_answer(
             ),
         }
     )
-
-
-_Verdict = tuple[str, SymbolicErrorType | None, str]  # status, error and message
 
 
 def _verdict_fields(verdict: _Verdict, spent: CallTime) -> JsonObject:

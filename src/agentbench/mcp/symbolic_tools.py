@@ -21,6 +21,19 @@ from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 
 _DISTRIBUTIONS = ("crosshair-tool", "hypothesis", "z3-solver")
+MAX_CODE_BYTES = 1_000_000  # bytes of code that are read
+_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+Timeout = Annotated[
+    float,
+    Field(
+        default=30.0,
+        ge=0.5,
+        le=600,
+        allow_inf_nan=False,
+        description="Seconds the search may take.",
+        examples=[30],
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +83,6 @@ class SymbolicTools:
         return symbolic_answers.CallTime(given=given, took=took, mask=self.mask)
 
 
-MAX_CODE_BYTES = 1_000_000  # bytes of code that are read
-_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-
-
 def _check_code(code: str) -> str:
     try:
         size = len(code.encode())
@@ -101,17 +110,6 @@ Code = Annotated[
 DottedName = Annotated[str, Field(max_length=200), AfterValidator(_check_name)]
 FunctionName = Annotated[
     DottedName, Field(description="A function of the code, or Class.method.", examples=["f"])
-]
-Timeout = Annotated[
-    float,
-    Field(
-        default=30.0,
-        ge=0.5,
-        le=600,
-        allow_inf_nan=False,
-        description="Seconds the search may take.",
-        examples=[30],
-    ),
 ]
 
 

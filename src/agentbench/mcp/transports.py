@@ -35,6 +35,10 @@ from pydantic_core import ErrorDetails
 from agentbench.errors import UsageError
 
 _CHUNK = 1 << 16
+PATH = "/mcp"  # the path of the server
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_SHUTDOWN_SECONDS = 2  # seconds for running answers
+_BACKLOG = 128
 
 
 async def serve_stdio(server: Server[object]) -> None:
@@ -107,6 +111,7 @@ async def _lines_of(descriptor: int) -> AsyncIterator[bytes]:
     token = anyio.lowlevel.current_token()
 
     def read() -> None:
+        """Send each line of standard input to the server."""
         over = (anyio.BrokenResourceError, anyio.RunFinishedError)  # the server has ended
         with contextlib.suppress(*over):
             for line in _split(descriptor):
@@ -127,12 +132,6 @@ def _split(descriptor: int) -> Iterator[bytes]:
             yield b"".join((*held, part))
             held.clear()
         held.append(rest)
-
-
-PATH = "/mcp"  # the path of the server
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_SHUTDOWN_SECONDS = 2  # seconds for running answers
-_BACKLOG = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

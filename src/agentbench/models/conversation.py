@@ -9,6 +9,18 @@ from typing import Protocol
 from agentbench.core.schema import JsonObject
 from agentbench.models.interface import ModelErrorKind, ModelFailure
 
+TRANSIENT_ERRORS = frozenset(
+    {
+        ModelErrorKind.RATE_LIMIT,
+        ModelErrorKind.OVERLOADED,
+        ModelErrorKind.SERVER_ERROR,
+        ModelErrorKind.TIMEOUT,
+        ModelErrorKind.CONNECTION,
+        ModelErrorKind.CUT_STREAM,
+    }
+)
+"""The kinds of failures for which a retry may help."""
+
 
 class Role(StrEnum):
     """The author of a turn; results of tools are the user's."""
@@ -119,19 +131,6 @@ class ToolSpec:
     name: str
     description: str
     schema: JsonObject
-
-
-TRANSIENT_ERRORS = frozenset(
-    {
-        ModelErrorKind.RATE_LIMIT,
-        ModelErrorKind.OVERLOADED,
-        ModelErrorKind.SERVER_ERROR,
-        ModelErrorKind.TIMEOUT,
-        ModelErrorKind.CONNECTION,
-        ModelErrorKind.CUT_STREAM,
-    }
-)
-"""The kinds of failures for which a retry may help."""
 
 
 class UnansweredError(Exception):

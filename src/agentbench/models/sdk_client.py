@@ -19,6 +19,8 @@ from agentbench.models.provider_errors import unanswered_error
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """The most bytes of an answer."""
+BASE_URL = "http://gateway"
+"""The base URL; its host name has no meaning."""
 
 
 class EndpointTransport(httpx2.BaseTransport):
@@ -65,11 +67,8 @@ class _BoundedStream(httpx2.SyncByteStream):
             yield chunk
 
     def close(self) -> None:
+        """Close the connection."""
         self.inner.close()
-
-
-BASE_URL = "http://gateway"
-"""The base URL; its host name has no meaning."""
 
 
 def endpoint_http_client(endpoint: ModelEndpoint) -> httpx2.Client:

@@ -170,10 +170,12 @@ class _StepDraft:
     results: list[ToolResult] = field(default_factory=list)
 
     def waits_for(self, result: ToolResult) -> bool:
+        """Whether the step has a call with this id."""
         asked_for = sum(call.id == result.call_id for call in self.turn.calls)
         return asked_for > sum(known.call_id == result.call_id for known in self.results)
 
     def step(self, number: int) -> trajectory.Step:
+        """The finished step."""
         is_agent = self.turn.speaker is Role.AGENT
         calls = tuple(
             trajectory.ToolCall(
@@ -208,6 +210,7 @@ class _TrajectoryBuilder:
         self._since_answer: set[tuple[Role, str]] = set()
 
     def add(self, exchange: LoggedExchange) -> None:
+        """Add the new turns of an exchange."""
         turns = request_messages(exchange)
         goes_on = any(turn.speaker is Role.AGENT for turn in turns)
         for turn in _new_messages(turns):

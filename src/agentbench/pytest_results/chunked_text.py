@@ -10,6 +10,12 @@ from agentbench.core.untrusted_json import finite_or_none, null_for_constant
 
 _CHUNK_BYTES = 1 << 18
 _FASTEST = 1  # of zlib's levels
+_SPACE = " \t\n\r"
+_FIRST_STEP = 1 << 12  # more characters for an incomplete value, doubled each time
+_DECODER = json.JSONDecoder(parse_constant=null_for_constant, parse_float=finite_or_none)
+_DISCARDING_DECODER = json.JSONDecoder(
+    parse_constant=null_for_constant, object_hook=lambda _object: None
+)
 
 
 class CompressedText:
@@ -67,10 +73,6 @@ def lines_of(text: ReportText) -> Iterator[str]:
         held.append(chunk[start:])
     if rest := "".join(held):
         yield rest
-
-
-_SPACE = " \t\n\r"
-_FIRST_STEP = 1 << 12  # more characters for an incomplete value, doubled each time
 
 
 def array_elements(chunks: Iterator[str], name: str) -> Iterator[JsonObject]:
@@ -185,9 +187,3 @@ class _JsonReader:
             came += len(piece)
         self._held, self._at = "".join(pieces), 0
         return came > 0
-
-
-_DECODER = json.JSONDecoder(parse_constant=null_for_constant, parse_float=finite_or_none)
-_DISCARDING_DECODER = json.JSONDecoder(
-    parse_constant=null_for_constant, object_hook=lambda _object: None
-)

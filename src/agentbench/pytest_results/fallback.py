@@ -12,6 +12,25 @@ from agentbench.core import python_syntax, untrusted_json
 from agentbench.pytest_results.model import CaseResult, CollectionError, ReportedSession
 from agentbench.scoring.evidence import CaseOutcome, CollectionFact, NodeId, ReportSource
 
+_MAX_TEXT = 300  # characters of a message or a path
+_MAX_LINES = 2_000  # of a traceback, from its end
+_FRAME = re.compile(r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d{1,9}): ?(?:in |[A-Z]\w*$|$)")
+_NATIVE_FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d{1,9})(?:, in .*)?$')
+_ERROR = re.compile(r"^(?P<error>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?$")
+_SYNTAX_ERROR_LOCATION = re.compile(r" \([^()\n]+, line \d+\)$")  # a SyntaxError repeats it
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+JUNIT_LIMIT = 64 * 1024 * 1024  # the most characters of a junit file
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_SUMMARY = re.compile(r"^=+ short test summary info =+$")
+_SUMMARY_LINE = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*?)(?: - (.*))?$")
+_TEXT_WORDS = {
+    "PASSED": CaseOutcome.PASSED,
+    "FAILED": CaseOutcome.FAILED,
+    "ERROR": CaseOutcome.ERROR,
+    "XFAIL": CaseOutcome.XFAILED,
+    "XPASS": CaseOutcome.XPASSED,
+}
+
 
 def error_line(longrepr: str) -> str:
     """The line of a traceback that names the error."""
@@ -29,15 +48,6 @@ def skip_reason(longrepr: str) -> str:
     if not isinstance(printed, tuple) or len(printed) != 3:
         return longrepr
     return str(printed[2]).removeprefix("Skipped: ")
-
-
-_MAX_TEXT = 300  # characters of a message or a path
-_MAX_LINES = 2_000  # of a traceback, from its end
-_FRAME = re.compile(r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d{1,9}): ?(?:in |[A-Z]\w*$|$)")
-_NATIVE_FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d{1,9})(?:, in .*)?$')
-_ERROR = re.compile(r"^(?P<error>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?$")
-_SYNTAX_ERROR_LOCATION = re.compile(r" \([^()\n]+, line \d+\)$")  # a SyntaxError repeats it
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def collection_fact(file: str, message: str, traceback: str, root: str) -> CollectionFact:
@@ -95,19 +105,6 @@ def _in_project(name: str, root: str) -> str | None:
     if ".." in path.parts or not _INSTALLED.isdisjoint(path.parts) or not path.suffix:
         return None
     return untrusted_json.text(path.as_posix(), _MAX_TEXT)
-
-
-JUNIT_LIMIT = 64 * 1024 * 1024  # the most characters of a junit file
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_SUMMARY = re.compile(r"^=+ short test summary info =+$")
-_SUMMARY_LINE = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*?)(?: - (.*))?$")
-_TEXT_WORDS = {
-    "PASSED": CaseOutcome.PASSED,
-    "FAILED": CaseOutcome.FAILED,
-    "ERROR": CaseOutcome.ERROR,
-    "XFAIL": CaseOutcome.XFAILED,
-    "XPASS": CaseOutcome.XPASSED,
-}
 
 
 def read_junit(xml: str) -> ReportedSession | None:

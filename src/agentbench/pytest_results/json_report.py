@@ -18,6 +18,9 @@ _OBJECT_DECODER: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST_DECODER: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUE_DECODER: Final = msgspec.json.Decoder()
 _PHASE_KEYS = ("setup", "call", "teardown")
+# The last is xdist's name of the phase in which a worker died.
+_REPORTED_PHASES = (*model.PASSED_PHASES, "???")
+_XFAIL_WORDS = ("xfailed", "xpassed")
 
 
 def parse_json_report(source: str) -> JsonObject | None:
@@ -62,6 +65,7 @@ class _SharedWords:
         self._keywords: list[object] = []
 
     def in_test(self, test: JsonObject) -> None:
+        """Share the words of a test."""
         self._share(test, "nodeid", "outcome")
         for name in _PHASE_KEYS:
             stage = test.get(name)
@@ -75,6 +79,7 @@ class _SharedWords:
             self._keywords = keywords
 
     def in_collector(self, collector: JsonObject) -> None:
+        """Share the words of a collector and of its results."""
         self._share(collector, "nodeid", "outcome")
         for found in untrusted_json.objects(collector.get("result")):
             self._share(found, "nodeid", "type")
@@ -84,11 +89,6 @@ class _SharedWords:
             word = values.get(name)
             if type(word) is str:
                 values[name] = self._words.setdefault(word, word)
-
-
-# The last is xdist's name of the phase in which a worker died.
-_REPORTED_PHASES = (*model.PASSED_PHASES, "???")
-_XFAIL_WORDS = ("xfailed", "xpassed")
 
 
 def read_json_report(report: JsonObject) -> model.ReportedSession:

@@ -11,6 +11,8 @@ from agentbench.core.schema import JsonObject, Schema
 from agentbench.scoring import evidence
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
+_CUT_OFF_MESSAGE = "the run ended before this test did"
+
 
 class PytestSummary(Schema):
     """Tests by outcome. `errors` includes collection errors, `total` only tests."""
@@ -172,9 +174,6 @@ class ReportedSession:
         """Add an error once; every worker and every parent of a file may repeat it."""
         if error not in self.collection_errors:
             self.collection_errors.append(error)
-
-
-_CUT_OFF_MESSAGE = "the run ended before this test did"
 
 
 def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:

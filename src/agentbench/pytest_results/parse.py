@@ -47,6 +47,7 @@ _PLAIN_CODES: dict[int | None, PytestOutcome] = {
 }
 _FAILING_OUTCOMES = (CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED)
 _CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
+_MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +117,6 @@ def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[C
     everything = session.collected.keys() <= session.phases.keys()
     enough = len(session.phases) >= max(1, session.collected_count or 0)
     return everything and enough and not any(case.outcome in _FAILING_OUTCOMES for case in cases)
-
-
-_MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
 
 
 def result_of(

@@ -33,6 +33,10 @@ _LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64
 TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
 _MEMBER_LIMIT = 1000
 _COMPRESS_FROM = _MIB
+_POLL_SECONDS = 0.2
+# Reading takes at most a twentieth of the time, since a long stream is read again each time.
+_MAX_SHARE_OF_TIME = 20
+REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
 
 
 def read_report_files(
@@ -97,16 +101,12 @@ class _BoundedReader:
         self.left = limit
 
     def read(self, _size: int) -> bytes:
+        """The next chunk, of any size."""
         chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" is the end
         self.left -= len(chunk)
         if self.left < 0:
             raise ValueError("more than a report can hold")
         return chunk
-
-
-_POLL_SECONDS = 0.2
-# Reading takes at most a twentieth of the time, since a long stream is read again each time.
-_MAX_SHARE_OF_TIME = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,9 +180,6 @@ class ProgressCounter:
                 self._collected.update(map(untrusted_json.text, ids))
             elif record.get("kind") == "phase" and record.get("when") == "teardown":
                 self._done.add(untrusted_json.text(record.get("id")))
-
-
-REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
 
 
 def serialize_pytest_results(

@@ -13,6 +13,14 @@ from agentbench.models.trajectory import Step, Trajectory
 from agentbench.runs.store.summaries import AttemptSummary, Counts
 from agentbench.scoring.evidence import CaseOutcome
 
+_MAX_LISTED = 40  # entries of one list
+_PATCH_LINES = 200
+_TRACEBACK_LINES = 40
+TRAJECTORY_FILE = Path("agent", "trajectory.json")
+TRAJECTORY_BYTES = 50 * 1024 * 1024
+_MAX_STEPS = 60  # shown; half of them from the end
+_MAX_CHARACTERS = 300  # of one text
+
 
 class AttemptRow(NamedTuple):
     """An attempt as a row of text."""
@@ -91,11 +99,6 @@ def _tests_text(counts: Counts) -> str:
     )
     parts = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
     return ", ".join(parts)
-
-
-_MAX_LISTED = 40  # entries of one list
-_PATCH_LINES = 200
-_TRACEBACK_LINES = 40
 
 
 def render_attempt(record: AttemptRecord, folder: Path) -> str:
@@ -285,12 +288,6 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield from (f"  {printable(line, limit=300, newlines=True)}" for line in lines[:_PATCH_LINES])
     if len(lines) > _PATCH_LINES:
         yield f"  … {len(lines) - _PATCH_LINES} more lines in {path}"
-
-
-TRAJECTORY_FILE = Path("agent", "trajectory.json")
-TRAJECTORY_BYTES = 50 * 1024 * 1024
-_MAX_STEPS = 60  # shown; half of them from the end
-_MAX_CHARACTERS = 300  # of one text
 
 
 def parse_trajectory(content: bytes) -> Trajectory:

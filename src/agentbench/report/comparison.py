@@ -14,6 +14,8 @@ from agentbench.scoring.paired_comparison import Difference, paired_difference
 from agentbench.scoring.statistics import ALPHA
 from agentbench.tasks.problem import TaskId
 
+_MAX_NAMED = 10  # tasks
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
@@ -144,9 +146,6 @@ def _known_to_differ(first: set[str] | None, second: set[str] | None) -> bool:
 def _python_of(attempt: AttemptSummary) -> str | None:
     """The Python without its patch release, which changes when a base image is built again."""
     return attempt.python and f"Python {'.'.join(attempt.python.split('.')[:2])}"
-
-
-_MAX_NAMED = 10  # tasks
 
 
 def regression(comparison: Comparison, *, strict: bool) -> str | None:

@@ -48,6 +48,9 @@ _OF_THE_RUN = frozenset({"run", "agent", "model"})
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
 _MAX_ALIGNED_ROWS = 2_000  # rows; larger tables are plain lines, which are not measured first
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would evaluate
+_MAX_MESSAGE = 300  # characters
+_MAX_TEXT = 10_000
+_NOT_IN_XML = ("\ufffe", "\uffff")  # not allowed in XML 1.0; `printable` replaces the others
 
 
 def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Console) -> None:
@@ -120,11 +123,6 @@ def csv_lines(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
 
 def _no_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
-
-
-_MAX_MESSAGE = 300  # characters
-_MAX_TEXT = 10_000
-_NOT_IN_XML = ("\ufffe", "\uffff")  # not allowed in XML 1.0; `printable` replaces the others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ LETTERS_NOTE = (
     "5 % after Holm's correction)."
 )
 """The meaning of the letters on a leaderboard."""
+_DIGITS = 12  # of a task set's digest
+_MAX_RUNS_NAMED = 3  # runs in a label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,10 +148,6 @@ def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, .
         RunPair(first=one, second=other, tasks=tasks, p_value=p_value)
         for (one, other, tasks, _), p_value in zip(tested, corrected, strict=True)
     )
-
-
-_DIGITS = 12  # of a task set's digest
-_MAX_RUNS_NAMED = 3  # runs in a label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

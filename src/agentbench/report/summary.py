@@ -18,6 +18,10 @@ _Key = TypeVar("_Key")
 
 EXCLUDED_FAULTS = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
 """The faults that the second denominator excludes."""
+_MAX_CHARACTERS = 300
+_AGENT_ERRORS = frozenset(
+    {FailureReason.UNKNOWN, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
+)
 
 
 class TaskOutcome(NamedTuple):
@@ -234,12 +238,6 @@ def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     parts.append("cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.2f}")
     parts.append(folder)
     return " · ".join(parts)
-
-
-_MAX_CHARACTERS = 300
-_AGENT_ERRORS = frozenset(
-    {FailureReason.UNKNOWN, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
-)
 
 
 def common_agent_error(attempts: Sequence[AttemptSummary]) -> str | None:

@@ -29,6 +29,11 @@ _UNTRUSTED_COLUMNS = frozenset({"run", "task", "agent", "model", "detail"})
 _UNCACHED_COLUMNS = frozenset({"task", "detail"})  # their texts rarely repeat
 _MAX_DETAIL = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
+GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+GITHUB_SUMMARY_BYTES = 1024 * 1024
+"""GitHub's limit for a step's summary in bytes; it does not show a larger one."""
+_CUT_NOTE = "\n\nCut here: GitHub shows 1 MiB of a step's summary and no more.\n"
+_MAX_NAMED = 50  # tasks of one kind in a list
 
 
 def code(text: str) -> str:
@@ -90,13 +95,6 @@ def report_markdown(
         yield f"{whose}resolved {result.summary.overall}\n\n"
         yield from summary_markdown(result.summary)
     yield from attempts_markdown(attempts)
-
-
-GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
-GITHUB_SUMMARY_BYTES = 1024 * 1024
-"""GitHub's limit for a step's summary in bytes; it does not show a larger one."""
-
-_CUT_NOTE = "\n\nCut here: GitHub shows 1 MiB of a step's summary and no more.\n"
 
 
 def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
@@ -242,9 +240,6 @@ def _leaderboard_lines(
 def _rate_with_interval(rate: Rate) -> str:
     low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
     return f"{rate.resolved}/{rate.total} {formatting.percent(rate.share)} ({low}\u2013{high})"
-
-
-_MAX_NAMED = 50  # tasks of one kind in a list
 
 
 class RunNames(NamedTuple):

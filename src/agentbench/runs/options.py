@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 VALIDATION = "validation"
 """The folder below `runs_dir` for runs that validate tasks."""
 _RESERVED = frozenset({"last", VALIDATION})
+_WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
 
 class RunOptions(RunSettings):
@@ -59,9 +60,6 @@ def _check_run_id(text: str) -> None:
         raise UsageError(f"--run-id: {text!r} is not a plain name of [A-Za-z0-9._-]")
     if text in _RESERVED:
         raise UsageError(f"--run-id: {text!r} is reserved; choose another name")
-
-
-_WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
 
 def check_model(settings: RunSettings, agent: Agent) -> None:

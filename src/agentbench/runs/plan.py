@@ -25,6 +25,10 @@ from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
+_FILE = "durations.jsonl"
+_SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped
+_LOG = logging.getLogger("agentbench.cache")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedAttempt:
@@ -161,11 +165,6 @@ def _progress_of(
             lost[attempt] += 1
             is_done = lost[attempt] > retries
         yield AttemptProgress(task_id=told.task_id, attempt=told.attempt, is_done=is_done)
-
-
-_FILE = "durations.jsonl"
-_SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped
-_LOG = logging.getLogger("agentbench.cache")
 
 
 class _DurationLine(Schema):

@@ -19,6 +19,11 @@ from agentbench.tasks.task import Task, TaskEnvironment
 
 _ATTEMPTS_PER_CORE = 2
 """Measured on two cores: four attempts at a time halve the time of one, eight gain nothing."""
+_AHEAD = 256
+"""How many attempts are searched for one that may start, and how often the first is passed over."""
+_LONGEST_BACK_OFF = 30.0  # seconds
+# A signal that comes in the instant before Python begins to wait is answered only after the wait.
+_POLL = 0.5  # seconds
 
 
 def cores_for_attempts() -> int:
@@ -114,10 +119,6 @@ def smallest_needs(tasks: Sequence[Task]) -> TaskEnvironment:
         cpus=min((task.environment.cpus for task in tasks), default=usual.cpus),
         memory_mib=min((task.environment.memory_mib for task in tasks), default=usual.memory_mib),
     )
-
-
-_AHEAD = 256
-"""How many attempts are searched for one that may start, and how often the first is passed over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -242,11 +243,6 @@ def _preparation(task: Task) -> int:
         frozenset(environment.env.items()),
     )
     return hash(parts)
-
-
-_LONGEST_BACK_OFF = 30.0  # seconds
-# A signal that comes in the instant before Python begins to wait is answered only after the wait.
-_POLL = 0.5  # seconds
 
 
 def retry_delay(tries: int) -> float:

@@ -36,6 +36,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
 _CHECKED_TASKS = 3  # tasks: in a run of many, all would have to be prepared to be sure of all
+_TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
 def check_agent_programs(
@@ -91,9 +92,6 @@ def _missing_in(
 ) -> tuple[str, ...]:
     with resources.provider.open(source, limits=limits_of(task), network=False) as sandbox:
         return missing_programs(sandbox, programs, task.environment.env)
-
-
-_TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
 def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:

@@ -15,6 +15,9 @@ from agentbench.sandbox.ownership import CGROUP_PREFIX, is_group_owner_alive
 from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import remove_tree, size_of
 
+_TEMPORARY_PREFIX = "agentbench-"
+_WRITTEN_WITHIN = 60  # seconds; a file that is being written is renamed long before
+
 
 class OrphanKind(StrEnum):
     """The kinds of things that a dead process leaves on the machine or in the engine."""
@@ -35,10 +38,6 @@ class Orphan:
     id: str  # a container's id, a folder's path and so on
     size_bytes: int = 0
     owner_alive: bool = False
-
-
-_TEMPORARY_PREFIX = "agentbench-"
-_WRITTEN_WITHIN = 60  # seconds; a file that is being written is renamed long before
 
 
 def find_orphans(cache_dir: Path) -> tuple[Orphan, ...]:

@@ -22,6 +22,13 @@ from agentbench.scoring.evidence import CommandResult, Ending
 
 _BLOCK = 512  # bytes, the unit of st_blocks on every file system
 _STEP = 256  # entries between two pauses
+_CHECK_EVERY = 0.1  # seconds
+_SLICE = 0.05  # seconds of measuring at one check
+_ROUTINE = 5.0  # seconds of running commands between two measurements without a suspicion
+_BLIND_ROUTINE = 2.0  # the same if the free space is unknown
+_IDLE_FACTOR = 19  # pause between two measurements, in durations of one: they take 5 % of the time
+_SUSPICIOUS = 4  # the same if the limit may be exceeded
+_SETTLES_WITHIN = 5.0  # seconds of measuring after a command's end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,14 +150,7 @@ def _devices_in_memory(pid: int) -> set[int]:
     return devices
 
 
-_CHECK_EVERY = 0.1  # seconds
-_SLICE = 0.05  # seconds of measuring at one check
-_ROUTINE = 5.0  # seconds of running commands between two measurements without a suspicion
-_BLIND_ROUTINE = 2.0  # the same if the free space is unknown
-_IDLE_FACTOR = 19  # pause between two measurements, in durations of one: they take 5 % of the time
-_SUSPICIOUS = 4  # the same if the limit may be exceeded
 _NOISE = DiskUsage(bytes=4 << 20, files=64)  # ordinary shrinking of a file system
-_SETTLES_WITHIN = 5.0  # seconds of measuring after a command's end
 
 
 @dataclass(slots=True, kw_only=True)

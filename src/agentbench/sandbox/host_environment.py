@@ -25,6 +25,34 @@ from agentbench.sandbox.trees import FileOwner
 
 # Unassigned by Debian's policy and by systemd, and mapped in rootless containers, too.
 _UNASSIGNED = range(60706, 61184)
+_DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
+_INSTALLER = ("pip", "setuptools")  # installed by `venv` unless the system has split it off
+_SCRIPT = "#!{python}\nimport sys\nfrom {module} import {main}\nsys.exit({main}())\n"
+_SCRIPTS = {
+    "pytest": ("pytest", "console_main"),
+    "py.test": ("pytest", "console_main"),
+    "pip": ("pip._internal.cli.main", "main"),
+}
+_RECIPE = "1"  # increment it when the environments change
+_CREATED_WITHIN = timedelta(minutes=5)
+# Creates the byte-code of all imports of a test run, so that no sandbox compiles it again.
+_WARM_UP = (
+    'cd "$(mktemp -d)" && echo "def test_it(): assert 1" > test_it.py '
+    "&& python -m pytest -q test_it.py && python -m pip --version"
+)
+_CA_VARIABLES = (
+    "SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+)  # fmt: skip
+_ADDRESSES = (
+    "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL",
+    "UV_INDEX", "UV_EXTRA_INDEX_URL", "NPM_CONFIG_REGISTRY", "npm_config_registry",
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+)  # fmt: skip
+_PLAIN = ("NO_PROXY", "no_proxy", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT")
+_UV_NAMES = {"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_EXTRA_INDEX_URL": "UV_INDEX"}
+_UV_DEFAULTS = ("UV_DEFAULT_INDEX", "UV_INDEX_URL")
+_NPM = "npm_config_registry"
 
 
 def sandbox_user() -> FileOwner | None:
@@ -42,16 +70,6 @@ def can_reach(user: FileOwner | None, path: Path) -> bool:
         return os.access(path, os.R_OK | os.X_OK)
     real = path.resolve()
     return real.exists() and all(folder.stat().st_mode & 0o001 for folder in (real, *real.parents))
-
-
-_DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
-_INSTALLER = ("pip", "setuptools")  # installed by `venv` unless the system has split it off
-_SCRIPT = "#!{python}\nimport sys\nfrom {module} import {main}\nsys.exit({main}())\n"
-_SCRIPTS = {
-    "pytest": ("pytest", "console_main"),
-    "py.test": ("pytest", "console_main"),
-    "pip": ("pip._internal.cli.main", "main"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,15 +153,6 @@ def _copied(name: str, purelib: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(str(found.locate_file(file)), target)
         yield target
-
-
-_RECIPE = "1"  # increment it when the environments change
-_CREATED_WITHIN = timedelta(minutes=5)
-# Creates the byte-code of all imports of a test run, so that no sandbox compiles it again.
-_WARM_UP = (
-    'cd "$(mktemp -d)" && echo "def test_it(): assert 1" > test_it.py '
-    "&& python -m pytest -q test_it.py && python -m pip --version"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,21 +242,6 @@ def _run_checked(sandbox: Sandbox, script: str) -> None:
     if not result.ok:
         output = (result.stderr or result.stdout).strip()[-800:]
         raise SandboxError(f"`{script}` failed ({result.ending}): {output}")
-
-
-_CA_VARIABLES = (
-    "SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
-    "NODE_EXTRA_CA_CERTS",
-)  # fmt: skip
-_ADDRESSES = (
-    "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL",
-    "UV_INDEX", "UV_EXTRA_INDEX_URL", "NPM_CONFIG_REGISTRY", "npm_config_registry",
-    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
-)  # fmt: skip
-_PLAIN = ("NO_PROXY", "no_proxy", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT")
-_UV_NAMES = {"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_EXTRA_INDEX_URL": "UV_INDEX"}
-_UV_DEFAULTS = ("UV_DEFAULT_INDEX", "UV_INDEX_URL")
-_NPM = "npm_config_registry"
 
 
 def ca_bundle(host_env: Mapping[str, str]) -> Path | None:

@@ -20,6 +20,10 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, Stream
 from agentbench.scoring.evidence import CommandResult, Ending
 
+_CHECK_EVERY = 0.1  # seconds between two calls of `stop`
+_DIES_WITHIN = 10.0  # seconds that the kernel gets to end a killed tree
+_CHUNK = 1 << 16
+
 
 class OutputCapture:
     """Captures at most `cap` bytes of a stream, half from each end."""
@@ -69,11 +73,6 @@ def within_hard_limit(limit: int, value: int) -> int:
     """The value for a limit, lowered to our own hard limit, which only root may raise."""
     _, hard = resource.getrlimit(limit)
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
-
-
-_CHECK_EVERY = 0.1  # seconds between two calls of `stop`
-_DIES_WITHIN = 10.0  # seconds that the kernel gets to end a killed tree
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

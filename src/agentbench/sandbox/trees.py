@@ -16,6 +16,13 @@ from pathlib import Path
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST_OPEN = 64  # folders that stay open, from the root down
+OpenBelow = Callable[[str, int, int], int]
+"""Opens a name with flags below an open folder, as `open_unlocking` does."""
+_COPY_CHUNK = 1 << 20
+_DEEPEST = 200  # nested folders in a copied tree, which take three descriptors each
+_SMALL = 1 << 20  # bytes; no script or path file is larger
+_OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides all below it
 
 
 def open_below(root: Path, parts: tuple[str, ...]) -> int:
@@ -64,12 +71,6 @@ def open_unlocking(name: str, flags: int, folder: int, *, restore_mode: bool = F
 def open_restoring_mode(name: str, flags: int, folder: int) -> int:
     """Open a name as `open_unlocking` does, and restore its mode, since it is in use."""
     return open_unlocking(name, flags, folder, restore_mode=True)
-
-
-_MOST_OPEN = 64  # folders that stay open, from the root down
-
-OpenBelow = Callable[[str, int, int], int]
-"""Opens a name with flags below an open folder, as `open_unlocking` does."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -219,12 +220,6 @@ def _close(level: WalkLevel) -> None:
     if level.descriptor is not None:
         os.close(level.descriptor)
         level.descriptor = None
-
-
-_COPY_CHUNK = 1 << 20
-_DEEPEST = 200  # nested folders in a copied tree, which take three descriptors each
-_SMALL = 1 << 20  # bytes; no script or path file is larger
-_OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides all below it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,17 +19,6 @@ from agentbench.scoring.evidence import (
 )
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
-
-class Failure(Schema):
-    """One candidate for the primary reason of an attempt."""
-
-    stage: StageName
-    reason: FailureReason
-    fault: Fault
-    detail: str
-    terminal: bool = True
-
-
 _NETWORK_PHRASES = re.compile(
     "|".join(
         (
@@ -55,14 +44,6 @@ _NETWORK_PHRASES = re.compile(
     re.IGNORECASE,
 )
 _SEARCHED_CHARACTERS = 64 * 1024  # what stopped a command is near the end of its output
-
-
-def network_failure(text: str) -> str | None:
-    """The phrase at the end of an output that says that the network failed; `None`: no phrase."""
-    found = _NETWORK_PHRASES.search(text[-_SEARCHED_CHARACTERS:])
-    return found.group(0) if found else None
-
-
 _REASON_OF_OUTCOME = {
     PytestOutcome.FAILED: FailureReason.TESTS_FAILED,
     PytestOutcome.NO_TESTS: FailureReason.NO_TESTS_COLLECTED,
@@ -75,6 +56,40 @@ _REASON_OF_OUTCOME = {
 }
 _CUT_SHORT = frozenset({PytestOutcome.TIMEOUT, PytestOutcome.CRASH})
 _WITHOUT_FAILURE = frozenset({PytestOutcome.PASSED, PytestOutcome.UNVERIFIED})
+_AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
+_FETCHES = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT})
+_FETCH_REASONS = frozenset({FailureReason.GIT_CLONE_FAILED, FailureReason.GIT_CHECKOUT_FAILED})
+_MAPPED_TIMEOUTS = frozenset({124, 137})
+_AGENT_ENDINGS = {
+    AgentEnding.STEP_LIMIT: FailureReason.AGENT_GAVE_UP,
+    AgentEnding.COST_LIMIT: FailureReason.AGENT_GAVE_UP,
+    AgentEnding.TIME_LIMIT: FailureReason.TIMEOUT,
+    AgentEnding.LLM_ERROR: FailureReason.LLM_ERROR,
+    AgentEnding.TOOL_ERROR: FailureReason.TOOL_ERROR,
+    AgentEnding.CRASHED: FailureReason.UNKNOWN,
+    AgentEnding.INTERRUPTED: FailureReason.INTERRUPTED,
+}
+# A cancelled run reaches a stage as RunCancelled. If only the agent reports an interruption, its
+# failure must not be retried for that.
+_NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
+# Our own deadline outweighs these endings; other endings say more than a deadline does.
+_OUTWEIGHED_BY_DEADLINE = _NEVER_INFRASTRUCTURE | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}
+
+
+class Failure(Schema):
+    """One candidate for the primary reason of an attempt."""
+
+    stage: StageName
+    reason: FailureReason
+    fault: Fault
+    detail: str
+    terminal: bool = True
+
+
+def network_failure(text: str) -> str | None:
+    """The phrase at the end of an output that says that the network failed; `None`: no phrase."""
+    found = _NETWORK_PHRASES.search(text[-_SEARCHED_CHARACTERS:])
+    return found.group(0) if found else None
 
 
 def report_failure(command: CommandResult, report: ReportFacts) -> Failure | None:
@@ -156,26 +171,6 @@ def _report_detail(outcome: PytestOutcome, command: CommandResult, report: Repor
         return "killed by SIGKILL, cause unknown"
     what = outcome.value.replace("_", " ")
     return details.get(outcome, f"{what}: exit code {code}{last_line(command)}")
-
-
-_AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
-_FETCHES = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT})
-_FETCH_REASONS = frozenset({FailureReason.GIT_CLONE_FAILED, FailureReason.GIT_CHECKOUT_FAILED})
-_MAPPED_TIMEOUTS = frozenset({124, 137})
-_AGENT_ENDINGS = {
-    AgentEnding.STEP_LIMIT: FailureReason.AGENT_GAVE_UP,
-    AgentEnding.COST_LIMIT: FailureReason.AGENT_GAVE_UP,
-    AgentEnding.TIME_LIMIT: FailureReason.TIMEOUT,
-    AgentEnding.LLM_ERROR: FailureReason.LLM_ERROR,
-    AgentEnding.TOOL_ERROR: FailureReason.TOOL_ERROR,
-    AgentEnding.CRASHED: FailureReason.UNKNOWN,
-    AgentEnding.INTERRUPTED: FailureReason.INTERRUPTED,
-}
-# A cancelled run reaches a stage as RunCancelled. If only the agent reports an interruption, its
-# failure must not be retried for that.
-_NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
-# Our own deadline outweighs these endings; other endings say more than a deadline does.
-_OUTWEIGHED_BY_DEADLINE = _NEVER_INFRASTRUCTURE | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}
 
 
 def classify(stage: StageName, evidence: Evidence) -> Failure | None:

@@ -14,6 +14,8 @@ from agentbench.scoring.taxonomy import Fault, StageName
 
 DECIDING = "reward"
 """The name of the reward that decides if a script writes several."""
+NodeId = NewType("NodeId", str)
+"""A pytest node id, as pytest prints it: `tests/test_a.py::test_b[x]`."""
 
 
 class RewardFacts(Schema):
@@ -33,10 +35,6 @@ def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
     if rewards[name] > above:
         return None
     return f"{name} {rewards[name]:g} is not above {above:g}"
-
-
-NodeId = NewType("NodeId", str)
-"""A pytest node id, as pytest prints it: `tests/test_a.py::test_b[x]`."""
 
 
 class Ending(StrEnum):

@@ -21,6 +21,10 @@ from agentbench.scoring.evidence import (
 
 _NO_REPORT = "no whole report of the final test"
 _CUT_SHORT = "the final test did not run to its end"
+_PASSING_OUTCOMES = frozenset({CaseOutcome.PASSED})
+FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
+_ALL_PHASES = (1, 1, 1)
+_AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
 
 
 class ExpectedTests(Schema):
@@ -51,12 +55,6 @@ class Expectation(NamedTuple):
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
-
-
-_PASSING_OUTCOMES = frozenset({CaseOutcome.PASSED})
-FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
-_ALL_PHASES = (1, 1, 1)
-_AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
 
 
 def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectation:

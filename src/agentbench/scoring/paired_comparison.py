@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _POWER = 0.8
 _EXACT_UP_TO = 10_000  # tasks; with more, the normal approximation is as good
+_LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
 
 
 def detectable_difference(
@@ -102,9 +103,6 @@ def _detectable_by_t_test(tasks: int, spread: float, alpha: float) -> float | No
     # ten standard errors is always found.
     effect = float(brentq(short, 1e-9, 10 / tasks**0.5))
     return effect * spread if effect * spread <= 1 else None
-
-
-_LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
 
 
 class TaskPair(NamedTuple):

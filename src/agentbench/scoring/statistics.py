@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 """The default level of every test; intervals have the confidence 1 - ALPHA."""
+_EVERY_K_UP_TO = 10  # after it, only every doubling
+_MANY = 2_000  # differing tasks; with more, the normal approximation is as good
+_LARGEST = 2**13  # possible values of the sum; with more, differences are rounded
+_LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
+_MAX_TILT = 2.0**14  # at this tilt all but the smallest differences have the same sign
+_Tail = Callable[[float], float]  # from a tilt towards the second run to a probability
 
 
 class Interval(NamedTuple):
@@ -128,9 +134,6 @@ def clustered_interval(scores: Scores, *, confidence: float = 0.95) -> Interval:
     return wilson_bounds(resolved / attempts, effective_attempts(scores), confidence=confidence)
 
 
-_EVERY_K_UP_TO = 10  # after it, only every doubling
-
-
 class PassRates(NamedTuple):
     """The two rates over tasks for k attempts at each."""
 
@@ -187,15 +190,6 @@ def _share_of_draws(marked: int, attempts: int, k: int) -> float:
             return 0.0
         share *= (marked - drawn) / (attempts - drawn)
     return share
-
-
-_MANY = 2_000  # differing tasks; with more, the normal approximation is as good
-_LARGEST = 2**13  # possible values of the sum; with more, differences are rounded
-_LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
-_MAX_TILT = 2.0**14  # at this tilt all but the smallest differences have the same sign
-
-
-_Tail = Callable[[float], float]  # from a tilt towards the second run to a probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
+_TIMEOUT_EXIT_CODES = frozenset({124, 137})
+
 
 class StageName(StrEnum):
     """One stage of the pipeline."""
@@ -146,8 +148,6 @@ def _stage_name(stage: str) -> StageName:
         known = ", ".join(StageName)
         raise ValueError(f"{stage!r} is not a stage; expected one of {known}") from None
 
-
-_TIMEOUT_EXIT_CODES = frozenset({124, 137})
 
 _PYTEST_EXIT_CODES = {
     1: FailureReason.TESTS_FAILED,

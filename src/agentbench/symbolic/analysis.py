@@ -19,6 +19,18 @@ from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.symbolic import analysis, sandbox
 
+MOST_PATHS = 300  # a search ends after this number of paths …
+IDLE_PATHS = 40  # … or after this number of paths in a row without a new result
+GRACE_SECONDS = 5.0
+"""The time that a search has after its deadline to report; then its processes are killed."""
+_ANALYSIS_PROGRAM = "analysis"
+_MOST_LINE = 1 << 19  # characters of an answer
+Text = Annotated[str, Field(max_length=2000)]
+Count = Annotated[int, Field(ge=0, le=10**9)]
+EXAMPLES = 300  # the number of generated inputs, in addition to those of the paths
+_COMPARE_PROGRAM = "compare"
+_LEAST_SECONDS = 0.5
+
 
 class FunctionLocation(Schema):
     """A function, class or method, and the tree that it is loaded from."""
@@ -104,18 +116,6 @@ class ReplayResult(Schema):
     outcomes: tuple[str, ...]
     values: tuple[str, ...]  # the same in a form that is comparable between trees
     why: str = ""  # it did not run to its last statement
-
-
-MOST_PATHS = 300  # a search ends after this number of paths …
-IDLE_PATHS = 40  # … or after this number of paths in a row without a new result
-GRACE_SECONDS = 5.0
-"""The time that a search has after its deadline to report; then its processes are killed."""
-
-_ANALYSIS_PROGRAM = "analysis"
-_MOST_LINE = 1 << 19  # characters of an answer
-
-Text = Annotated[str, Field(max_length=2000)]
-Count = Annotated[int, Field(ge=0, le=10**9)]
 
 
 class SymbolicErrorType(StrEnum):
@@ -273,11 +273,6 @@ def _parse_line(line: str) -> _ProgramLine:
         return _ProgramLine.model_validate_json(line)
     except ValidationError:
         return _ProgramLine()
-
-
-EXAMPLES = 300  # the number of generated inputs, in addition to those of the paths
-_COMPARE_PROGRAM = "compare"
-_LEAST_SECONDS = 0.5
 
 
 def compare_functions(

@@ -11,6 +11,15 @@ from typing import NamedTuple
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _NAMES_AND_CASES = 2  # arguments
+_MOST_EDITS = 40  # drawn from all
+_SIGNS = 4  # from other texts, in addition to its own
+_WORDS = 3  # from other texts, inserted at one position
+_LONGEST_NAME = 3  # characters; a longer text may be written in a language of its own
+_PART = re.compile(r"\w+|\s+|[^\w\s]")
+_LONGEST_TEXT = 120  # characters; longer texts are not changed
+_NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # used for judging only
+_HUGE = 10**12
+Value = str | int | float | None  # the value that replaces a constant
 
 
 def with_one_case(function: Function, random: Random) -> None:
@@ -40,13 +49,6 @@ def names_of(decorator: ast.Call) -> tuple[str, ...]:
     if isinstance(names, ast.Tuple | ast.List):
         return tuple(str(one.value) for one in names.elts if isinstance(one, ast.Constant))
     return ()
-
-
-_MOST_EDITS = 40  # drawn from all
-_SIGNS = 4  # from other texts, in addition to its own
-_WORDS = 3  # from other texts, inserted at one position
-_LONGEST_NAME = 3  # characters; a longer text may be written in a language of its own
-_PART = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def other_texts(value: str, texts: Sequence[str], random: Random) -> list[str]:
@@ -79,14 +81,6 @@ def _part_edits(parts: Sequence[str], drawn: Sequence[str]) -> Iterator[Sequence
         if at < len(parts):
             yield (*parts[:at], *parts[at + 1 :])
             yield (*parts[:at], parts[at], *parts[at:])
-
-
-_LONGEST_TEXT = 120  # characters; longer texts are not changed
-_NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # used for judging only
-_HUGE = 10**12
-
-
-Value = str | int | float | None  # the value that replaces a constant
 
 
 class MethodCall(NamedTuple):

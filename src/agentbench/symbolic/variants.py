@@ -15,6 +15,8 @@ OBSERVER = "__agentbench__"
 _EQUAL = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 _PAIRS = ("assertEqual", "assertEquals", "assertNotEqual", "assertAlmostEqual")
 _EQUALS = ("assertListEqual", "assertDictEqual", "assertTupleEqual", "assertSetEqual")
+_MARK = "__as_"
+_LONGEST = 80  # characters of a text to build others from; a docstring is longer
 
 
 class AssertionObserver(ast.NodeTransformer):
@@ -101,10 +103,6 @@ def _is_private(node: ast.expr) -> bool:
     return any(name.startswith("_") and not name.endswith("__") for name in names)
 
 
-_MARK = "__as_"
-_LONGEST = 80  # characters of a text to build others from; a docstring is longer
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedTestVariant:
     """A changed test: its original, its changes and their description for a reader."""
@@ -137,6 +135,7 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedT
     spoken = _vocabulary(tree)
 
     def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
+        """The variants of a test."""
         return _select_variants(node, spoken, random, most(node.name))
 
     return _assembled(tree, made)
@@ -153,6 +152,7 @@ def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> Am
     wanted = [amplified.variants[name] for name in names]
 
     def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
+        """The variants of a test."""
         for one in wanted:
             if one.test == node.name and one.origin.lineno == node.lineno:
                 parts = (combinations(one.changes, size) for size in range(1, len(one.changes)))

@@ -23,6 +23,15 @@ from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.problem import TaskId
 
+_MAX_LINE_BYTES = 64 << 20  # the largest rows of known data sets have some megabytes
+_MAX_DOCUMENT_BYTES = 512 << 20
+_BOM = b"\xef\xbb\xbf"
+_NO_BOM = "begins with a byte order mark; save it as UTF-8 without one"
+_PARQUET_BATCH = 16  # rows of Parquet
+_NOT_IN_IDS = re.compile(r"[^a-z0-9._-]")
+ORIGIN_FILE: Final = "swebench.json"
+"""Its name in the task's folder."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
@@ -41,13 +50,6 @@ class Rejection:
         return ": ".join(
             part for part in (self.where, self.instance, self.field, self.what) if part
         )
-
-
-_MAX_LINE_BYTES = 64 << 20  # the largest rows of known data sets have some megabytes
-_MAX_DOCUMENT_BYTES = 512 << 20
-_BOM = b"\xef\xbb\xbf"
-_NO_BOM = "begins with a byte order mark; save it as UTF-8 without one"
-_PARQUET_BATCH = 16  # rows of Parquet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,16 +156,9 @@ def _parquet(path: Path) -> Iterator[DatasetRow | Rejection]:
             yield Rejection(where=where, what=f"is not Parquet: {' '.join(str(error).split())}")
 
 
-_NOT_IN_IDS = re.compile(r"[^a-z0-9._-]")
-
-
 def task_id_of(instance_id: str) -> TaskId:
     """The id of an instance's task: in lower case, with `-` for invalid characters."""
     return TaskId(_NOT_IN_IDS.sub("-", instance_id.lower()))
-
-
-ORIGIN_FILE: Final = "swebench.json"
-"""Its name in the task's folder."""
 
 
 class SwebenchOrigin(Schema):

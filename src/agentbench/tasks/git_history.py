@@ -23,6 +23,8 @@ _LOG_FORMAT = (
     "-z", "--format=%H%x00%P%x00%cI%x00%B", "--encoding=UTF-8", "--no-show-signature"
 )  # fmt: skip
 _HASH_LENGTH = 40  # hex digits
+PatchedFiles = Mapping[PurePosixPath, FileContent | None]
+"""The files of a patch, by path: their new content, or `None` if they are deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +165,6 @@ def _parse_commits(log: bytes) -> Iterator[Commit]:
             date=datetime.fromisoformat(date),
             message=message,
         )
-
-
-PatchedFiles = Mapping[PurePosixPath, FileContent | None]
-"""The files of a patch, by path: their new content, or `None` if they are deleted."""
 
 
 class PatchDoesNotApplyError(ValueError):

@@ -24,6 +24,10 @@ from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 from agentbench.tasks.task_file import TaskFile, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")
+TASK_FILE: Final = "task.toml"
+"""The file that makes a folder a task."""
+PROOF_FILE: Final = "proof.json"
+"""The results of validating a task, next to its task.toml; it is not a part of the task."""
 
 
 def read_suite(path: Path) -> list[Path]:
@@ -60,13 +64,6 @@ def _matching_folders(below: Path, entry: str) -> list[Path]:
         return sorted(found for found in below.glob(entry) if found.is_dir())
     except (ValueError, NotImplementedError):  # a NUL, `a**`, or an absolute pattern
         return []
-
-
-TASK_FILE: Final = "task.toml"
-"""The file that makes a folder a task."""
-
-PROOF_FILE: Final = "proof.json"
-"""The results of validating a task, next to its task.toml; it is not a part of the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,9 @@ TaskId = NewType("TaskId", str)
 
 # Strict: TOML has types, so "300" where a number belongs is a mistake.
 Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
+_INTERPRETER = re.compile(r"python(3(\.\d{1,2})?)?")
+_SHELL = re.compile(r"[|&;<>`\n\r\x00]|\$\(|\$\{")
+_EXPECTED_COMMAND = "expected `pytest …` or `python[3[.N]] -m pytest …`"
 
 
 class AgentLimits(Schema):
@@ -37,11 +40,6 @@ class Problem(Schema):
     test_timeout_s: float
     test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs
     limits: AgentLimits = AgentLimits()
-
-
-_INTERPRETER = re.compile(r"python(3(\.\d{1,2})?)?")
-_SHELL = re.compile(r"[|&;<>`\n\r\x00]|\$\(|\$\{")
-_EXPECTED_COMMAND = "expected `pytest …` or `python[3[.N]] -m pytest …`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,14 @@ from packaging.utils import canonicalize_name
 _FOR_TESTS = re.compile(r"(unit|run)?[-_.]?(py)?tests?(ing)?([-_.].*)?|.*[-_.]tests?|ci")
 _FOR_DEVELOPERS = re.compile(r"dev(el|elop|elopers?|elopment)?([-_.].*)?")
 _PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)$")
+TomlTable = Mapping[str, object]
+"""A table of a TOML file."""
+_MAX_FILE_BYTES = 1 << 20
+"""Bytes; what is larger describes no project."""
+_MAX_FILES = 20_000
+_IGNORED_FOLDERS = frozenset(
+    {"node_modules", "build", "dist", "site-packages", "venv", "env", "vendor"}
+)
 
 
 class RequirementPurpose(IntEnum):
@@ -117,10 +125,6 @@ def distribution_of(requirement: str) -> str | None:
     return None if parsed.url else canonicalize_name(parsed.name)
 
 
-TomlTable = Mapping[str, object]
-"""A table of a TOML file."""
-
-
 def table_in(table: TomlTable, *names: str) -> TomlTable:
     """A table below others; an empty one where there is none."""
     for name in names:
@@ -148,14 +152,6 @@ def ini_lines(value: str) -> tuple[str, ...]:
     """The lines of an ini file's value, without comments and empty ones."""
     stripped = (re.sub(r"(^|\s)#.*", "", line).strip() for line in value.splitlines())
     return tuple(line for line in stripped if line)
-
-
-_MAX_FILE_BYTES = 1 << 20
-"""Bytes; what is larger describes no project."""
-_MAX_FILES = 20_000
-_IGNORED_FOLDERS = frozenset(
-    {"node_modules", "build", "dist", "site-packages", "venv", "env", "vendor"}
-)
 
 
 def read_project_file(tree: Path, name: str) -> str | None:

@@ -31,6 +31,9 @@ from agentbench.tasks.project_declaration import (
 )
 
 _COMPARED = re.compile(r"[<>=!]")
+_FILE = "pyproject.toml"
+_MAX_DEPTH = 20
+_Assignments = Mapping[str, ast.expr]
 
 
 def read_poetry(poetry: TomlTable) -> ProjectDeclaration:
@@ -101,9 +104,6 @@ def _upper_bound(lowest: Version, *, is_caret: bool) -> str:
     else:
         at = min(1, len(release) - 1)
     return ".".join(map(str, [*release[:at], release[at] + 1]))
-
-
-_FILE = "pyproject.toml"
 
 
 def parse_toml(text: str | None) -> TomlTable:
@@ -200,10 +200,6 @@ def _setup_cfg_groups(parser: ConfigParser) -> Iterator[RequirementGroup]:
 
 def _option_lines(parser: ConfigParser, section: str, name: str) -> tuple[str, ...]:
     return ini_lines(parser.get(section, name, fallback=""))
-
-
-_MAX_DEPTH = 20
-_Assignments = Mapping[str, ast.expr]
 
 
 def parse_python(text: str | None) -> ast.Module:

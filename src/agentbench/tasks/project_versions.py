@@ -28,6 +28,11 @@ ReadText = Callable[[str], str | None]
 NO_PYTHON_REQUESTED: Final = "the project asks for none"
 _PINNED = re.compile(r"(?:cpython-)?(3\.\d+)(?:\.\d+)?$", re.MULTILINE)
 _LAST_PATCH = 99
+# The options of setuptools-scm, except `--dirty`, which has no meaning in a mirror.
+_DESCRIBE = ("describe", "--tags", "--long", "--abbrev=40", "--match", "*[0-9]*")
+_DESCRIBED = re.compile(r"(?P<tag>.+)-(?P<distance>\d+)-(?P<node>g[0-9a-f]+)", re.DOTALL)
+_PLAIN_SCHEMES = {"version_scheme": "only-version", "local_scheme": "no-local-version"}
+_WARNINGS_LOCK = Lock()  # filters of warnings belong to the whole process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +133,6 @@ def _nearest(versions: Sequence[str], default: str) -> str:
 
 def _number(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-# The options of setuptools-scm, except `--dirty`, which has no meaning in a mirror.
-_DESCRIBE = ("describe", "--tags", "--long", "--abbrev=40", "--match", "*[0-9]*")
-_DESCRIBED = re.compile(r"(?P<tag>.+)-(?P<distance>\d+)-(?P<node>g[0-9a-f]+)", re.DOTALL)
-_PLAIN_SCHEMES = {"version_scheme": "only-version", "local_scheme": "no-local-version"}
-_WARNINGS_LOCK = Lock()  # filters of warnings belong to the whole process
 
 
 def scm_version(mirror: Mirror) -> str | None:

@@ -25,6 +25,8 @@ SOLUTION_MOUNT: Final = PurePosixPath("/solution")
 
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+Switch = Annotated[bool, Field(strict=True)]
+ImageName = Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")]
 
 
 def check_inside(path: str) -> str:
@@ -62,8 +64,6 @@ def _variable(name: str) -> str:
 
 InsidePath = Annotated[str, AfterValidator(check_inside)]
 Argument = Annotated[str, AfterValidator(check_argument)]
-Switch = Annotated[bool, Field(strict=True)]
-ImageName = Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")]
 Variables = dict[Annotated[str, AfterValidator(_variable)], Argument]
 ShellLine = Annotated[str, Field(min_length=1), AfterValidator(check_argument)]
 

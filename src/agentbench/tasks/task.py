@@ -18,6 +18,8 @@ from agentbench.tasks.scripts import (
     Verifier,
 )
 
+_USUAL_WORKDIR = PurePosixPath("/workspace")
+
 
 class AnswerKey(Schema):
     """The hidden tests, the reference solution, and the tests that must pass."""
@@ -39,9 +41,6 @@ class RepoSource(Schema):
     url: str | None = None
     commit: str | None = None  # of the URL
     workdir: str | None = None  # a folder in the image
-
-
-_USUAL_WORKDIR = PurePosixPath("/workspace")
 
 
 class TaskEnvironment(Schema):

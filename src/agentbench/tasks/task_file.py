@@ -32,6 +32,13 @@ _RESERVED_FOLDERS = frozenset(
     {"/agentbench", "/dev", "/logs", "/proc", "/results", "/run", "/solution", "/sys", "/tests",
      "/tmp"}
 )  # fmt: skip
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_URL = re.compile(
+    r"(https://(?!-)|ssh://(?!-)(?![^/]*@-)|file:///|\w[\w.-]*@\w[\w.-]*:(?!/?/))\S+", re.ASCII
+)
+_MAX_ID_LENGTH = 100
+# Strict: TOML has types, so "300" where a number belongs is a mistake.
+Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
 
 
 def check_workdir(path: str) -> str:
@@ -46,13 +53,6 @@ def check_workdir(path: str) -> str:
     if str(place) in _SYSTEM_FOLDERS or str(PurePosixPath(*place.parts[:2])) in _RESERVED_FOLDERS:
         raise ValueError("is a folder of the system or of agentbench; give one of the task's own")
     return str(place)
-
-
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
-_URL = re.compile(
-    r"(https://(?!-)|ssh://(?!-)(?![^/]*@-)|file:///|\w[\w.-]*@\w[\w.-]*:(?!/?/))\S+", re.ASCII
-)
-_MAX_ID_LENGTH = 100
 
 
 def is_task_id(text: str) -> bool:
@@ -104,8 +104,6 @@ def _command(command: str) -> str:
     return command
 
 
-# Strict: TOML has types, so "300" where a number belongs is a mistake.
-Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
 ListedId = Annotated[NodeId, AfterValidator(_node_id)]
 # Tagged, so that a wrong value is one fault and not one for each member of the union.
 ListedIds = Annotated[

@@ -20,6 +20,7 @@ from agentbench.tasks.task_file import TaskFile
 _TABLE_ORDER = (
     "repo", "environment", "setup", "tests", "verifier", "solution", "agent", "integrity"
 )  # fmt: skip
+_RATE_DIGITS = 3  # decimals of a rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +114,6 @@ def _table(values: Mapping[str, object]) -> tomlkit.items.Table:
         else:
             table[name] = value
     return table
-
-
-_RATE_DIGITS = 3  # decimals of a rate
 
 
 def write_test_lists(

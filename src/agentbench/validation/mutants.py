@@ -24,6 +24,11 @@ from agentbench.validation.mutation_rewrites import (
 )
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+FEW_MUTANTS = 20
+"""With fewer mutants of a fix's own lines, the whole functions around them are mutated, too."""
+_LINES_SHOWN = 6
+_BYTE_ORDER_MARK = "\ufeff"
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +66,6 @@ def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int
             for line in touched.changed | touched.beside
         )
     )
-
-
-FEW_MUTANTS = 20
-"""With fewer mutants of a fix's own lines, the whole functions around them are mutated, too."""
-_LINES_SHOWN = 6
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +138,7 @@ class _ParsedFile:
 
     @classmethod
     def of(cls, file: FixedFile) -> "_ParsedFile":
+        """Read a fixed file."""
         try:
             text = file.after.decode()
         except UnicodeDecodeError as error:
@@ -151,6 +151,7 @@ class _ParsedFile:
 
     @property
     def wider(self) -> frozenset[int]:
+        """The mutants of the functions around the fix."""
         return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
 
 
@@ -226,9 +227,6 @@ def _shown_lines(text: str) -> str:
     lines = text.splitlines()
     kept = [line.strip() for line in lines[:_LINES_SHOWN]]
     return "\n".join([*kept, "…"] if len(lines) > _LINES_SHOWN else kept)
-
-
-_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def comparable_code(source: str) -> CodeType:

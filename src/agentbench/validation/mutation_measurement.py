@@ -38,6 +38,11 @@ MAX_MUTANTS = 60
 
 OnScore = Callable[[Task, MutationScore], None]
 """Is called for each task as soon as its mutants are judged."""
+_MAX_RUNS = 3  # of one mutant, if the infrastructure fails
+_TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
+_TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
+# The reference solution kept to these limits.
+_LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +121,7 @@ def _run_mutants(
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
+        """Judge one mutant."""
         came = judge.run(_with_mutant(reference, mutant))
         return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
 
@@ -162,13 +168,6 @@ def _prepared_context(
             resources.background.finish()
             if not options.use_cache:
                 provider.discard(context.prepared.snapshot)
-
-
-_MAX_RUNS = 3  # of one mutant, if the infrastructure fails
-_TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
-_TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
-# The reference solution kept to these limits.
-_LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

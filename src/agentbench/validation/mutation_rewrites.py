@@ -12,35 +12,6 @@ _LOGGERS = frozenset({"log", "logger", "logging", "warnings"})
 _NOT_BEHAVIOUR = frozenset(
     {"annotation", "returns", "decorator_list", "type_params", "msg", "cause", "type_comment"}
 )
-
-
-def changeable_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes to change, in the order of the source.
-
-    Annotations, decorators, docstrings, arguments of logging and of exceptions are left out, and
-    f-strings, whose nodes have right positions only from Python 3.12 on.
-    """
-    yield tree
-    for name, value in ast.iter_fields(tree):
-        if name in _NOT_BEHAVIOUR or (isinstance(tree, ast.Raise) and name == "exc"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and not _is_without_behaviour(child):
-                yield from changeable_nodes(child)
-
-
-def _is_without_behaviour(node: ast.AST) -> bool:
-    match node:
-        case ast.JoinedStr() | ast.Expr(value=ast.Constant()):
-            return True
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-            return True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-            return name.lower().lstrip("_") in _LOGGERS
-        case _:
-            return False
-
-
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
     ast.Lt: ("<", ("<=", ">=")),
     ast.LtE: ("<=", ("<", ">")),
@@ -81,6 +52,36 @@ _METHODS = {
 _COMMENT = re.compile(r"#[^\n]*")
 _OMITTED = (ast.Delete, ast.Raise)
 _STORED = (ast.Attribute, ast.Subscript)
+_OR = ("or", "and", "False")
+_PART_UNDONE = "a part of the fix undone"
+_IMPORT = re.compile(r"\s*(import|from)\s|\s*$")
+
+
+def changeable_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes to change, in the order of the source.
+
+    Annotations, decorators, docstrings, arguments of logging and of exceptions are left out, and
+    f-strings, whose nodes have right positions only from Python 3.12 on.
+    """
+    yield tree
+    for name, value in ast.iter_fields(tree):
+        if name in _NOT_BEHAVIOUR or (isinstance(tree, ast.Raise) and name == "exc"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not _is_without_behaviour(child):
+                yield from changeable_nodes(child)
+
+
+def _is_without_behaviour(node: ast.AST) -> bool:
+    match node:
+        case ast.JoinedStr() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            return name.lower().lstrip("_") in _LOGGERS
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +162,6 @@ def _connectives(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:
         yield _in_place(source, value, neutral, f"operand of {old} left out")
 
 
-_OR = ("or", "and", "False")
-
-
 def _arithmetic(node: ast.BinOp | ast.AugAssign, source: SourceText) -> Iterator[Rewrite]:
     if isinstance(node, ast.AugAssign):
         yield _in_place(source, node, "pass", "statement left out")
@@ -232,10 +230,6 @@ def _operators(
 
 def _in_place(source: SourceText, node: ast.expr | ast.stmt, text: str, what: str) -> Rewrite:
     return Rewrite(span=source.span(node), text=text, what=what)
-
-
-_PART_UNDONE = "a part of the fix undone"
-_IMPORT = re.compile(r"\s*(import|from)\s|\s*$")
 
 
 def undo_parts(before: str, source: SourceText) -> Iterator[Rewrite]:

@@ -25,6 +25,8 @@ from agentbench.validation.environment.found_tests import is_collected_by_defaul
 
 Outcomes = Mapping[NodeId, CaseOutcome]
 """The outcome of each test of one run."""
+FollowRun = Callable[[Run], None]
+"""Runs the attempts and shows them; raises if it is interrupted."""
 
 
 def flake_rates(equal_runs: Sequence[Outcomes]) -> dict[NodeId, float]:
@@ -228,10 +230,6 @@ def _peak_memory_mib(records: Sequence[AttemptRecord]) -> float | None:
         if stage.peak_memory_bytes
     ]
     return max(peaks) / 2**20 if peaks else None
-
-
-FollowRun = Callable[[Run], None]
-"""Runs the attempts and shows them; raises if it is interrupted."""
 
 
 def run_proofs(

@@ -33,6 +33,10 @@ from agentbench.validation.mutation_results import MutationScore
 from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding_tests, run_proofs
 
 _MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many
+_BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
+_QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
+_PROVEN_BY_RUNNING = "weak-control"  # only running tests shows how well they are controlled
+_MAX_KINDS = 6  # in a summary; the rest is counted together
 
 
 class StoredProof(Schema):
@@ -81,10 +85,6 @@ def write_proof(folder: Path, proof: StoredProof) -> None:
         OSError: the folder cannot be written.
     """
     write_atomically(folder / PROOF_FILE, f"{proof.model_dump_json(indent=1)}\n".encode())
-
-
-_BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
-_QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +149,7 @@ class _Validator:
         self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
 
     def prove(self, folders: Sequence[Path]) -> dict[Path, ValidationResult]:
+        """Validate one batch."""
         found: dict[Path, ValidationResult] = {}
         tasks = self._load(folders, found)
         if self._settings.resume:
@@ -278,9 +279,6 @@ def _invalid(folder: Path, task_id: TaskId, faults: Sequence[str]) -> Validation
     return ValidationResult(folder=folder, task_id=task_id, reasons=tuple(faults))
 
 
-_PROVEN_BY_RUNNING = "weak-control"  # only running tests shows how well they are controlled
-
-
 def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
     """The serious findings, except those that a proof decides."""
     found = audit_task(read_task_facts(task, mirrors)).findings
@@ -307,9 +305,6 @@ def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, floa
     left = None if kept == "baseline" else [node_id for node_id in kept if node_id not in rates]
     write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=left, quarantined=rates)
     return None
-
-
-_MAX_KINDS = 6  # in a summary; the rest is counted together
 
 
 def result_lines(one: ValidationResult) -> Iterator[str]:

@@ -26,6 +26,8 @@ from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
 
 _STATIC = Path(__file__).with_name("static")
 _ATTEMPT = "/runs/{run}/attempts/{task}/{name}"
+_SHUTDOWN_TIMEOUT_S = 2  # for running answers
+_KEEP_ALIVE_S = 30
 
 
 def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
@@ -87,10 +89,6 @@ def _http_error_page(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         title, message = "Not found", f"There is nothing at {request.url.path}."
     return html_response("message.html", {"title": title, "message": message}, error.status_code)
-
-
-_SHUTDOWN_TIMEOUT_S = 2  # for running answers
-_KEEP_ALIVE_S = 30
 
 
 async def serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:

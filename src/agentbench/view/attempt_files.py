@@ -26,6 +26,10 @@ from agentbench.view.runs_folder import RUN_FILE, PageNotFoundError, RunsFolder
 _HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes of a log
 _LIVE_TAIL = 2_048  # of a growing log
 _LIVE_LINES = 12
+_PATCH_BYTES = 256 * 1024
+_LONGEST_LINE = 2_000
+STEPS_PER_PAGE = 50
+_CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +94,6 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-_PATCH_BYTES = 256 * 1024
-_LONGEST_LINE = 2_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HighlightedPatch:
     """The shown part of a patch."""
@@ -121,9 +121,6 @@ def highlight_patch(text: str) -> Markup:
     return Markup(highlight(text, DiffLexer(stripnl=False), formatter))
 
 
-STEPS_PER_PAGE = 50
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptPage:
     """Some steps of a transcript, or why there are none."""
@@ -147,7 +144,6 @@ def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> Tran
 
 
 _PLAIN, _JSON = "text/plain; charset=utf-8", "application/json"
-_CHUNK = 64 * 1024
 
 CONTENT_TYPES: Mapping[str, str] = MappingProxyType(
     {

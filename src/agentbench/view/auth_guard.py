@@ -92,6 +92,7 @@ class AuthGuard:
             return  # only HTTP is supported
 
         async def with_headers(message: Message) -> None:
+            """Send a message with the security headers."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():

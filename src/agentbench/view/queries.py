@@ -19,6 +19,8 @@ from agentbench.scoring.verdict import CaseChange
 _T = TypeVar("_T", bound=StrEnum)
 _Item = TypeVar("_Item")
 _MAX_DIGITS = 6
+ATTEMPTS_PER_PAGE = 100
+CASES_PER_PAGE = 200
 
 
 class BadQueryError(Exception):
@@ -85,9 +87,6 @@ class PageSlice(Generic[_Item]):
     def last(self) -> int:
         """The position of its last item."""
         return self.first + len(self.items) - 1 if self.items else 0
-
-
-ATTEMPTS_PER_PAGE = 100
 
 
 class VerdictFilter(StrEnum):
@@ -247,9 +246,6 @@ def _in_order(
     value = SORT_COLUMNS[query.sort].value
     numbers.sort(key=lambda number: value(summaries[number]), reverse=query.descending)
     return numbers
-
-
-CASES_PER_PAGE = 200
 
 
 class CaseFilter(StrEnum):

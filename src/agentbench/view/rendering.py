@@ -29,6 +29,8 @@ TemplateValues = Mapping[str, object]
 
 _MINUTE, _HOUR = 60, 3600
 _MAX_EXCERPT = 20_000  # characters
+MAX_WARNINGS = 20
+"""The most warnings on a page; more are counted."""
 
 
 def render_page(template: str, **values: object) -> str:
@@ -134,10 +136,6 @@ def _printable_value(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup):
         return printable(value, newlines=True)
     return value
-
-
-MAX_WARNINGS = 20
-"""The most warnings on a page; more are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

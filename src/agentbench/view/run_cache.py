@@ -25,6 +25,8 @@ from agentbench.view.runs_folder import RUN_FILE
 
 _RETRY = ".retry-"
 _SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with its content
+_MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +157,6 @@ def _file_fingerprint(path: Path) -> FileFingerprint | None:
     except OSError:
         return None
     return FileFingerprint(facts.st_ino, facts.st_size, facts.st_mtime_ns)
-
-
-_MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,9 @@ from agentbench.view.rendering import PageContext, TemplateValues
 from agentbench.view.run_cache import LiveRun
 
 _RUNS_PER_PAGE = 50
+_MAX_RUNNING = 24
+_MAX_OFFERED = 200  # runs to choose from
+_MAX_LISTED = 500  # tasks of one kind
 
 
 def list_values(context: PageContext, request: Request) -> TemplateValues:
@@ -33,9 +36,6 @@ def list_values(context: PageContext, request: Request) -> TemplateValues:
         "query": f"?page={page.number}" if page.number > 1 else "",
         "is_live": any(overview.is_live for overview in overviews),
     }
-
-
-_MAX_RUNNING = 24
 
 
 def run_values(context: PageContext, request: Request) -> TemplateValues:
@@ -97,10 +97,6 @@ def _running(context: PageContext, run: LiveRun) -> dict[str, object]:
         for attempt in running[:_MAX_RUNNING]
     ]
     return {"running": shown, "more_running": len(running) - len(shown)}
-
-
-_MAX_OFFERED = 200  # runs to choose from
-_MAX_LISTED = 500  # tasks of one kind
 
 
 def compare_values(context: PageContext, request: Request) -> TemplateValues:

@@ -33,6 +33,7 @@ _SHARE_AFTER_CUT = 0.7  # of the window after a cut; cutting at each step would 
 _SHARE_AFTER_ERROR = 0.6  # of the size that was too long
 _MIN_DROPPED_LENGTH = 400  # characters; shorter output stays
 _OUTPUT_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters of the latest output
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class ConversationMemory:
@@ -133,9 +134,6 @@ def _tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + _TOKENS_PER_MESSAGE
 
 
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
-
-
 def prompt(name: str, **values: str) -> str:
     """The text of a prompt file, with each `{name}` replaced by its value.
 
@@ -227,6 +225,7 @@ class _AgentLoop:
     tally: endings.AttemptCounts = field(default_factory=endings.AttemptCounts)
 
     def work(self) -> AgentOutcome:
+        """The loop: get an answer of the model, run its calls, repeat."""
         outcome = None
         while outcome is None:
             if self.tally.steps == self.context.budget.max_steps:

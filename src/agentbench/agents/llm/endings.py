@@ -18,6 +18,7 @@ MAX_REQUEST_TIME = timedelta(minutes=10)
 
 _FIRST_PAUSE_SECONDS = 2.0  # seconds; five requests wait 80 s in all, longer than most rate limits
 _PAUSE_FACTOR = 3
+_MAX_MESSAGE_LENGTH = 300  # characters of a message
 
 
 class NoAnswerError(Exception):
@@ -103,9 +104,6 @@ class AttemptCounts:
             tool_errors_recovered=self.errors_recovered,
             test_runs=self.test_runs,
         )
-
-
-_MAX_MESSAGE_LENGTH = 300  # characters of a message
 
 
 def out_of_steps(tally: AttemptCounts, budget: Budget) -> AgentOutcome:

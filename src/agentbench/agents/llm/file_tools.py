@@ -35,6 +35,7 @@ for name, source in call["modules"]:
     exec(compile(source, name, "exec"), module.__dict__)
 print(module.answer(call["task"], call["root"], call["given"]))
 """
+_PATH_DESCRIPTION = "relative to the workspace"
 
 
 class _InSandboxReply(Schema):
@@ -80,9 +81,6 @@ def _failure_text(result: CommandResult) -> str:
         return f"was given up after {seconds:.0f} s; ask for less"
     last = escape_control((result.stderr.strip() or result.ending.value).splitlines()[-1])
     return f"needs the `python` of the sandbox, which fails (exit code {result.exit_code}): {last}"
-
-
-_PATH_DESCRIPTION = "relative to the workspace"
 
 
 class ListArguments(ToolArguments):

@@ -25,12 +25,14 @@ _ESCAPES = re.compile(
     r"|[@-Z\\-_])"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+ToolArgumentsT = TypeVar("ToolArgumentsT", bound=ToolArguments)
 
 
 def escape_control(text: str) -> str:
     r"""The text with control characters shown like `\x1b`; lone surrogates become U+FFFD."""
 
     def escaped(found: re.Match[str]) -> str:
+        """A control character in a visible form."""
         code = ord(found.group())
         return f"\\x{code:02x}" if code < 0x100 else "\ufffd"
 
@@ -41,9 +43,6 @@ def terminal_text(text: str) -> str:
     """The output of a program without terminal commands; a carriage return ends a line."""
     text = _ESCAPES.sub("", text)
     return escape_control(text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-ToolArgumentsT = TypeVar("ToolArgumentsT", bound=ToolArguments)
 
 
 class ToolEffect(Enum):

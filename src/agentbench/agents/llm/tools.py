@@ -40,6 +40,12 @@ MAX_OUTPUT_LENGTH = 16_000
 _OUTPUT_CAP = 64 * 1024  # bytes of output
 _SHELL = 'exec 2>&1; if command -v bash >/dev/null; then exec bash -c "$1"; fi; exec sh -c "$1"'
 _ENV = {"PAGER": "cat", "GIT_PAGER": "cat", "TERM": "dumb", "NO_COLOR": "1"}
+_PATCH_TIMEOUT = timedelta(seconds=60)
+_MAX_MESSAGE_LENGTH = 4_000  # characters of git's message
+_PREFIXED = re.compile(r"^(?:diff --git|---|\+\+\+) [\"]?[ab]/", re.MULTILINE)
+_FAILED_CALLS = ("invalid_arguments", "path_outside_root", "spawn")
+"""The outcomes of calls that could not be run; failing tests are not among them."""
+_MAX_QUOTED = 200  # characters of arguments that are not JSON
 
 
 class RunArguments(ToolArguments):
@@ -95,11 +101,6 @@ RUN = Tool(
 )
 
 
-_PATCH_TIMEOUT = timedelta(seconds=60)
-_MAX_MESSAGE_LENGTH = 4_000  # characters of git's message
-_PREFIXED = re.compile(r"^(?:diff --git|---|\+\+\+) [\"]?[ab]/", re.MULTILINE)
-
-
 class PatchArguments(ToolArguments):
     """What `apply_patch` takes."""
 
@@ -144,10 +145,6 @@ APPLY_PATCH = Tool(
 )
 
 
-_FAILED_CALLS = ("invalid_arguments", "path_outside_root", "spawn")
-"""The outcomes of calls that could not be run; failing tests are not among them."""
-
-
 def _call_tests(context: ToolContext, arguments: ExecuteArguments | DiscoverArguments) -> ToolReply:
     answer = call_tests(context.project, arguments, CallControl(cancel=Event()))
     return ToolReply(text=as_text(answer), failed=answer["outcome"] in _FAILED_CALLS)
@@ -169,9 +166,6 @@ DISCOVER_TESTS = Tool(
     arguments=DiscoverArguments,
     act=_call_tests,
 )
-
-
-_MAX_QUOTED = 200  # characters of arguments that are not JSON
 
 
 class SubmitArguments(ToolArguments):

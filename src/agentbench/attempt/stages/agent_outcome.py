@@ -35,6 +35,25 @@ from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.mirror import tracked_files
 
 _GRACE = timedelta(seconds=10)  # for a fresh sandbox to answer
+_DIFFABLE_BYTES = 512 * 1024  # difflib's time grows with the square of a text's length
+_DIFFABLE_LINES = 20_000
+_DETAIL = 4_096  # characters
+_OUTCOME = TypeAdapter(AgentOutcome)
+_LONGEST_TRACEBACK = 20_000  # characters of a traceback, from its end
+# The protocol of agents lets them raise these; other exceptions do not choose their reason.
+_AGENT_REASONS = frozenset(
+    {FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
+)
+_EXPLAINED = frozenset(
+    {
+        AgentEnding.SUBMITTED,
+        AgentEnding.TIME_LIMIT,
+        AgentEnding.LLM_ERROR,
+        AgentEnding.TOOL_ERROR,
+        AgentEnding.CRASHED,
+    }
+)
+"""Endings that a model without an answer may have caused."""
 
 
 def extract_change(context: PreparedContext, sandbox: Sandbox) -> WorkspaceChange:
@@ -108,10 +127,6 @@ def _tracked(context: PreparedContext) -> AbstractSet[PurePosixPath]:
     return context.prepared.base.entries.keys()
 
 
-_DIFFABLE_BYTES = 512 * 1024  # difflib's time grows with the square of a text's length
-_DIFFABLE_LINES = 20_000
-
-
 def render_patch(
     files: Mapping[PurePosixPath, FileContent | None], base_content: BaseContent
 ) -> bytes:
@@ -161,10 +176,6 @@ def _with_line_ends(lines: Iterable[bytes]) -> Iterable[bytes]:
         yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
 
 
-_DETAIL = 4_096  # characters
-_OUTCOME = TypeAdapter(AgentOutcome)
-
-
 def checked_outcome(given: object) -> AgentOutcome:
     """The outcome, with every field of its type and its detail shortened.
 
@@ -204,12 +215,7 @@ def _is_an_amount(number: float) -> bool:
     return math.isfinite(number) and number >= 0
 
 
-_LONGEST_TRACEBACK = 20_000  # characters of a traceback, from its end
 _OUR_SOURCE = str(Path(__file__).parents[2])  # the folder of agentbench
-# The protocol of agents lets them raise these; other exceptions do not choose their reason.
-_AGENT_REASONS = frozenset(
-    {FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
-)
 
 
 def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor) -> ExceptionFact:
@@ -252,18 +258,6 @@ def _without_our_frames(trace: TracebackException) -> TracebackException:
     while len(trace.stack) > 1 and trace.stack[0].filename.startswith(_OUR_SOURCE):
         del trace.stack[0]
     return trace
-
-
-_EXPLAINED = frozenset(
-    {
-        AgentEnding.SUBMITTED,
-        AgentEnding.TIME_LIMIT,
-        AgentEnding.LLM_ERROR,
-        AgentEnding.TOOL_ERROR,
-        AgentEnding.CRASHED,
-    }
-)
-"""Endings that a model without an answer may have caused."""
 
 
 def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:

@@ -41,6 +41,11 @@ Files = Mapping[PurePosixPath, FileContent | None]
 
 _POLL = 0.1  # seconds
 _TIMEOUT_FACTOR = 2  # a control run may take so many times as long as the final test
+_ROUNDS = 4
+_SEED_BITS = 52  # every reader of JSON keeps so many exactly
+_PARTITIONS = (0, 1)
+_OUTPUT_CHARACTERS = 4_096  # of a control run, which prints much the same as the final test
+_FirstAttempt = tuple[PlannedControlRun, PytestRun] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +165,6 @@ def _rewritten_files(half: PlannedControlRun, written: Files) -> Files:
     return found
 
 
-_ROUNDS = 4
-
-
 class ControlCalibration:
     """One control run of an attempt, from its first try to its end."""
 
@@ -266,12 +268,6 @@ class ControlCalibration:
             tests=tuple(tests),
             dismissed=tuple(sorted(self._dismissed)),
         )
-
-
-_SEED_BITS = 52  # every reader of JSON keeps so many exactly
-_PARTITIONS = (0, 1)
-_OUTPUT_CHARACTERS = 4_096  # of a control run, which prints much the same as the final test
-_FirstAttempt = tuple[PlannedControlRun, PytestRun] | None
 
 
 class ControlRuns:

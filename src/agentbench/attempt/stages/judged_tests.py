@@ -22,6 +22,8 @@ from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 
 _REMOVAL_TIMEOUT = timedelta(minutes=5)
+_OpenSandbox = tuple[ExitStack, Sandbox]
+_RUN_ALL_TESTS = "--maxfail=0"
 
 
 def write_files(
@@ -55,9 +57,6 @@ def _remove(sandbox: Sandbox, paths: Iterable[PurePosixPath]) -> None:
 
 def _holds(folder: PurePosixPath, written: Mapping[PurePosixPath, FileContent]) -> bool:
     return any(folder in path.parents for path in written)
-
-
-_OpenSandbox = tuple[ExitStack, Sandbox]
 
 
 @contextmanager
@@ -180,9 +179,6 @@ def expected_tests(task: Task) -> ExpectedTests:
         quarantined=key.quarantined,
         reward_above=key.verifier.threshold if key.verifier is not None else None,
     )
-
-
-_RUN_ALL_TESTS = "--maxfail=0"
 
 
 def judged_request(context: StageContext) -> PytestRequest:

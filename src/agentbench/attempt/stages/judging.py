@@ -21,6 +21,10 @@ from agentbench.scoring.expectation import resolve_expectation, shortfall_of
 from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import baseline_warnings
 
+_SKIPPED_FOR_A_SCRIPT = (
+    "not applicable: a script of the task judges, and they change tests of pytest"
+)
+
 
 class FinalTestPreparation:
     """Owns what is prepared for one final test; the end of the block removes what is left."""
@@ -100,11 +104,6 @@ def baseline_run(context: PreparedContext) -> StageOutput:
         )
     warnings = baseline_warnings(judged_tests.expected_tests(task), evidence)
     return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))
-
-
-_SKIPPED_FOR_A_SCRIPT = (
-    "not applicable: a script of the task judges, and they change tests of pytest"
-)
 
 
 def final_test(

@@ -32,6 +32,34 @@ cd "$2"
 git init --quiet --initial-branch=main --template= .
 git fetch --quiet --depth=1 --no-tags --no-recurse-submodules "file://$3" "$4"
 """
+# One new commit of the exported files: no parent, remote, tag, reflog or stray object is left.
+# The author and date are fixed, so that nothing of the upstream commit shows.
+_CHECKOUT_SCRIPT = """\
+set -e
+cd "$1"
+git checkout --quiet --detach FETCH_HEAD
+rm -rf .git
+git init --quiet --initial-branch=main --template= .
+git add --all --force .
+git commit --quiet --allow-empty --no-verify --message 'The task'"'"'s repository'
+rm -rf .git/logs
+test "$(git rev-list --all --count)" = 1
+git cat-file --batch-all-objects --batch-check='%(objectname)' | sort > "$2/all"
+git rev-list --objects --all | cut -c1-40 | sort > "$2/reachable"
+cmp "$2/all" "$2/reachable"
+test -z "$(git for-each-ref --format='%(refname)' | grep -v '^refs/heads/main$')"
+test ! -e .git/objects/info/alternates
+"""
+_CHECKOUT_ENVIRONMENT = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "agentbench",
+    "GIT_AUTHOR_EMAIL": "agentbench@localhost",
+    "GIT_AUTHOR_DATE": "2000-01-01T00:00:00+00:00",
+    "GIT_COMMITTER_NAME": "agentbench",
+    "GIT_COMMITTER_EMAIL": "agentbench@localhost",
+    "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+00:00",
+}
 
 
 def git_clone(context: StageContext, opened: ExitStack) -> CloneOutput:
@@ -77,37 +105,6 @@ def _open_sandbox(
             cancel=context.cancel,
         )
     )
-
-
-# One new commit of the exported files: no parent, remote, tag, reflog or stray object is left.
-# The author and date are fixed, so that nothing of the upstream commit shows.
-_CHECKOUT_SCRIPT = """\
-set -e
-cd "$1"
-git checkout --quiet --detach FETCH_HEAD
-rm -rf .git
-git init --quiet --initial-branch=main --template= .
-git add --all --force .
-git commit --quiet --allow-empty --no-verify --message 'The task'"'"'s repository'
-rm -rf .git/logs
-test "$(git rev-list --all --count)" = 1
-git cat-file --batch-all-objects --batch-check='%(objectname)' | sort > "$2/all"
-git rev-list --objects --all | cut -c1-40 | sort > "$2/reachable"
-cmp "$2/all" "$2/reachable"
-test -z "$(git for-each-ref --format='%(refname)' | grep -v '^refs/heads/main$')"
-test ! -e .git/objects/info/alternates
-"""
-
-_CHECKOUT_ENVIRONMENT = {
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_AUTHOR_NAME": "agentbench",
-    "GIT_AUTHOR_EMAIL": "agentbench@localhost",
-    "GIT_AUTHOR_DATE": "2000-01-01T00:00:00+00:00",
-    "GIT_COMMITTER_NAME": "agentbench",
-    "GIT_COMMITTER_EMAIL": "agentbench@localhost",
-    "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+00:00",
-}
 
 
 def git_checkout(context: StageContext, clone: CloneOutput) -> StageOutput:

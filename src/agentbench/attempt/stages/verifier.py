@@ -34,6 +34,8 @@ _NAMES = 100
 _NAME_LENGTH = 100
 _REWARD_JSON, _REWARD_TEXT = "reward.json", "reward.txt"
 _REPORTS = frozenset({"ctrf.json", "junit.xml"})
+_TESTS_FOLDER = PurePosixPath("/tests")
+_VERIFIER_LOGS = PurePosixPath("/logs/verifier")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +151,6 @@ def _finite(number: float) -> float:
 
 def _shown(content: bytes) -> str:
     return ascii(content[:40].decode("utf-8", "replace"))
-
-
-_TESTS_FOLDER = PurePosixPath("/tests")
-_VERIFIER_LOGS = PurePosixPath("/logs/verifier")
 
 
 def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name: str) -> Evidence:

@@ -31,6 +31,22 @@ Observations = dict[str, list[Observation]]
 """Observations by the test's node id, in their order."""
 
 _KINDS = frozenset(("returns", "raises", "timeout"))
+_SEED = 0
+_MAX_CHANGED_TESTS = 4_000  # changed ones of an attempt
+_MAX_PER_TEST = 400  # of one test
+_DECIDING_WEIGHT = 8  # of a test that the bug fails, which is about what was fixed
+_MAX_FILES = 12
+_RUNS = 5  # of all changed tests, that share the time
+_LEAST_SECONDS = 20.0  # for a run: pytest has to start, on a machine with much to do as well
+_TEST_SECONDS = 1.0
+_READ_BYTES = 128 * 1024 * 1024
+_MAX_SHOWN = 3  # differences of an attempt; the others are counted
+_OBSERVED = "observed.jsonl"
+_NO_PATH = "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+_OPTIONS = (
+    *("-p", "agentbench_mounted.pytest_observer", "-p", "no:cacheprovider"),
+    *("-q", "--tb=no", "--continue-on-collection-errors", "--assert=plain"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,20 +157,6 @@ def _is_well_formed(step: dict[str, Any]) -> bool:
 
 def _is_value_form(form: object) -> bool:
     return isinstance(form, list) and bool(form) and isinstance(form[0], str)
-
-
-_SEED = 0
-_MAX_CHANGED_TESTS = 4_000  # changed ones of an attempt
-_MAX_PER_TEST = 400  # of one test
-_DECIDING_WEIGHT = 8  # of a test that the bug fails, which is about what was fixed
-_MAX_FILES = 12
-_RUNS = 5  # of all changed tests, that share the time
-_LEAST_SECONDS = 20.0  # for a run: pytest has to start, on a machine with much to do as well
-_TEST_SECONDS = 1.0
-_READ_BYTES = 128 * 1024 * 1024
-_MAX_SHOWN = 3  # differences of an attempt; the others are counted
-_OBSERVED = "observed.jsonl"
-_NO_PATH = "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
 
 def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
@@ -318,12 +320,6 @@ class _ChangedTestRuns:
         )
 
 
-_OPTIONS = (
-    *("-p", "agentbench_mounted.pytest_observer", "-p", "no:cacheprovider"),
-    *("-q", "--tb=no", "--continue-on-collection-errors", "--assert=plain"),
-)
-
-
 def _pytest_start(pytest: PytestCommand) -> tuple[str, ...]:
     """The working folder is on the path of `python -m pytest`, but not of `pytest`."""
     if pytest.as_module:
@@ -342,6 +338,7 @@ def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTe
     each = max(1, _MAX_CHANGED_TESTS // max(shares, 1))
 
     def most(name: str) -> int:
+        """The largest number of variants of a test; deciding tests get more."""
         return min(_MAX_PER_TEST, each * _DECIDING_WEIGHT if name in deciding else each)
 
     made = ((path, _amplified(source, most)) for path, source in sources)

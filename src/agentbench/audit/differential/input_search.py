@@ -33,6 +33,9 @@ _PATHS_WEIGH = 4.0  # times the seconds of another
 _EXAMPLES = 2_000  # inputs made for a pair, where there is time
 _GRACE = 20.0  # seconds, to load and to end
 _REFERENCE, _AGENT = "reference", "agent"
+_REPLAY_PROGRAM = "worker_process"
+_REPLAY_SECONDS = 60.0  # for one program
+_REPLAY_TIMES = 3
 
 
 def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
@@ -71,6 +74,7 @@ def _ordered(contrast: TreeDifference, tests: TaskTests) -> list[DefinitionId]:
     differing = set(contrast.differing)
 
     def rank(spot: DefinitionId) -> tuple[bool, bool]:
+        """Differing definitions first, then those that the tests name."""
         return spot not in differing, not tests.mentions(spot.name)
 
     return sorted(contrast.callable, key=rank)
@@ -91,6 +95,7 @@ def _compare(
         def asked(
             some: Sequence[DefinitionId], weight: float
         ) -> tuple[list[ComparisonResult], str]:
+            """The comparisons of some definitions, and why the others are missing."""
             question = analysis.ComparisonRequest(
                 pairs=tuple(_pair(subject, spot, places, tests) for spot in some),
                 seconds=weight * share,
@@ -164,11 +169,6 @@ def _effort(answers: Sequence[ComparisonResult], number: int) -> str:
         f"{len(compared)} of {number} functions compared, with {inputs} inputs "
         f"and along {paths} paths; all paths of {whole} of them"
     )
-
-
-_REPLAY_PROGRAM = "worker_process"
-_REPLAY_SECONDS = 60.0  # for one program
-_REPLAY_TIMES = 3
 
 
 class _Replays(NamedTuple):

@@ -24,6 +24,9 @@ from agentbench.tasks.task import Task
 
 _WRITE_TIMEOUT = timedelta(minutes=5)
 _MAX_CHARACTERS = 200  # characters of what a program complained
+_MAX_LITERAL_CHARACTERS = 2_000  # characters of a literal or a call
+_MOST_LITERALS = 500
+_WORD = re.compile(r"[^\s.,;:|/]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,11 +151,6 @@ class SearchResult:
 
 DifferenceSearch = Callable[[ComparedAttempt, float], SearchResult]
 """Looks for differences, for so many seconds; raises SandboxError where the sandbox is lost."""
-
-
-_MAX_LITERAL_CHARACTERS = 2_000  # characters of a literal or a call
-_MOST_LITERALS = 500
-_WORD = re.compile(r"[^\s.,;:|/]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,10 @@ from agentbench.core import python_syntax
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)
+_INIT = "__init__.py"
+_PROGRAM_FILES = frozenset({"__main__.py", "setup.py", "conftest.py", "noxfile.py"})
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
+_MAX_CALL_DISTANCE = 8  # calls from what differs
 
 
 class DefinitionKind(StrEnum):
@@ -89,6 +93,7 @@ def _head(node: ast.ClassDef) -> ast.ClassDef:
 
 class _WithoutDocstrings(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Remove the docstrings and texts below a node."""
         super().generic_visit(node)
         if isinstance(node, _SCOPES):
             node.body = [one for one in node.body if not _is_text(one)]
@@ -109,10 +114,6 @@ def _uses(node: ast.AST) -> Iterator[str]:
             yield child.id
         elif isinstance(child, ast.Attribute):
             yield child.attr
-
-
-_INIT = "__init__.py"
-_PROGRAM_FILES = frozenset({"__main__.py", "setup.py", "conftest.py", "noxfile.py"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,10 +179,6 @@ def _module(tree: SourceTree, path: PurePosixPath, files: set[PurePosixPath]) ->
         name=".".join(parts),
         definitions=definitions_of(tree.content(path) or b""),
     )
-
-
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
-_MAX_CALL_DISTANCE = 8  # calls from what differs
 
 
 class NotCompared(NamedTuple):

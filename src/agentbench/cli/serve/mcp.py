@@ -37,6 +37,10 @@ from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from agentbench.tasks.problem import parse_pytest_command
 
+MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
+"""Where the token of the HTTP server may be given."""
+_TOKEN_BYTES = 24
+
 
 @contextmanager
 def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
@@ -79,12 +83,6 @@ def _connect(sandbox: str) -> SandboxProvider:
     if sandbox == "auto":
         quickest = [back_end for back_end in quickest if back_end.isolates]
     return select_back_end(sandbox, cache_dir=usable_cache_dir(), back_ends=quickest).provider
-
-
-MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
-"""Where the token of the HTTP server may be given."""
-
-_TOKEN_BYTES = 24
 
 
 def serve_mcp(settings: McpServerOptions) -> None:

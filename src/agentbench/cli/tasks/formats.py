@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.task_validation import ValidationSettings
 
+_REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
+
 
 @expand_groups
 def import_harbor(
@@ -91,9 +93,6 @@ def validate_and_report(
         written = [folder for folder in written if folder.exists()]
         proven = validating.validate_new_tasks(written, settings, validation)
     validating.print_result(refused, written, proven, as_json=validation.as_json)
-
-
-_REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

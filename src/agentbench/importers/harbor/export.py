@@ -50,6 +50,11 @@ _SOLVE_SCRIPT = """\
 # Made by agentbench: the reference solution.
 cd {place} && git apply --whitespace=nowarn /solution/solution.patch
 """
+_PLUGIN_FILE = "agentbench_judge.py"
+_BASELINE_NOTE = (
+    'pass_to_pass is "baseline": what passes before is not known there, so fail_to_pass alone '
+    "decides; `agentbench validate --write-ids` with a list of ids carries it over"
+)
 
 
 def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[str]) -> str:
@@ -132,13 +137,6 @@ def _run(command: str) -> str:
 def _quoted(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
     return '"' + escaped.replace("\n", "\\\n") + '"'
-
-
-_PLUGIN_FILE = "agentbench_judge.py"
-_BASELINE_NOTE = (
-    'pass_to_pass is "baseline": what passes before is not known there, so fail_to_pass alone '
-    "decides; `agentbench validate --write-ids` with a list of ids carries it over"
-)
 
 
 class _UnsupportedTaskError(ValueError):

@@ -34,6 +34,10 @@ _DIFFERENCES = (
     "the agent and the script run as an unprivileged user without a network (the script has one "
     "where the task says so); of what the agent leaves, regular files below {workdir} are judged"
 )
+_COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
+_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
+_MAX_TITLE_LENGTH = 200  # characters
+_METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 
 
 def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
@@ -163,9 +167,6 @@ HARBOR = FolderFormat(file="task.toml", read=read_harbor_task)
 """Harbor's format."""
 
 
-_COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
-
-
 def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[str, str]]:
     """Why a task cannot run here: the key or the file, and the reason."""
     if form.steps:
@@ -224,11 +225,6 @@ def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[st
         for key in sorted(environment.model_fields_set - used)
         if key in HarborEnvironmentTable.model_fields
     }
-
-
-_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
-_MAX_TITLE_LENGTH = 200  # characters
-_METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 
 
 class UnsupportedTaskError(Exception):  # a reason for a rejection, not a program error

@@ -17,6 +17,11 @@ from agentbench.importers.task_folders import validation_rejections
 from agentbench.tasks.dataset_rows import Rejection
 
 _TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}", re.DOTALL)
+_NEWEST_SCHEMA = (1, 4)
+_MAX_SECONDS = 7 * 24 * 3600
+_MEBIBYTES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
+Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+User = str | int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,11 +55,6 @@ def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
     return done
 
 
-_NEWEST_SCHEMA = (1, 4)
-_MAX_SECONDS = 7 * 24 * 3600
-_MEBIBYTES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
-
-
 def _parse_size(value: object) -> object:
     """A size of schema 1.0, such as `2G`, in mebibytes."""
     if not isinstance(value, str):
@@ -67,9 +67,7 @@ def _parse_size(value: object) -> object:
         raise ValueError("expected a size like '512M' or '2G'") from None
 
 
-Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 Size = Annotated[int, BeforeValidator(_parse_size), Field(ge=64, le=2**24)]
-User = str | int
 
 
 class _HarborTable(Schema):

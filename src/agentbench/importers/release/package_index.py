@@ -32,6 +32,12 @@ from agentbench.tasks.dataset_rows import Rejection
 
 _MAX_BYTES = 1 << 20
 _EXPECTED = "expected PACKAGE [[OLD] NEW]"
+_SECTIONS = ("global", "install", "download", ":env:")
+"""The sections of pip's configuration that apply to downloads, the last one most."""
+_PIP_TIMEOUT_S = 60
+_INDEX_TIMEOUT_S = 60
+_MAX_DOWNLOAD = 64 << 20
+_ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +116,6 @@ def _version(word: str) -> Version:
         raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
 
 
-_SECTIONS = ("global", "install", "download", ":env:")
-"""The sections of pip's configuration that apply to downloads, the last one most."""
-_PIP_TIMEOUT_S = 60
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipSettings:
     """The part of pip's configuration that a download needs."""
@@ -166,11 +167,6 @@ def _parse_line(line: str) -> tuple[str, str]:
 def _last_value(said: Mapping[str, str], name: str) -> str | None:
     found = [said[f"{section}.{name}"] for section in _SECTIONS if f"{section}.{name}" in said]
     return found[-1] if found else None
-
-
-_INDEX_TIMEOUT_S = 60
-_MAX_DOWNLOAD = 64 << 20
-_ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,6 +280,7 @@ class _DownloadLimit:
         pass
 
     def update(self, increment: int) -> None:
+        """Count more bytes."""
         self._bytes += increment
         if self._bytes > _MAX_DOWNLOAD:
             raise _TooLargeError(f"is larger than {_MAX_DOWNLOAD >> 20} MiB")

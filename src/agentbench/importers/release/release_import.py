@@ -26,6 +26,8 @@ from agentbench.validation.task_validation import (
 )
 
 RELEASE_LOG: Final = "releases.jsonl"
+_BATCH = 4  # tasks that are validated together; an interruption loses one batch
+_CANDIDATES = ".candidates"
 
 
 class ImportedPair(Schema):
@@ -54,10 +56,6 @@ def append_pair(folder: Path, entry: ImportedPair) -> None:
     """
     with (folder / RELEASE_LOG).open("a", encoding="utf-8") as file:
         file.write(f"{entry.model_dump_json()}\n")
-
-
-_BATCH = 4  # tasks that are validated together; an interruption loses one batch
-_CANDIDATES = ".candidates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +97,7 @@ class _ReleaseImporter:
     entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
+        """Create and validate the tasks of some pairs."""
         with owned_folder(_CANDIDATES, self.told.out) as place:
             made: dict[Path, tuple[RequestedReleases, PackageReleases]] = {}
             for wanted in batch:

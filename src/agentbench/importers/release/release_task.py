@@ -47,6 +47,23 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _MAX_HEADING_LENGTH = 120
+MAX_CHANGELOG: Final = 12_000
+"""The most characters of a changelog; some projects release once in years."""
+_MOST_NAMES = 40
+_MIN_LINE = 12  # characters; texts often contain shorter lines of a patch
+_FENCE = re.compile(r"^\s*(```|~~~)")
+RELEASE_TAG = "release"
+_MAX_SUITE_SECONDS = 60.0  # seconds; each attempt runs the tests up to four times
+_DEFINED = re.compile(r"(?:[+ ]|@@ .* @@)\s*(?:async )?def (?P<name>test\w*)")
+_MAX_PATCH = 4 << 20
+_INIT = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
+_COMMIT = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "A release")
+_COMPILING = frozenset(
+    {"cffi", "cython", "maturin", "meson-python", "mypy", "mypyc", "nanobind", "numpy", "pybind11",
+     "scikit-build", "scikit-build-core", "setuptools-rust"}
+)  # fmt: skip
+_BACK_ENDS = ("maturin", "mesonpy", "scikit_build", "setuptools_rust")
+_ARGUMENTS = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,13 +125,6 @@ def _is_plain_heading(line: str) -> bool:
     """Whether a line has only a version and a date: a heading without markup."""
     plain = re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line)
     return plain is not None and len(line.split()) <= 5
-
-
-MAX_CHANGELOG: Final = 12_000
-"""The most characters of a changelog; some projects release once in years."""
-_MOST_NAMES = 40
-_MIN_LINE = 12  # characters; texts often contain shorter lines of a patch
-_FENCE = re.compile(r"^\s*(```|~~~)")
 
 
 def instruction_of(
@@ -200,11 +210,6 @@ def _without_lines(text: str, added: set[str]) -> str:
                 kept += [] if any(each.strip() in added for each in block) else block
                 block = None
     return "\n".join(kept + (block or [])).strip("\n")
-
-
-RELEASE_TAG = "release"
-
-_MAX_SUITE_SECONDS = 60.0  # seconds; each attempt runs the tests up to four times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,12 +351,6 @@ def _with_paths(tests: PytestTable, trees: UnpackedReleases) -> PytestTable:
     return tests.model_copy(update={"paths": tuple(dict.fromkeys((*kept, *outside)))})
 
 
-_DEFINED = re.compile(r"(?:[+ ]|@@ .* @@)\s*(?:async )?def (?P<name>test\w*)")
-_MAX_PATCH = 4 << 20
-_INIT = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
-_COMMIT = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "A release")
-
-
 def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
     """The change from the older tree to the newer one; `scratch` holds it until it is read.
 
@@ -401,14 +400,6 @@ def _run_git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None
     git(*arguments, cwd=cwd, env=env).output_or(
         lambda message: InputError(f"the release cannot be kept as a commit: {message}")
     )
-
-
-_COMPILING = frozenset(
-    {"cffi", "cython", "maturin", "meson-python", "mypy", "mypyc", "nanobind", "numpy", "pybind11",
-     "scikit-build", "scikit-build-core", "setuptools-rust"}
-)  # fmt: skip
-_BACK_ENDS = ("maturin", "mesonpy", "scikit_build", "setuptools_rust")
-_ARGUMENTS = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 
 
 def why_compiler_needed(tree: Path) -> str | None:

@@ -24,6 +24,8 @@ from agentbench.tasks.writing import NewTask
 _CRLF_HEADER = re.compile(rb"^diff --git [^\n]*\r$", re.MULTILINE)
 _LINK_OR_SUBMODULE = re.compile(rb"^(?:new file mode|new mode) (?:120000|160000)$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_TAG = "swebench"
+_MAX_TITLE_LENGTH = 100
 
 
 class UnsupportedPatchError(ValueError):
@@ -132,10 +134,6 @@ def _diff(env: Mapping[str, str], before: str, after: str) -> bytes:
 
 def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
     return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(ReversalError)
-
-
-_TAG = "swebench"
-_MAX_TITLE_LENGTH = 100
 
 
 def convert_instance(

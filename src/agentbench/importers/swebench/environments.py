@@ -19,6 +19,33 @@ from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable
 
 _SHIPPED = "recipes.toml"
+DOCKERFILE: Final = "environment/Dockerfile"
+_BASE_IMAGE = "agentbench/python"
+_SETUP_SECONDS = 1800.0
+_TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
+_USER = "1000:1000"
+_PIP = "python -m pip install"
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+_IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
+_ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
+# The images have the repository in /testbed, where it is installed in development mode. Its history
+# shows the fix, so it is removed; files that the installation created are copied to the workspace.
+_DATASET_IMAGE_DOCKERFILE = """\
+FROM {image}
+USER root
+RUN rm -rf /testbed/.git && mv /testbed /testbed-made && chmod -R a+rX /testbed-made \\
+    && ln -s /workspace /testbed
+ENV PATH="/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:$PATH"
+"""
+# Not `cp -n`: some versions of it fail where a file already exists.
+_COPY_INSTALLED_FILES = "tar -C /testbed-made -cf - . | tar -xf - --skip-old-files"
+_APT_DOCKERFILE = """\
+FROM {image}
+USER root
+RUN apt-get update && apt-get install --yes --no-install-recommends {packages} \\
+    && rm -rf /var/lib/apt/lists/*
+USER {user}
+"""
 
 
 def _command(command: str) -> str:
@@ -92,37 +119,6 @@ def _parse_recipes(text: str, where: str) -> InstallRecipes:
     except ValidationError as error:
         faults = (describe_validation_error(each, InstallRecipes) for each in error.errors())
         raise InputError(*(f"{where}: {fault}" for fault in faults)) from None
-
-
-DOCKERFILE: Final = "environment/Dockerfile"
-_BASE_IMAGE = "agentbench/python"
-_SETUP_SECONDS = 1800.0
-_TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
-_USER = "1000:1000"
-_PIP = "python -m pip install"
-_PLACEHOLDER = re.compile(r"\{(\w*)\}")
-_IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
-_ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
-
-# The images have the repository in /testbed, where it is installed in development mode. Its history
-# shows the fix, so it is removed; files that the installation created are copied to the workspace.
-_DATASET_IMAGE_DOCKERFILE = """\
-FROM {image}
-USER root
-RUN rm -rf /testbed/.git && mv /testbed /testbed-made && chmod -R a+rX /testbed-made \\
-    && ln -s /workspace /testbed
-ENV PATH="/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:$PATH"
-"""
-# Not `cp -n`: some versions of it fail where a file already exists.
-_COPY_INSTALLED_FILES = "tar -C /testbed-made -cf - . | tar -xf - --skip-old-files"
-
-_APT_DOCKERFILE = """\
-FROM {image}
-USER root
-RUN apt-get update && apt-get install --yes --no-install-recommends {packages} \\
-    && rm -rf /var/lib/apt/lists/*
-USER {user}
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,9 @@ from agentbench.tasks.writing import write_task
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
 
 _HOST = "https://github.com"
+_PYTHON = frozenset({"", "python"})
+_NOT_APPLICABLE = "does not apply to the base commit: "
+_OTHER_RUNNERS = frozenset({"parse_log_django"})
 
 
 def clone_url(repo: str, repos: Path | None) -> str:
@@ -53,11 +56,6 @@ def clone_url(repo: str, repos: Path | None) -> str:
 def is_local(url: str) -> bool:
     """Whether a repository can be read without a network."""
     return url.startswith("file://")
-
-
-_PYTHON = frozenset({"", "python"})
-_NOT_APPLICABLE = "does not apply to the base commit: "
-_OTHER_RUNNERS = frozenset({"parse_log_django"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +158,7 @@ class _InstanceImporter:
     mirrors: Mirrors
 
     def make(self, instance: SwebenchInstance) -> Path:
+        """Write the folder of an instance."""
         if instance.language.lower() not in _PYTHON:
             what = f"{instance.language!r}; agentbench judges with pytest"
             raise _RejectedError("language", what)

@@ -33,6 +33,10 @@ _LISTED_ID: TypeAdapter[NodeId] = TypeAdapter(ListedId)
 _FUNCTION = re.compile(r"[A-Za-z_]\w*")
 _UNITTEST = re.compile(r"\S+ \([\w.]+\)")
 _PATH_PARAMETER = re.compile(r"(.*?)\[(/[^/*].*/)([^/]*)\]")
+_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/(?!\.{1,2}$)[A-Za-z0-9._][A-Za-z0-9._-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SWESMITH_PREFIX = "swesmith/"
+_MAX_ID_LENGTH = 100
 
 
 class NameKind(StrEnum):
@@ -82,12 +86,6 @@ def _parser_outputs(node_id: NodeId) -> set[str]:
     return forms | {form.split(maxsplit=1)[0] for form in forms}
 
 
-_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/(?!\.{1,2}$)[A-Za-z0-9._][A-Za-z0-9._-]*")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_SWESMITH_PREFIX = "swesmith/"
-_MAX_ID_LENGTH = 100
-
-
 def _check_text(text: str) -> str:
     if "\0" in text:
         raise ValueError("contains a NUL character, which no file of a task may hold")
@@ -112,6 +110,7 @@ def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _matching(pattern: re.Pattern[str], complaint: str) -> AfterValidator:
     def check(text: str) -> str:
+        """The text, if it matches."""
         if not pattern.fullmatch(text):
             raise ValueError(complaint)
         return text

@@ -22,6 +22,30 @@ _CLOSE = {
     "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
     "allclose": {"rtol": 1e-5, "atol": 1e-8},
 }
+Sites = Iterator[list[ExpectedValue]]
+_EQUALITY_METHODS = frozenset([
+    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
+    "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
+    "assert_equal", "assert_array_equal", "eq_"
+])  # fmt: skip
+_ALMOST = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
+_COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
+    "assertIn": ast.In,
+    "assertIs": ast.Is,
+    "assertLess": ast.Lt,
+    "assertLessEqual": ast.LtE,
+    "assertGreater": ast.Gt,
+    "assertGreaterEqual": ast.GtE,
+}
+_MOCK_METHODS = frozenset([
+    "assert_called_with", "assert_called_once_with", "assert_any_call", "assert_has_calls",
+    "assert_awaited_with", "assert_awaited_once_with", "assert_any_await", "assert_has_awaits"
+])  # fmt: skip
+_RAISES = frozenset(
+    ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
+)
+_CALLS_PLAINLY = 1  # the positional arguments of these if they are used without a function to call
+Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 
 
 def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Iterator[list[ExpectedValue]]:
@@ -144,35 +168,6 @@ def _bounded(
             way = NumberBound(value=value, upper=upper)
             return [reader.value(side, ValueKind.BOUND, doubt, way)]
     return []
-
-
-Sites = Iterator[list[ExpectedValue]]
-
-_EQUALITY_METHODS = frozenset([
-    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
-    "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
-    "assert_equal", "assert_array_equal", "eq_"
-])  # fmt: skip
-_ALMOST = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
-_COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
-    "assertIn": ast.In,
-    "assertIs": ast.Is,
-    "assertLess": ast.Lt,
-    "assertLessEqual": ast.LtE,
-    "assertGreater": ast.Gt,
-    "assertGreaterEqual": ast.GtE,
-}
-_MOCK_METHODS = frozenset([
-    "assert_called_with", "assert_called_once_with", "assert_any_call", "assert_has_calls",
-    "assert_awaited_with", "assert_awaited_once_with", "assert_any_await", "assert_has_awaits"
-])  # fmt: skip
-_RAISES = frozenset(
-    ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
-)
-_CALLS_PLAINLY = 1  # the positional arguments of these if they are used without a function to call
-
-
-Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 
 
 def expected_in(

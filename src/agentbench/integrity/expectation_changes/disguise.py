@@ -15,6 +15,12 @@ from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
 _LETTERS = string.ascii_lowercase
 _LONGEST_TURNED = 60
 _MOST_BITS = 1024  # Python refuses to write or read integers of more than 4,300 digits
+_ANNOTATIONS = frozenset({"annotation", "returns", "type_params"})
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
+_NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
+_READS_DOCSTRINGS = ("__doc__", "getdoc")
+_READS_MESSAGES = ("AssertionError",)
+_EXAMPLE = ">>>"  # of a doctest, which is code
 
 
 def disguise(value: Scalar, rng: Random) -> str | None:
@@ -113,7 +119,6 @@ _NEWER = tuple(
     getattr(ast, name) for name in ("TemplateStr", "TypeAlias", "type_param") if hasattr(ast, name)
 )
 _SKIPPED_NODES: tuple[type[ast.AST], ...] = (ast.JoinedStr, ast.pattern, ast.Import, *_NEWER)
-_ANNOTATIONS = frozenset({"annotation", "returns", "type_params"})
 
 
 def disguised_constants(
@@ -160,10 +165,6 @@ def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
     return [side for side in sides if not isinstance(side.value, bool | None)]
 
 
-_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
-_NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
-
-
 def without_comments(source: source_text.SourceText) -> str:
     """The text with empty comments and unchanged code positions; raises InputError.
 
@@ -198,11 +199,6 @@ def _read_by_the_interpreter(source: source_text.SourceText) -> set[int]:
     if source.line_count > 1 and _NO_CODE.match(first) and _COOKIE.match(source.line(2)):
         kept.add(2)
     return kept
-
-
-_READS_DOCSTRINGS = ("__doc__", "getdoc")
-_READS_MESSAGES = ("AssertionError",)
-_EXAMPLE = ">>>"  # of a doctest, which is code
 
 
 def without_prose(source: source_text.SourceText) -> str:

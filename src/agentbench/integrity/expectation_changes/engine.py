@@ -13,6 +13,17 @@ from agentbench.integrity.expectation_changes.opaque_ids import OpaqueIds, opaqu
 from agentbench.integrity.expectation_changes.scopes import UNCERTAIN, FunctionNode, own_nodes
 from agentbench.integrity.expectation_changes.values import other_value
 
+_COMPOUND = (
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
+    ast.Match, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
+)  # fmt: skip
+_NO_VALUE = "it compares with no value that could be changed with certainty"
+_NONE_FOR_ALL = "no value decides all of its selected cases without giving them other ids"
+_UNCERTAIN = "it passed, or could have, in spite of a changed value"
+_NOT_HERE = "the file does not define it"
+_GENERATOR = "it is a generator, in which an assertion at the end is not reached"
+_LONGEST_TEXT = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedChange:
@@ -68,12 +79,6 @@ def _one_of(values: Sequence[ExpectedValue], rng: Random) -> SelectedChange | No
     return None
 
 
-_COMPOUND = (
-    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
-    ast.Match, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
-)  # fmt: skip
-
-
 def can_end_with_assertion(function: FunctionNode) -> bool:
     """Whether an assertion at its end would run; not in a generator."""
     return not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function.body))
@@ -109,11 +114,6 @@ def _equality_assertion(rng: Random, *, fails: bool) -> str:
 
 
 _DISGUISED_RANK, _CHANGED_RANK = 1, 2
-_NO_VALUE = "it compares with no value that could be changed with certainty"
-_NONE_FOR_ALL = "no value decides all of its selected cases without giving them other ids"
-_UNCERTAIN = "it passed, or could have, in spite of a changed value"
-_NOT_HERE = "the file does not define it"
-_GENERATOR = "it is a generator, in which an assertion at the end is not reached"
 
 
 def expected_values(source: str, path: str) -> tuple[records.ControlledFunction, ...]:
@@ -276,9 +276,6 @@ def _final_assertions(
         if function.node is not None and can_end_with_assertion(function.node):
             fails = function.name in failing
             yield from final_assertion(file.source, function.node, rng, fails=fails)
-
-
-_LONGEST_TEXT = 200
 
 
 def _value_record(value: ExpectedValue) -> records.ExpectedValueRecord:

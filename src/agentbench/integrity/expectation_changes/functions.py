@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from agentbench.integrity.expectation_changes.scopes import FunctionNode, name_of
 
 _BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With, ast.For)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_VARIABLE = "PYTEST_CURRENT_TEST"
+_ATTRIBUTES = frozenset({"nodeid", "callspec"})
+_SNAPSHOT_FIXTURES = ("snapshot", "_regression")
+"""The suffixes of fixtures that compare with a file named after the test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +104,6 @@ def _definitions(
             yield from _definitions(list(ast.iter_child_nodes(node)), prefix)
 
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionIndex:
     """The functions of a file whose names have no other meaning in it."""
@@ -171,12 +173,6 @@ def _other_names(node: ast.AST) -> Iterator[tuple[str, bool]]:
                 yield name, False
         case _:
             pass
-
-
-_VARIABLE = "PYTEST_CURRENT_TEST"
-_ATTRIBUTES = frozenset({"nodeid", "callspec"})
-_SNAPSHOT_FIXTURES = ("snapshot", "_regression")
-"""The suffixes of fixtures that compare with a file named after the test."""
 
 
 def readers_of_own_ids(tree: ast.Module, functions: Iterable[FoundFunction]) -> set[str]:

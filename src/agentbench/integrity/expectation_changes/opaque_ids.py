@@ -28,6 +28,8 @@ _MOST_CASES = 5_000
 _MOST_UNKNOWN = 500
 _MOST_TRIED = 20
 _ANYTHING = "\0"  # never in an id, since pytest escapes it
+_RANK = 3
+_LENGTH = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,6 @@ def _are_whole(names: Collection[str], known: Mapping[str, ParameterCase]) -> bo
 
 def _may_be_in(name: str, case: ParameterCase) -> bool:
     return _is_like(name, ["", *(part for part in case.parts if part is not None), ""])
-
-
-_RANK = 3
-_LENGTH = 10
 
 
 @dataclass(slots=True, kw_only=True)

@@ -19,6 +19,9 @@ FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SCOPES = (*_DEFINITIONS, ast.Lambda)
 _NAMED = (*_DEFINITIONS, ast.arg, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expression
+_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+_ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,11 +200,6 @@ def _compared(node: ast.AST) -> Iterator[str]:
         case ast.Call(func=ast.Attribute(attr=name), args=sides) if name.startswith("assert"):
             pass
     yield from (side.id for side in sides if isinstance(side, ast.Name))
-
-
-UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expression
-_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
-_ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.stmt, int]]:

@@ -32,6 +32,11 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[object, object], object]] = {
 _MOST_DEPTH = 50
 _LONGEST_REPEAT = 20_000
 _MOST_BITS = 4096
+_FAR = 3000
+_TRIES = 20
+_LITERAL_PATTERN = re.compile(r"\^?((?:[\w\s,:;'\"=<>@!/%&-]|\\[^\w\s])*)\$?")
+_ERRORS = (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, GeneratorExit)
+_WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
 
 
 class NotConstant:
@@ -96,6 +101,7 @@ def _container(
     node: ast.Tuple | ast.List | ast.Set | ast.Dict, names: Names, depth: int
 ) -> LiteralValue:
     def items(nodes: Iterable[ast.expr | None]) -> list[LiteralValue]:
+        """The values of several expressions."""
         if any(item is None for item in nodes):
             raise _NotConstantError  # {**more}
         return [_evaluate(item, names, depth) for item in nodes if item is not None]
@@ -128,13 +134,6 @@ def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -
     if is_scalar(found) or isinstance(found, list | tuple):
         return found
     raise _NotConstantError  # a difference of sets, an infinity
-
-
-_FAR = 3000
-_TRIES = 20
-_LITERAL_PATTERN = re.compile(r"\^?((?:[\w\s,:;'\"=<>@!/%&-]|\\[^\w\s])*)\$?")
-_ERRORS = (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, GeneratorExit)
-_WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,30 @@ _ERROR_TYPES = {
     ModelErrorKind.MALFORMED: "invalid_request_error",
     ModelErrorKind.CONTEXT_LENGTH: "invalid_request_error",
 }
+_ROLES = {"assistant": Role.AGENT, "system": Role.SYSTEM}
+_STOP_REASONS = {
+    "max_tokens": StopReason.CUT_OFF,
+    "model_context_window_exceeded": StopReason.CUT_OFF,
+    "refusal": StopReason.REFUSED,
+}
+_THINKING_BLOCKS = {"thinking", "redacted_thinking"}
+_BLOCK_FIELDS = {
+    "text": ("text",),
+    "tool_use": ("id", "name", "input"),
+    "server_tool_use": ("id", "name", "input"),
+    "thinking": ("thinking", "signature"),
+    "redacted_thinking": ("data",),
+}
+"""The blocks of content that an answer may have; all fields but a call's input are text."""
+_DELTA_FIELDS = {
+    "text": "text",
+    "thinking": "thinking",
+    "signature": "signature",
+    "partial_json": "input",
+}
+"""The fields of deltas, and the fields of blocks that they extend."""
+_CACHE_CONTROL: JsonObject = {"cache_control": {"type": "ephemeral"}}
+"""Caches everything up to here."""
 
 
 class AnthropicMessagesFormat(interface.FormatAdapter):
@@ -102,9 +126,6 @@ def _updated_count(value: object, old: int) -> int:
     return old if value is None else token_count(value)
 
 
-_ROLES = {"assistant": Role.AGENT, "system": Role.SYSTEM}
-
-
 def _message(content: object, speaker: Role) -> Message:
     blocks = list(objects(content))
     return Message(
@@ -133,30 +154,6 @@ def _tool_result(block: JsonObject) -> talk.ToolResult:
         call_id=text(block.get("tool_use_id")),
         text=interface.tool_result_text(block.get("content")),
     )
-
-
-_STOP_REASONS = {
-    "max_tokens": StopReason.CUT_OFF,
-    "model_context_window_exceeded": StopReason.CUT_OFF,
-    "refusal": StopReason.REFUSED,
-}
-_THINKING_BLOCKS = {"thinking", "redacted_thinking"}
-_BLOCK_FIELDS = {
-    "text": ("text",),
-    "tool_use": ("id", "name", "input"),
-    "server_tool_use": ("id", "name", "input"),
-    "thinking": ("thinking", "signature"),
-    "redacted_thinking": ("data",),
-}
-"""The blocks of content that an answer may have; all fields but a call's input are text."""
-
-_DELTA_FIELDS = {
-    "text": "text",
-    "thinking": "thinking",
-    "signature": "signature",
-    "partial_json": "input",
-}
-"""The fields of deltas, and the fields of blocks that they extend."""
 
 
 class StreamedMessage:
@@ -204,15 +201,18 @@ class _Block:
             self._pieces[name].append(given if isinstance(given, str) else json.dumps(given))
 
     def take(self, delta: JsonObject) -> None:
+        """Extend the field that a delta belongs to."""
         for told, name in _DELTA_FIELDS.items():
             if told in delta:
                 self._pieces[name].append(str(delta[told]))
 
     def text(self, name: str) -> str:
+        """The current content of a field."""
         return "".join(self._pieces[name])
 
     @property
     def call(self) -> ModelToolCall:
+        """The block as a tool call."""
         return ModelToolCall(
             id=self.text("id"), name=self.text("name"), arguments=self.text("input")
         )
@@ -234,10 +234,6 @@ class _Block:
         return {**self.fields, **parsed}
 
 
-_CACHE_CONTROL: JsonObject = {"cache_control": {"type": "ephemeral"}}
-"""Caches everything up to here."""
-
-
 def anthropic_messages_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     """A client over Anthropic's SDK, which is imported only here."""
     import anthropic
@@ -254,6 +250,7 @@ def anthropic_messages_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     def send(
         conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
     ) -> sdk_client.SdkStream:
+        """Start the request."""
         system = {"type": "text", "text": conversation.system, **_CACHE_CONTROL}
         return client.messages.create(
             model=endpoint.model,

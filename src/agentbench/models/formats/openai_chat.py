@@ -26,6 +26,11 @@ _ERROR_TYPES_AND_CODES = {
     ModelErrorKind.MALFORMED: ("invalid_request_error", None),
     ModelErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "context_length_exceeded"),
 }
+ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "assistant": Role.AGENT}
+_STOP_REASONS = {"length": StopReason.CUT_OFF, "content_filter": StopReason.REFUSED}
+_REASONING_FIELDS = ("reasoning_content", "reasoning_details")
+"""Fields that some servers require back with every answer that calls tools, even if empty."""
+_CALL_FIELDS = frozenset({"index", "id", "type", "function"})
 
 
 def openai_error(kind: ModelErrorKind, message: str) -> JsonObject:
@@ -43,9 +48,6 @@ def openai_tokens(usage: JsonObject, *, given: str, made: str) -> TokenCounts:
         cached=token_count(details.get("cached_tokens")),
         cache_written=token_count(details.get("cache_write_tokens")),
     )
-
-
-ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "assistant": Role.AGENT}
 
 
 class OpenAIChatFormat(interface.FormatAdapter):
@@ -129,12 +131,6 @@ def _parsed_call(call: "_StreamedToolCall") -> talk.ParsedToolCall:
     return talk.ParsedToolCall(id=call.id, name=call.name, arguments=arguments)
 
 
-_STOP_REASONS = {"length": StopReason.CUT_OFF, "content_filter": StopReason.REFUSED}
-_REASONING_FIELDS = ("reasoning_content", "reasoning_details")
-"""Fields that some servers require back with every answer that calls tools, even if empty."""
-_CALL_FIELDS = frozenset({"index", "id", "type", "function"})
-
-
 @dataclass(slots=True)
 class _StreamedToolCall:
     id: str
@@ -157,11 +153,13 @@ class _StreamedAnswer:
         self._extra: JsonObject = {}
 
     def add_event(self, event: JsonObject) -> None:
+        """Add an event; unknown kinds are ignored."""
         for choice in objects(event.get("choices")):
             self._finish = text(choice.get("finish_reason")) or self._finish
             self.add_delta(nested_object(choice, "delta"))
 
     def add_delta(self, delta: JsonObject) -> None:
+        """Add one delta of a streamed answer."""
         self.text += text(delta.get("content"))
         self.reasoning += text(delta.get("reasoning_content") or delta.get("reasoning"))
         self._refused |= bool(delta.get("refusal"))
@@ -225,6 +223,7 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     def send(
         conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
     ) -> sdk_client.SdkStream:
+        """Start the request."""
         return client.chat.completions.create(
             model=endpoint.model,
             messages=cast("Any", list(_request_messages_of(conversation))),

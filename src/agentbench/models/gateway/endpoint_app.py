@@ -55,6 +55,12 @@ _DATA = frozenset({"data", "filedata"})  # some servers accept addresses in thes
 _ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 # The exchange between a model and its tools, which may have any content.
 _FREE_FORM_FIELDS = frozenset({"input", "args", "arguments", "response", "toolcalls"})
+_OPENAI = re.compile(r"/(?:(?:v1|openai)/)*models(?:/(?P<name>.+))?/?")
+_GOOGLE = re.compile(r"/v1(?:beta|alpha)/models(?:/(?P<name>.+))?/?")
+_MAX_QUOTED = 200  # characters of a path or a name in a finding
+# The telemetry that clients send to their provider's address.
+_TELEMETRY_PATH = re.compile(r"/api/.*")
+_NO_RETRY_HEADERS = [(RETRY_HEADER, "false")]
 
 
 def network_access_in(
@@ -141,10 +147,6 @@ def _fields(said: JsonObject) -> Iterator[tuple[str, object]]:
         yield name.replace("_", "").lower(), value
 
 
-_OPENAI = re.compile(r"/(?:(?:v1|openai)/)*models(?:/(?P<name>.+))?/?")
-_GOOGLE = re.compile(r"/v1(?:beta|alpha)/models(?:/(?P<name>.+))?/?")
-
-
 def models_page(path: str, model: str) -> JsonObject | None:
     """The answer at a path of models; None if it is another path or another model."""
     entry: JsonObject = {
@@ -173,12 +175,6 @@ def models_page(path: str, model: str) -> JsonObject | None:
                 return listed
             return one if name == model else None
     return None
-
-
-_MAX_QUOTED = 200  # characters of a path or a name in a finding
-# The telemetry that clients send to their provider's address.
-_TELEMETRY_PATH = re.compile(r"/api/.*")
-_NO_RETRY_HEADERS = [(RETRY_HEADER, "false")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,12 @@ from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure,
 
 MAX_LOGGED_ANSWER = 4 << 20
 """The most bytes of an answer in the log; the rest is only forwarded."""
+REQUEST_LIMIT = 4 << 20
+"""The most characters of a request, without what earlier lines have."""
+FILE_LIMIT = 256 << 20
+"""The most bytes of a log; later lines have no bodies."""
+_TURNS = ("messages", "input", "contents")
+_MAX_BASE_LINES = 16  # lines that a new one may refer to
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,16 +63,6 @@ class ModelExchange:
         kept = data[: MAX_LOGGED_ANSWER - len(self.answer)]
         self.answer += kept
         self.left_out += len(data) - len(kept)
-
-
-REQUEST_LIMIT = 4 << 20
-"""The most characters of a request, without what earlier lines have."""
-
-FILE_LIMIT = 256 << 20
-"""The most bytes of a log; later lines have no bodies."""
-
-_TURNS = ("messages", "input", "contents")
-_MAX_BASE_LINES = 16  # lines that a new one may refer to
 
 
 class LoggedTokens(Schema):

@@ -27,6 +27,16 @@ _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _MAX_EVENT_END = 4
 _PENDING_LIMIT = 1 << 20  # bytes of an unfinished event; longer ones are forwarded in parts
 _DONE_MARK = "[DONE]"
+RETRY_HEADER = "x-should-retry"
+"""The header that the SDKs of OpenAI and Anthropic obey."""
+_NOT_RETRYABLE = frozenset(
+    {ModelErrorKind.AUTH, ModelErrorKind.QUOTA, ModelErrorKind.UNKNOWN_MODEL}
+)
+_UNKNOWN_FIELD_STATUSES = frozenset({400, 422})  # statuses for a field that a server does not know
+_TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
+_NO_TOKENS = "the model's answer does not say how many tokens it took; they are not counted"
+_REFUSED = "the model refused to answer"
+_UNFINISHED = "the provider's stream ended before its answer did"
 
 
 class EventSplitter:
@@ -85,17 +95,7 @@ class StreamReader:
         return not (self._amended and self._format.is_extra(said))
 
 
-RETRY_HEADER = "x-should-retry"
-"""The header that the SDKs of OpenAI and Anthropic obey."""
 _BAD_GATEWAY, _TIMED_OUT = 502, 504
-_NOT_RETRYABLE = frozenset(
-    {ModelErrorKind.AUTH, ModelErrorKind.QUOTA, ModelErrorKind.UNKNOWN_MODEL}
-)
-_UNKNOWN_FIELD_STATUSES = frozenset({400, 422})  # statuses for a field that a server does not know
-_TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
-_NO_TOKENS = "the model's answer does not say how many tokens it took; they are not counted"
-_REFUSED = "the model refused to answer"
-_UNFINISHED = "the provider's stream ended before its answer did"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +139,7 @@ class _ForwardedAnswer:
     ended: bool = False  # the whole answer was sent, except the end of the stream
 
     async def forward(self, call: ProviderRequest) -> None:
+        """Send the request, and forward the answer."""
         amended = self.exchange.format.amended(call.request)
         try:
             async with asyncio.timeout(self.by.bounds.total_s):

@@ -174,6 +174,7 @@ class Gateway:
         log = ExchangeLog(path, Redactor({*self._secrets, token}))
 
         def write(exchange: ModelExchange) -> None:
+            """Write a recorded answer."""
             # On a full disk the record cannot be written either, and that failure is reported.
             with suppress(OSError):
                 log.write(exchange)
@@ -249,6 +250,7 @@ def _recorded_upstream(
     faults: list[OSError] = []
 
     def write(make: Callable[[], RecordedAnswer]) -> None:
+        """Write a recorded answer."""
         try:
             file.add(make())
         except OSError as fault:

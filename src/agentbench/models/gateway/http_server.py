@@ -42,6 +42,9 @@ _BACKLOG = 1024
 # Not uvicorn's own logger: errors of an agent's requests are not logged, our own are.
 _LOG = logging.getLogger("agentbench.gateway")
 _LOG.setLevel(logging.ERROR)
+ReceiveMessage = Callable[[], Awaitable[Mapping[str, Any]]]
+"""ASGI's function that waits for the next part of a request, or for its end."""
+_TOKEN_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
 
 
 @asynccontextmanager
@@ -107,6 +110,7 @@ class _HttpConnection(H11Protocol):
         self.logger = _LOG
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Accept the connection unless there are too many."""
         assert isinstance(transport, asyncio.Transport)  # all sockets here are stream sockets
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
@@ -131,10 +135,6 @@ async def _end_requests(tasks: set[asyncio.Task[None]]) -> None:
         task.cancel()
     if late:
         await asyncio.wait(late)
-
-
-ReceiveMessage = Callable[[], Awaitable[Mapping[str, Any]]]
-"""ASGI's function that waits for the next part of a request, or for its end."""
 
 
 class RequestTooLargeError(Exception):
@@ -201,9 +201,6 @@ def _unpacked(body: bytes, coding: str, limit: int) -> bytes:
     if not worker.eof:
         raise UnknownEncodingError(f"the body is not whole {coding}")
     return unpacked
-
-
-_TOKEN_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
 
 
 class ClientRequest:

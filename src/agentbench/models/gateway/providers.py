@@ -13,6 +13,8 @@ _ANTHROPIC = ("x-api-key",)
 _GOOGLE = ("x-goog-api-key",)
 _CHAT = "/chat/completions"
 _RESPONSES = "/responses"
+_OPENAI_PATHS = {ApiFormat.OPENAI_CHAT: _CHAT, ApiFormat.OPENAI_RESPONSES: _RESPONSES}
+_ALL_BUT_GEMINI_PATHS = {**_OPENAI_PATHS, ApiFormat.ANTHROPIC_MESSAGES: "/messages"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +51,6 @@ class _Provider:
     )
 
 
-_OPENAI_PATHS = {ApiFormat.OPENAI_CHAT: _CHAT, ApiFormat.OPENAI_RESPONSES: _RESPONSES}
-_ALL_BUT_GEMINI_PATHS = {**_OPENAI_PATHS, ApiFormat.ANTHROPIC_MESSAGES: "/messages"}
 _GEMINI = _Provider(
     key="GEMINI_API_KEY",
     base="https://generativelanguage.googleapis.com",

@@ -46,6 +46,7 @@ _VOLATILE = re.compile(
     r"|/tmp/[^\s\"'\\)]+"
     r"|127\.0\.0\.1:\d+"
 )
+_CLIENT_LEFT_MESSAGE = "when this was recorded, the client left here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +78,6 @@ def _outline(request: JsonObject) -> str:
 
 def _hash(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-
-_CLIENT_LEFT_MESSAGE = "when this was recorded, the client left here"
 
 
 class RecordingHead(Schema):

@@ -14,6 +14,20 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, Sidecar
 
 _ResultT = TypeVar("_ResultT")
+_READY_SECONDS = 20.0  # to start Python in a sandbox on a loaded machine
+RELAY_MOUNT = "agentbench-relay.py"
+TUNNEL_MOUNT = "agentbench-carrier.py"
+ENDPOINT_MOUNT = "agentbench-door"
+ADDRESS_PLACEHOLDER = "{agentbench-door}"
+"""The text in the environment that the relay replaces by the address of the endpoint."""
+_TUNNEL_SOCKET = PurePosixPath("/tmp/agentbench-door.sock")  # where the tunnel listens
+# A Python outside the environment that agents may write to, if there is one.
+_FIND_PYTHON = """
+for python in /usr/bin/python3 /usr/local/bin/python3; do
+  if [ -x "$python" ]; then exec "$python" -I -S "$@"; fi
+done
+exec python3 -I -S "$@"
+""".strip()
 
 
 class LoopThread:
@@ -55,9 +69,6 @@ async def _cancel_others() -> None:
         await asyncio.gather(*others, return_exceptions=True)
 
 
-_READY_SECONDS = 20.0  # to start Python in a sandbox on a loaded machine
-
-
 @contextmanager
 def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
     """Connect the tunnel on a stream to an endpoint while the block runs.
@@ -77,6 +88,7 @@ async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None
     reader, writer = await asyncio.open_connection(sock=stream)
 
     async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to the endpoint's socket."""
         return await asyncio.open_unix_connection(str(path))
 
     writer.write(START_MARK)
@@ -101,21 +113,7 @@ async def _stop_tunnel(work: "asyncio.Task[None]") -> None:
     await asyncio.wait([work])
 
 
-RELAY_MOUNT = "agentbench-relay.py"
-TUNNEL_MOUNT = "agentbench-carrier.py"
-ENDPOINT_MOUNT = "agentbench-door"
-ADDRESS_PLACEHOLDER = "{agentbench-door}"
-"""The text in the environment that the relay replaces by the address of the endpoint."""
-
 _MOUNTED_PROGRAMS = Path(__file__).parent / "mounted"
-_TUNNEL_SOCKET = PurePosixPath("/tmp/agentbench-door.sock")  # where the tunnel listens
-# A Python outside the environment that agents may write to, if there is one.
-_FIND_PYTHON = """
-for python in /usr/bin/python3 /usr/local/bin/python3; do
-  if [ -x "$python" ]; then exec "$python" -I -S "$@"; fi
-done
-exec python3 -I -S "$@"
-""".strip()
 
 
 def endpoint_mounts(endpoint: ModelEndpoint) -> tuple[ReadOnlyMount, ...]:

@@ -36,6 +36,11 @@ _DROPPED_FROM_REQUESTS = frozenset((*_HOP_HEADERS.split(), *_CLIENT_HEADERS.spli
 _DROPPED_FROM_RESPONSES = frozenset((*_HOP_HEADERS.split(), *_ACCOUNT_HEADERS.split()))
 _MAX_IDLE_CONNECTIONS = 256
 _IDLE_SECONDS = 30.0  # seconds
+PROBE_SECONDS = 4.5
+"""A model that does not answer for so long counts as unavailable."""
+_SKIP_HINT = "or skip this check with --no-probe"
+_USER = {"role": "user", "content": "Say ok."}
+_MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,14 +199,6 @@ def _connection_error(fault: httpx2.TransportError) -> UpstreamError:
 
 def _error_text(fault: Exception) -> str:
     return " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")
-
-
-PROBE_SECONDS = 4.5
-"""A model that does not answer for so long counts as unavailable."""
-
-_SKIP_HINT = "or skip this check with --no-probe"
-_USER = {"role": "user", "content": "Say ok."}
-_MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
 
 
 async def probe_model(

@@ -17,12 +17,20 @@ SIZE_LIMIT = 64 * 1024  # the most bytes of a compact answer in a message
 _PROTOCOL_BYTES = 1024  # bytes of the protocol around an answer
 _ID_REDUCTION = 0.5  # of the node ids, if all are too many
 _MAX_ARGUMENT_LENGTH = 4096  # characters of one argument
+_TEXT_STEPS = (32_768, 16_384, 8_192, 4_096, 2_048, 1_024)
+_TRACEBACK_STEPS = (8_192, 4_096, 2_048, 1_024, 512)
+_LEAST_OF_A_TEST = 80  # bytes, the minimum of a test without a message
+_QUIET = (CaseOutcome.SKIPPED, CaseOutcome.XFAILED, CaseOutcome.XPASSED)
+_Item = TypeVar("_Item", CaseResult, CollectionError)
+FitsLimit = Callable[[PytestResult], bool]
+"""Decides whether the answer for a result is small enough."""
 
 
 def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: bool) -> JsonObject:
     """The answer of `execute_tests`."""
 
     def rendered(result: PytestResult) -> JsonObject:
+        """The answer for one version of the result."""
         return _rendered(_envelope(run, result, timeout_s), mask)
 
     if full:
@@ -37,6 +45,7 @@ def answer_to_discovery(run: PytestRun, mask: PathMask, *, timeout_s: float) -> 
     result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
 
     def rendered(form: PytestResult, kept: int) -> JsonObject:
+        """The answer for one version of the result."""
         answer = _envelope(run, form, timeout_s)
         left_out = len(node_ids) - kept
         named = (f"{left_out} of {len(node_ids)} node_ids: narrow down by paths or keyword",)
@@ -49,6 +58,7 @@ def answer_to_discovery(run: PytestRun, mask: PathMask, *, timeout_s: float) -> 
         return _rendered(answer.model_copy(update=changes), mask)
 
     def answer_with(kept: int) -> JsonObject:
+        """The answer with some of the ids."""
         form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))
         return rendered(form, kept)
 
@@ -143,17 +153,6 @@ def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> envelop
         error = envelope.ErrorObject(code=code, message=message, data=details)
         told |= {"status": "error", "error_type": error_type, "error": error}
     return envelope.PytestAnswer.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
-
-
-_TEXT_STEPS = (32_768, 16_384, 8_192, 4_096, 2_048, 1_024)
-_TRACEBACK_STEPS = (8_192, 4_096, 2_048, 1_024, 512)
-_LEAST_OF_A_TEST = 80  # bytes, the minimum of a test without a message
-_QUIET = (CaseOutcome.SKIPPED, CaseOutcome.XFAILED, CaseOutcome.XPASSED)
-
-_Item = TypeVar("_Item", CaseResult, CollectionError)
-
-FitsLimit = Callable[[PytestResult], bool]
-"""Decides whether the answer for a result is small enough."""
 
 
 def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:

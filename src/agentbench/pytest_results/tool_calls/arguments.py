@@ -14,6 +14,8 @@ _MAX_FAULTS = 20
 _MAX_NAME_LENGTH = 60  # characters of an unknown name
 
 ArgumentsT = TypeVar("ArgumentsT", bound="ToolArguments")
+_PATTERN_IN_SCHEMA = {"pattern": "^[^@-]"}  # for the schema; the check gives a reason
+_NAMED = ("properties", "$defs")  # their keys are names, not keywords
 
 
 class InvalidArgumentsError(Exception):
@@ -59,9 +61,6 @@ def _check_no_option(text: str) -> str:
     if any(unicodedata.category(character) in _INVISIBLE for character in text):
         raise ValueError("has a control, format or other invisible character")
     return text
-
-
-_PATTERN_IN_SCHEMA = {"pattern": "^[^@-]"}  # for the schema; the check gives a reason
 
 
 def _integer(value: object) -> object:
@@ -216,9 +215,6 @@ def _without_null(field: JsonObject) -> JsonObject:
         return field
     rest = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
     return {**choices[0], **rest}
-
-
-_NAMED = ("properties", "$defs")  # their keys are names, not keywords
 
 
 def _without_titles(value: object, *, has_names: bool = False) -> object:

@@ -24,6 +24,16 @@ _TOPS = (
 _PART = r"""[^\s/'"`<>|*?:;,()\[\]{}\\]"""
 _LIBRARY = re.compile(r"/(?:lib(?:64)?/python3?(?:\.\d+)?/)?((?:site|dist)-packages/.+)$")
 _STANDARD = re.compile(r"/lib(?:64)?/(python3?\.\d+/.+)$")
+AnswerOutcome = Literal[
+    "passed", "failed", "no_tests", "collection_error", "interrupted", "pytest_internal", "usage",
+    "timeout", "crash", "unverified", "spawn", "discovered", "explained", "invalid_arguments",
+    "path_outside_root", "internal_error",
+]  # fmt: skip
+_FAILED = "pytest execution failed"
+_COUNTED = (
+    "failed", "passed", "skipped", "errors", "xfailed", "xpassed", "unfinished", "deselected"
+)  # fmt: skip
+_KILL_CAUSES = {Ending.OUT_OF_MEMORY: "out of memory", Ending.OUT_OF_DISK: "out of disk"}
 
 
 class PathMask:
@@ -85,13 +95,6 @@ def _masked(path: str) -> str:
     """Keep the part after site-packages, which says nothing about the machine."""
     library = _LIBRARY.search(path) or _STANDARD.search(path)
     return HIDDEN if library is None else f"{HIDDEN}/{library[1]}"
-
-
-AnswerOutcome = Literal[
-    "passed", "failed", "no_tests", "collection_error", "interrupted", "pytest_internal", "usage",
-    "timeout", "crash", "unverified", "spawn", "discovered", "explained", "invalid_arguments",
-    "path_outside_root", "internal_error",
-]  # fmt: skip
 
 
 class PytestErrorType(StrEnum):
@@ -156,12 +159,6 @@ SERIALIZED_FIELDS = tuple(
 
 
 SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # of JSON-RPC
-
-_FAILED = "pytest execution failed"
-_COUNTED = (
-    "failed", "passed", "skipped", "errors", "xfailed", "xpassed", "unfinished", "deselected"
-)  # fmt: skip
-_KILL_CAUSES = {Ending.OUT_OF_MEMORY: "out of memory", Ending.OUT_OF_DISK: "out of disk"}
 
 
 _RUNTIME = PytestErrorType.RUNTIME, SERVER_ERROR

@@ -32,6 +32,7 @@ import json, os, sys
 paths = [os.path.realpath(path) for path in json.load(sys.stdin)]
 print(json.dumps({"paths": paths, "there": [os.path.exists(path) for path in paths]}))
 """
+DISCOVERY_TIMEOUT = 120.0  # the time limit for collecting tests, in seconds
 
 
 class ResolvedPaths(Schema):
@@ -86,6 +87,7 @@ def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
     """Resolve paths inside a sandbox, whose files this machine may not see."""
 
     def resolve(paths: Sequence[str]) -> ResolvedPaths:
+        """Resolve paths with the sandbox's Python."""
         argv = ("python", "-I", "-S", "-c", _RESOLVE_SCRIPT)
         stdin = json.dumps(list(paths)).encode()
         result = sandbox.run(Command(argv=argv, timeout=_RESOLVE_TIMEOUT, stdin=stdin))
@@ -142,9 +144,6 @@ def sandbox_project(
     )
 
 
-DISCOVERY_TIMEOUT = 120.0  # the time limit for collecting tests, in seconds
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallControl:
     """How a call reports progress and is cancelled."""
@@ -183,6 +182,7 @@ def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallCon
     full = arguments.detail == "full"
 
     def run(sandbox: Sandbox, command: PytestCommand) -> execution.PytestRun:
+        """Run the call in an open sandbox."""
         request = PytestRequest(
             command=command,
             timeout=timedelta(seconds=arguments.timeout_s),
@@ -212,6 +212,7 @@ def _discover(
     targets = _checked_targets(project, paths=arguments.paths)
 
     def run(sandbox: Sandbox, command: PytestCommand) -> execution.PytestRun:
+        """Run the call in an open sandbox."""
         request = PytestRequest(
             command=command,
             timeout=timedelta(seconds=DISCOVERY_TIMEOUT),

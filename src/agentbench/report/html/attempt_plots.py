@@ -23,6 +23,14 @@ _EDGE = 6  # margin of a text
 _COLOURS = tuple(drawing.COLOUR_NAMES)
 
 OutcomeKind = tuple[Colour, str]
+_MOST_BARS = 600
+_MOST_LANES = 40
+_LANE_HEIGHT = 9
+_LANE_THICKNESS = 0.88  # of a bar, relative to its lane
+_AREA_HEIGHT = 170  # the height of the picture of counts
+_STEPS = 240  # moments of the counts
+_UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+Span = tuple[float, float]
 
 
 class BarSegment(NamedTuple):
@@ -142,17 +150,6 @@ def _segment_text(part: BarSegment, width: float) -> str:
         if len(text) * _LETTER_WIDTH + _EDGE < width:
             return text
     return ""
-
-
-_MOST_BARS = 600
-_MOST_LANES = 40
-_LANE_HEIGHT = 9
-_LANE_THICKNESS = 0.88  # of a bar, relative to its lane
-_AREA_HEIGHT = 170  # the height of the picture of counts
-_STEPS = 240  # moments of the counts
-_UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
-
-Span = tuple[float, float]
 
 
 def time_plot(name: str, label: str, run: TimedRun) -> Picture:

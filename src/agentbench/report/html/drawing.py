@@ -21,6 +21,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MAX_RUNS = 40
+"""The most runs in one picture; more would be unreadable."""
+_MAX_LABEL = 34  # characters
+_MAX_DESCRIPTION = 600
+WIDTH = 720
+"""The width of every picture in its units; texts are 11 units high."""
+SHARE_TICKS = (0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %")
+"""The ticks of an axis of shares, and their labels."""
+_TEXT = 11
+_INCH = 72
+_LETTER = 6.2  # the mean width of a letter
+_PAINTED = ("fill", "stroke")
+_ALLOWED_STYLES = frozenset({"text-anchor", "stroke-width", "stroke-dasharray", "stroke-linecap"})
+_SHAPES = frozenset({"d", "x", "y", "transform", "points"})
+_FRACTION = re.compile(r"\d+\.\d{3,}")
+_SIZE = re.compile(r"([\d.]+)px")
+_REFERENCE = re.compile(r"url\(#(?P<id>[^)]+)\)")
+_LABEL = re.compile(r"label:(\d+)")
+
 
 class Colour(StrEnum):
     """The meanings of colours, with the names of their classes; those of faults are the fault's."""
@@ -59,13 +78,6 @@ COLOUR_NAMES = {
     Colour.INFRASTRUCTURE: "failed, fault of the infrastructure",
 }
 """The texts of legends."""
-
-
-MAX_RUNS = 40
-"""The most runs in one picture; more would be unreadable."""
-
-_MAX_LABEL = 34  # characters
-_MAX_DESCRIPTION = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,24 +122,6 @@ def omitted_runs_note(count: int) -> str:
     if count <= MAX_RUNS:
         return ""
     return f" The picture shows the first {MAX_RUNS} of {count} runs; the table has all."
-
-
-WIDTH = 720
-"""The width of every picture in its units; texts are 11 units high."""
-
-SHARE_TICKS = (0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %")
-"""The ticks of an axis of shares, and their labels."""
-
-_TEXT = 11
-_INCH = 72
-_LETTER = 6.2  # the mean width of a letter
-_PAINTED = ("fill", "stroke")
-_ALLOWED_STYLES = frozenset({"text-anchor", "stroke-width", "stroke-dasharray", "stroke-linecap"})
-_SHAPES = frozenset({"d", "x", "y", "transform", "points"})
-_FRACTION = re.compile(r"\d+\.\d{3,}")
-_SIZE = re.compile(r"([\d.]+)px")
-_REFERENCE = re.compile(r"url\(#(?P<id>[^)]+)\)")
-_LABEL = re.compile(r"label:(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

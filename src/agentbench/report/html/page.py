@@ -28,6 +28,18 @@ MAX_ATTEMPT_ROWS = 10_000
 
 _MAX_DETAIL = 400  # characters; `agentbench show` prints all of it
 _MAX_NAME = 80
+_MAX_LABEL = 80  # characters of a run's label
+_MAX_TIME_PLOTS = 12
+_BUFFERED_CHUNKS = 64  # chunks of the template that are joined
+_TEMPLATE_FILTERS = (
+    formatting.share,
+    formatting.interval,
+    formatting.usd,
+    formatting.whole,
+    formatting.seconds,
+    formatting.p_value,
+    formatting.percent,
+)
 
 
 class AttemptLine(NamedTuple):
@@ -52,20 +64,6 @@ def _shortened(row: AttemptRow) -> AttemptRow:
         model=printable(row.model, limit=_MAX_NAME),
         detail=printable(row.detail, limit=_MAX_DETAIL),
     )
-
-
-_MAX_LABEL = 80  # characters of a run's label
-_MAX_TIME_PLOTS = 12
-_BUFFERED_CHUNKS = 64  # chunks of the template that are joined
-_TEMPLATE_FILTERS = (
-    formatting.share,
-    formatting.interval,
-    formatting.usd,
-    formatting.whole,
-    formatting.seconds,
-    formatting.p_value,
-    formatting.percent,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

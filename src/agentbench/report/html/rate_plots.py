@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 _ROW_HEIGHT = 40
 _NUMBERS_WIDTH = 118  # of the numbers at the right
+_HEIGHT = 300
+_LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarithmic
+_ALL_SHOWN = 60  # tasks; up to here each has its own row
+_MOST_SHOWN = 200  # rows
+_LEVELS = 4  # colours besides that of 0
+HeatMapCells = tuple["HeatMapCell | None", ...]
 
 
 def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
@@ -92,10 +98,6 @@ def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
         verticalalignment="center",
         annotation_clip=False,
     )
-
-
-_HEIGHT = 300
-_LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarithmic
 
 
 def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
@@ -194,13 +196,6 @@ def _scale_costs(axes: "Axes", costs: Sequence[float]) -> None:
         axes.set_xlim(0 if least < most / 2 else least - margin, most + margin)
         axes.set_xlabel("USD per attempt")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.4g}"))
-
-
-_ALL_SHOWN = 60  # tasks; up to here each has its own row
-_MOST_SHOWN = 200  # rows
-_LEVELS = 4  # colours besides that of 0
-
-HeatMapCells = tuple["HeatMapCell | None", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,7 @@ class LocalExecutor:
         """Begin one try in a free thread."""
 
         def make() -> FinishedAttempt:
+            """Make the try."""
             return FinishedAttempt(planned=planned, record=self._make(planned))
 
         self._pool.submit(make).add_done_callback(self._ended.put)

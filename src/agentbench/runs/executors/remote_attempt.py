@@ -35,6 +35,9 @@ from agentbench.tasks.task import Task
 
 MOST_BYTES = 64 << 20
 """Bytes of files that are sent with one attempt; its logs usually have some hundred KiB."""
+_open_gateways: dict[tuple[RunSettings, bytes | None], ModelGateway | None] = {}
+_gateways_at_exit = ExitStack()
+_POLL = 0.2  # seconds; a cluster's cancellation does not end a blocking call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +145,6 @@ class WorkerConfig:
     prices: bytes | None = None  # the content of their file, which a node does not have
 
 
-_open_gateways: dict[tuple[RunSettings, bytes | None], ModelGateway | None] = {}
-_gateways_at_exit = ExitStack()
 atexit.register(_gateways_at_exit.close)
 
 
@@ -189,9 +190,6 @@ class RemoteResult:
     files: bytes
     left_out: tuple[str, ...]  # files that are too large to send
     node: str
-
-
-_POLL = 0.2  # seconds; a cluster's cancellation does not end a blocking call
 
 
 def run_on_node(remote: RemoteAttempt) -> RemoteResult:

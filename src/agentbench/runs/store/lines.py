@@ -21,6 +21,9 @@ from agentbench.runs.store.summaries import AttemptSummary, SummaryReader
 
 ATTEMPTS = "attempts.jsonl"
 _BUFFER = 1024 * 1024  # bytes: lines are longer than the usual buffer
+_CHUNK_BYTES = 32 * 1024 * 1024
+_PARALLEL_FROM = 256 * 1024 * 1024
+"""Bytes of a file from which on further processes are worth their start."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,11 +136,6 @@ def record_of(line: bytes, where: str) -> AttemptRecord | str:
         if not is_damage(error):
             refuse_newer(where, line)
         return f"{where}: set aside: {why_invalid(error)}"
-
-
-_CHUNK_BYTES = 32 * 1024 * 1024
-_PARALLEL_FROM = 256 * 1024 * 1024
-"""Bytes of a file from which on further processes are worth their start."""
 
 
 class _Chunk(msgspec.Struct, array_like=True, gc=False):

@@ -27,6 +27,7 @@ from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_
 
 RECORD_FILE = "record.json"
 _RESCORED = ".rescored-"
+_RETRY = ".retry-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,9 +137,6 @@ def _names(folder: Path) -> list[str]:
     with suppress(OSError), os.scandir(folder) as entries:  # or there is none
         return [entry.name for entry in entries if entry.is_dir()]
     return []
-
-
-_RETRY = ".retry-"
 
 
 def unrecorded_attempts(folder: Path, headlines: Sequence[AttemptSummary]) -> Iterator[str]:

@@ -35,6 +35,8 @@ from agentbench.tasks.problem import TaskId
 
 _LOCK = "run.lock"  # the system lets go of it when its owner is gone, killed or not
 _LOCK_TIMEOUT = 0.2  # seconds; a process that checks it holds it for an instant
+_RUN = "run.json"
+_RECENT = 20  # runs that may be under way at once; only their run.json is read for `last`
 
 
 @contextmanager
@@ -75,10 +77,6 @@ def is_run_locked(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
-
-
-_RUN = "run.json"
-_RECENT = 20  # runs that may be under way at once; only their run.json is read for `last`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

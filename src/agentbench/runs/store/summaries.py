@@ -15,6 +15,10 @@ from agentbench.scoring.classification import Failure
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
 
+AttemptKey = tuple[TaskId, int]
+"""Which attempt of a run: its task, and its number."""
+_SHARED = ("run_id", "task_id", "agent", "model", "task_digest", "image_name", "python")
+
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
     """How many tests an attempt changed, and how."""
@@ -87,10 +91,6 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
         return f"{self.task_id}/{self.attempt}{retry}"
 
 
-AttemptKey = tuple[TaskId, int]
-"""Which attempt of a run: its task, and its number."""
-
-
 def attempt_key(headline: AttemptSummary) -> AttemptKey:
     """Which attempt of a run a headline is of."""
     return headline.task_id, headline.attempt
@@ -147,7 +147,6 @@ class _RecordFields(msgspec.Struct, gc=False):
     rewards: dict[str, float] | None = None
 
 
-_SHARED = ("run_id", "task_id", "agent", "model", "task_digest", "image_name", "python")
 _RECORD_DECODER: Final = msgspec.json.Decoder(_RecordFields)
 
 

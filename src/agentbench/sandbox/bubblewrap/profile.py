@@ -45,6 +45,34 @@ _X32_BIT = 0x40000000  # x86_64 calls with other numbers, which would pass a lis
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW{CGROUP,UTS,IPC,USER,PID,NET} and NEWNS
 _TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 _EPERM, _ENOSYS = 1, 38
+_ALLOW = 0x7FFF0000
+_ERRNO = 0x00050000
+CERTIFICATES = PurePosixPath("/etc/agentbench-ca.pem")
+_ISOLATION = (
+    "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv "
+    f"--cap-drop ALL --uid {USER_ID} --gid {USER_ID} --hostname agentbench"
+).split()
+_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr on most systems
+_SYSTEM_FILES = (
+    "alternatives", "ca-certificates", "crypto-policies", "ld.so.cache", "ld.so.conf",
+    "ld.so.conf.d", "localtime", "magic", "mime.types", "pki", "protocols", "services", "ssl",
+    "timezone",
+)  # fmt: skip
+_NETWORK_FILES = ("hosts", "nsswitch.conf", "resolv.conf", "pip.conf")
+_OWN_FILES = {
+    "/etc/passwd": "root:x:0:0::/root:/bin/sh\n"
+    f"agentbench:x:{USER_ID}:{USER_ID}::{HOME}:/bin/sh\n"
+    "nobody:x:65534:65534::/nonexistent:/bin/false\n",
+    "/etc/group": f"root:x:0:\nagentbench:x:{USER_ID}:\nnogroup:x:65534:\n",
+    "/etc/gitconfig": GIT_CONFIGURATION,
+}
+_LOCAL_FILES = {
+    "/etc/hosts": "127.0.0.1 localhost agentbench\n::1 localhost\n",
+    "/etc/nsswitch.conf": "hosts: files\n",
+}
+_SCRATCH_BYTES = 64 << 20  # each, as Docker's /dev/shm
+_FINAL_ARGUMENTS = ("--remount-ro", "/dev", "--remount-ro", "/")
+_PRLIMIT = Path("/usr/bin/prlimit")  # of util-linux, which every distribution installs
 
 
 class _At(IntEnum):
@@ -64,10 +92,6 @@ class _Op(IntEnum):
     IF_AT_LEAST = 0x35
     IF_ANY_BIT = 0x45
     RETURN = 0x06
-
-
-_ALLOW = 0x7FFF0000
-_ERRNO = 0x00050000
 
 
 def seccomp_filter(machine: str | None = None) -> bytes | None:
@@ -114,34 +138,6 @@ def _only_for(number: int, steps: list[bytes]) -> list[bytes]:
     """Take these steps for one call, then allow it; other calls continue with the next step."""
     block = [*steps, _step(_Op.RETURN, _ALLOW)]
     return [_step(_Op.IF_EQUAL, number, if_false=len(block)), *block]
-
-
-CERTIFICATES = PurePosixPath("/etc/agentbench-ca.pem")
-
-_ISOLATION = (
-    "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv "
-    f"--cap-drop ALL --uid {USER_ID} --gid {USER_ID} --hostname agentbench"
-).split()
-_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr on most systems
-_SYSTEM_FILES = (
-    "alternatives", "ca-certificates", "crypto-policies", "ld.so.cache", "ld.so.conf",
-    "ld.so.conf.d", "localtime", "magic", "mime.types", "pki", "protocols", "services", "ssl",
-    "timezone",
-)  # fmt: skip
-_NETWORK_FILES = ("hosts", "nsswitch.conf", "resolv.conf", "pip.conf")
-_OWN_FILES = {
-    "/etc/passwd": "root:x:0:0::/root:/bin/sh\n"
-    f"agentbench:x:{USER_ID}:{USER_ID}::{HOME}:/bin/sh\n"
-    "nobody:x:65534:65534::/nonexistent:/bin/false\n",
-    "/etc/group": f"root:x:0:\nagentbench:x:{USER_ID}:\nnogroup:x:65534:\n",
-    "/etc/gitconfig": GIT_CONFIGURATION,
-}
-_LOCAL_FILES = {
-    "/etc/hosts": "127.0.0.1 localhost agentbench\n::1 localhost\n",
-    "/etc/nsswitch.conf": "hosts: files\n",
-}
-_SCRATCH_BYTES = 64 << 20  # each, as Docker's /dev/shm
-_FINAL_ARGUMENTS = ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,9 +229,6 @@ def data_arguments(stack: ExitStack, *, network: bool) -> tuple[list[str], list[
         descriptors.append(memory_file(filter_, stack))
         arguments += ["--seccomp", str(descriptors[-1])]
     return [*arguments, *_FINAL_ARGUMENTS], descriptors
-
-
-_PRLIMIT = Path("/usr/bin/prlimit")  # of util-linux, which every distribution installs
 
 
 def command_arguments(environment: Mapping[str, str], folder: PurePosixPath) -> bytes:

@@ -29,6 +29,37 @@ _OFTEN_EMPTY = (Path("/media"), Path("/srv"), Path("/mnt"))
 _OUR_OWN = Path("/run/agentbench")  # if none of these is empty
 
 _T = TypeVar("_T")
+_OLDEST = (0, 11)  # --bind-fd, overlays
+_USE_DOCKER = "or use a container engine: --sandbox docker"
+_REMEDIES = (
+    (
+        "Can't find source path",
+        "the unprivileged user that commands run as cannot reach that path: choose a cache folder "
+        f"and a Python that every user can reach, {_USE_DOCKER}",
+    ),
+    (
+        "No space left on device|ENOSPC",
+        "user namespaces are switched off: set user.max_user_namespaces to a number above 0 "
+        f"(sysctl), {_USE_DOCKER}",
+    ),
+    (
+        "setting up uid map: Permission denied|loopback: Failed RTM_NEWADDR",
+        "AppArmor restricts user namespaces (Ubuntu 24.04 and later): install the system's "
+        "bubblewrap package 0.11 or later, whose profile allows them, or set "
+        f"kernel.apparmor_restrict_unprivileged_userns=0, {_USE_DOCKER}",
+    ),
+    (
+        "Can't (re)?mount|overlay",
+        "mounts are refused here, as in a container that hides parts of /proc: start it with "
+        f"--security-opt systempaths=unconfined, {_USE_DOCKER}",
+    ),
+    (
+        r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted",
+        "user namespaces are refused here, as inside a container with Docker's default seccomp "
+        "profile or with kernel.unprivileged_userns_clone=0: start the container with "
+        f"--security-opt seccomp=unconfined, set the sysctl to 1, {_USE_DOCKER}",
+    ),
+)
 
 
 class MountNamespace:
@@ -142,39 +173,6 @@ def _check(outcome: int, about: Path | None = None) -> None:
     if outcome != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), None if about is None else str(about))
-
-
-_OLDEST = (0, 11)  # --bind-fd, overlays
-_USE_DOCKER = "or use a container engine: --sandbox docker"
-_REMEDIES = (
-    (
-        "Can't find source path",
-        "the unprivileged user that commands run as cannot reach that path: choose a cache folder "
-        f"and a Python that every user can reach, {_USE_DOCKER}",
-    ),
-    (
-        "No space left on device|ENOSPC",
-        "user namespaces are switched off: set user.max_user_namespaces to a number above 0 "
-        f"(sysctl), {_USE_DOCKER}",
-    ),
-    (
-        "setting up uid map: Permission denied|loopback: Failed RTM_NEWADDR",
-        "AppArmor restricts user namespaces (Ubuntu 24.04 and later): install the system's "
-        "bubblewrap package 0.11 or later, whose profile allows them, or set "
-        f"kernel.apparmor_restrict_unprivileged_userns=0, {_USE_DOCKER}",
-    ),
-    (
-        "Can't (re)?mount|overlay",
-        "mounts are refused here, as in a container that hides parts of /proc: start it with "
-        f"--security-opt systempaths=unconfined, {_USE_DOCKER}",
-    ),
-    (
-        r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted",
-        "user namespaces are refused here, as inside a container with Docker's default seccomp "
-        "profile or with kernel.unprivileged_userns_clone=0: start the container with "
-        f"--security-opt seccomp=unconfined, set the sysctl to 1, {_USE_DOCKER}",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,6 +69,9 @@ from agentbench.scoring.evidence import CommandResult
 _SETS_UP_WITHIN = 30_000  # milliseconds
 _NO_SUCH_FOLDER = "Can't chdir to"
 _CANNOT_START = 126  # a shell's exit code for a program that it cannot start
+_COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the first kernel that does, for RLIMIT_NPROC
+_PROBED_WITHIN = timedelta(seconds=30)
+_TMP = PurePosixPath("/tmp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,11 +214,6 @@ def _status_value(report: bytes, key: str) -> int | None:
         if key in facts:
             return int(facts[key])
     return None
-
-
-_COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the first kernel that does, for RLIMIT_NPROC
-_PROBED_WITHIN = timedelta(seconds=30)
-_TMP = PurePosixPath("/tmp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,8 @@ _PACKAGES = "ca-certificates,git,patch,python3,python3-pip,python3-venv"
 _EXCLUDED = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*")
 _SOURCE_DATE = "1735689600"  # so that the same packages result in the same image
 _BOOTSTRAP_SECONDS = 1800
+_FOLDER = files("agentbench.sandbox.docker") / "image"
+_DOWNLOAD_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,10 +117,6 @@ def _call(command: list[str], seconds: int = _BOOTSTRAP_SECONDS) -> None:
     except (subprocess.SubprocessError, OSError) as fault:
         output = getattr(fault, "stderr", "") or str(fault)
         raise SandboxError(f"{Path(command[0]).name} failed: {output[-500:]}") from fault
-
-
-_FOLDER = files("agentbench.sandbox.docker") / "image"
-_DOWNLOAD_SECONDS = 300
 
 
 def recipe_hash(base: str, python: str) -> str:

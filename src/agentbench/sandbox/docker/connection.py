@@ -29,6 +29,84 @@ from agentbench.errors import UnavailableError
 DEFAULT_SOCKET = "/var/run/docker.sock"
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
 _SCHEMES_WITHOUT_TLS = ("unix://", "npipe://", "ssh://", "http+unix://")  # which do not use TLS
+_EXPECTED = "expected ssh://[user@]host[:port][/path of its socket]"
+_READY = "agentbench-ready"
+_CONNECTS_WITHIN = 30.0  # seconds
+_PATH_LIMIT = 59  # characters of a folder, since a socket's path has at most 107
+_OPTIONS = (
+    "BatchMode=yes",  # no questions
+    "ConnectTimeout=10",
+    "ControlMaster=no",  # a shared connection would forward for ever
+    "ControlPath=none",
+    "ExitOnForwardFailure=yes",
+    "ServerAliveInterval=10",
+    "ServerAliveCountMax=3",
+    "StreamLocalBindUnlink=yes",
+)
+# Outlives our process if that is killed, to remove its folder. The connection may end before the
+# process is dead, so a background process checks this for some seconds; the wrapper itself ends at
+# once, which signals the end of the connection.
+_SSH_WRAPPER = """
+folder=$1; shift
+"$@"
+code=$?
+(
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    { read -r state < "/proc/$PPID/stat"; } 2> /dev/null || state=") Z"
+    case ${state##*) } in
+      [ZX]*) rm -rf "$folder"; exit ;;
+    esac
+    sleep 0.5
+  done
+) < /dev/null > /dev/null 2>&1 &
+exit $code
+"""
+_SSH_MEANINGS = (
+    ("host key verification failed", "its key is unknown here: log in once by hand (`{login}`)"),
+    ("identification has changed", "its key has changed: check it by hand (`{login}`)"),
+    ("permission denied", "it accepts none of our keys: add one to the agent (`ssh-add`)"),
+    ("could not resolve", "the host does not exist: correct DOCKER_HOST"),
+    ("connection refused", "no ssh server answers: start it, or correct DOCKER_HOST"),
+    ("timed out", "no ssh server answers in time: check that `{login}` works"),
+)
+_START_ENGINE = (
+    "start it (`systemctl start docker`, or Docker Desktop), set DOCKER_HOST if it is elsewhere, "
+    "or use --sandbox bubblewrap"
+)
+_REFUSAL_MEANINGS = (
+    # OpenSSL's messages about the engine's certificate
+    (
+        ("Hostname mismatch", "IP address mismatch", "doesn't match"),
+        "its certificate is for another name: connect by a name that is in it",
+    ),
+    (("certificate has expired",), "its certificate has expired: give the engine a new one"),
+    (
+        ("certificate verify failed", "CERTIFICATE_VERIFY_FAILED"),
+        "its certificate is not signed by the CA in ca.pem: put the right CA into DOCKER_CERT_PATH",
+    ),
+    # The engine's messages about our certificate
+    (
+        ("certificate required", "bad certificate", "unknown ca", "certificate expired"),
+        "it does not take our certificate, or there is none: put a valid one, signed by its CA, "
+        "into DOCKER_CERT_PATH as cert.pem and key.pem",
+    ),
+    (
+        ("HTTP request to an HTTPS server",),
+        "it requires TLS: set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH",
+    ),
+    (
+        ("WRONG_VERSION_NUMBER", "wrong version number", "record layer failure", "HTTP_REQUEST"),
+        "it does not use TLS: unset DOCKER_TLS_VERIFY and DOCKER_CERT_PATH",
+    ),
+    (
+        ("KEY_VALUES_MISMATCH", "PEM lib", "NO_START_LINE"),
+        "cert.pem and key.pem do not belong together",
+    ),
+    (
+        ("Permission denied",),
+        "you may not use its socket: join the group docker, or use --sandbox bubblewrap",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,48 +170,6 @@ def find_address(base_url: str | None, environ: Mapping[str, str]) -> EngineAddr
         in_context=True,
         context_tls=context.TLSConfig,
     )
-
-
-_EXPECTED = "expected ssh://[user@]host[:port][/path of its socket]"
-_READY = "agentbench-ready"
-_CONNECTS_WITHIN = 30.0  # seconds
-_PATH_LIMIT = 59  # characters of a folder, since a socket's path has at most 107
-_OPTIONS = (
-    "BatchMode=yes",  # no questions
-    "ConnectTimeout=10",
-    "ControlMaster=no",  # a shared connection would forward for ever
-    "ControlPath=none",
-    "ExitOnForwardFailure=yes",
-    "ServerAliveInterval=10",
-    "ServerAliveCountMax=3",
-    "StreamLocalBindUnlink=yes",
-)
-# Outlives our process if that is killed, to remove its folder. The connection may end before the
-# process is dead, so a background process checks this for some seconds; the wrapper itself ends at
-# once, which signals the end of the connection.
-_SSH_WRAPPER = """
-folder=$1; shift
-"$@"
-code=$?
-(
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    { read -r state < "/proc/$PPID/stat"; } 2> /dev/null || state=") Z"
-    case ${state##*) } in
-      [ZX]*) rm -rf "$folder"; exit ;;
-    esac
-    sleep 0.5
-  done
-) < /dev/null > /dev/null 2>&1 &
-exit $code
-"""
-_SSH_MEANINGS = (
-    ("host key verification failed", "its key is unknown here: log in once by hand (`{login}`)"),
-    ("identification has changed", "its key has changed: check it by hand (`{login}`)"),
-    ("permission denied", "it accepts none of our keys: add one to the agent (`ssh-add`)"),
-    ("could not resolve", "the host does not exist: correct DOCKER_HOST"),
-    ("connection refused", "no ssh server answers: start it, or correct DOCKER_HOST"),
-    ("timed out", "no ssh server answers in time: check that `{login}` works"),
-)
 
 
 class SshError(OSError):
@@ -284,46 +320,6 @@ def _first_line(stream: IO[bytes]) -> str:
         return lines.get(timeout=_CONNECTS_WITHIN).decode(errors="replace").strip()
     except queue.Empty:
         return ""
-
-
-_START_ENGINE = (
-    "start it (`systemctl start docker`, or Docker Desktop), set DOCKER_HOST if it is elsewhere, "
-    "or use --sandbox bubblewrap"
-)
-_REFUSAL_MEANINGS = (
-    # OpenSSL's messages about the engine's certificate
-    (
-        ("Hostname mismatch", "IP address mismatch", "doesn't match"),
-        "its certificate is for another name: connect by a name that is in it",
-    ),
-    (("certificate has expired",), "its certificate has expired: give the engine a new one"),
-    (
-        ("certificate verify failed", "CERTIFICATE_VERIFY_FAILED"),
-        "its certificate is not signed by the CA in ca.pem: put the right CA into DOCKER_CERT_PATH",
-    ),
-    # The engine's messages about our certificate
-    (
-        ("certificate required", "bad certificate", "unknown ca", "certificate expired"),
-        "it does not take our certificate, or there is none: put a valid one, signed by its CA, "
-        "into DOCKER_CERT_PATH as cert.pem and key.pem",
-    ),
-    (
-        ("HTTP request to an HTTPS server",),
-        "it requires TLS: set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH",
-    ),
-    (
-        ("WRONG_VERSION_NUMBER", "wrong version number", "record layer failure", "HTTP_REQUEST"),
-        "it does not use TLS: unset DOCKER_TLS_VERIFY and DOCKER_CERT_PATH",
-    ),
-    (
-        ("KEY_VALUES_MISMATCH", "PEM lib", "NO_START_LINE"),
-        "cert.pem and key.pem do not belong together",
-    ),
-    (
-        ("Permission denied",),
-        "you may not use its socket: join the group docker, or use --sandbox bubblewrap",
-    ),
-)
 
 
 def explain_refusal(fault: BaseException) -> str:

@@ -24,6 +24,7 @@ from agentbench.sandbox.interface import MOUNTS, RESULTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
+_MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,9 +231,6 @@ def remove_container(engine: Engine, name: str) -> None:
     """
     with suppress(DockerNotFoundError), engine.api("remove a container") as api:
         api.remove_container(name, v=True, force=True)
-
-
-_MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
 
 class ContainerLauncher:

@@ -25,6 +25,14 @@ from agentbench.sandbox.docker.connection import (
 from agentbench.sandbox.interface import Promise
 
 _USER_PROCESSES = 16_384  # fewer than root's limit on any machine, enough for all attempts
+DockerApi = docker.APIClient
+OLDEST_API = (1, 41)  # engine 20.10
+_PING_SECONDS = 5
+_FIRST_SECONDS = 20  # for the first answer; a missing host takes as long
+_SHORT_SECONDS = 60  # for a request that moves no files; exec streams have their own time limits
+_LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
+_BY_SOCKET = "http+docker://"  # the SDK's address of a local socket
+_ADDRESS_POOL = 4
 
 
 class EngineProduct(StrEnum):
@@ -114,16 +122,6 @@ def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> Eng
         limits_cpu=bool(info.get("CpuCfsQuota")),
         seccomp=any("seccomp" in str(option) for option in security),
     )
-
-
-DockerApi = docker.APIClient
-OLDEST_API = (1, 41)  # engine 20.10
-_PING_SECONDS = 5
-_FIRST_SECONDS = 20  # for the first answer; a missing host takes as long
-_SHORT_SECONDS = 60  # for a request that moves no files; exec streams have their own time limits
-_LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
-_BY_SOCKET = "http+docker://"  # the SDK's address of a local socket
-_ADDRESS_POOL = 4
 
 
 class DockerNotFoundError(SandboxError):

@@ -38,6 +38,7 @@ _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
 )
 _BUILD_SECONDS = 1800
+_WORKDIR_RECIPE = "1"  # increment it when the layer changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,9 +243,6 @@ def _base_image(summary: Mapping[str, object]) -> BaseImage:
 
 def _version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
-
-
-_WORKDIR_RECIPE = "1"  # increment it when the layer changes
 
 
 def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath) -> ImageId:

@@ -56,6 +56,11 @@ printf '\0%s:%03d\n' "$ab_mark" "$ab_code" >&2
 kill -s STOP $$
 """
 _POLL = 0.1  # seconds between two checks of the clock and the cancel event
+_BUFFER_BYTES = 256 * 1024  # bytes each way
+_SIDECAR_POLL = 0.2  # seconds between two checks whether the peer has closed
+_GRACE = 1.0  # seconds between TERM and KILL
+_DRAIN = 2.0  # seconds for output that its dead writers had already sent
+_LONGEST_STRING = 128 * 1024  # of an argument or a variable: Linux' MAX_ARG_STRLEN
 
 
 class ExecEnd(Enum):
@@ -165,10 +170,6 @@ class _MarkedStream:
         return rest
 
 
-_BUFFER_BYTES = 256 * 1024  # bytes each way
-_SIDECAR_POLL = 0.2  # seconds between two checks whether the peer has closed
-
-
 @contextmanager
 def running_sidecar(container: DockerContainer, sidecar: Sidecar | None) -> Iterator[None]:
     """Run a program during the block; it ends with all processes of the command."""
@@ -251,11 +252,6 @@ class _Pump:
                     data = b""
                 self._peer_ended = self._peer_ended or not data
                 self._in += data
-
-
-_GRACE = 1.0  # seconds between TERM and KILL
-_DRAIN = 2.0  # seconds for output that its dead writers had already sent
-_LONGEST_STRING = 128 * 1024  # of an argument or a variable: Linux' MAX_ARG_STRLEN
 
 
 class DockerSandbox:

@@ -36,6 +36,17 @@ _NOTE: Final = "agentbench.note"
 _FIRST_LINE_SECONDS = 20.0  # for the begin of a registry's answer
 
 _ProgressLine = Mapping[str, Any]  # the engine's JSON
+SNAPSHOT_REPOSITORY: Final = "agentbench/snapshot"
+"""The name of all snapshots; the tag is the key."""
+_WIPE = f'rm -rf "$1" && mkdir "$1" && chown {USER} "$1"'
+_WIPE_SECONDS = 120
+_LIBPOD_API = "v4.0.0/libpod"  # Podman 4.0 and all later ones
+_CREATE_SECONDS = 60
+_SETTLE_SECONDS = 300
+_INCOMING = PurePosixPath("/workspace.incoming")
+# In Podman's archives everything belongs to root.
+_SETTLE = f'rm -rf "$1" && mv {_INCOMING} "$1" && chown -Rh {USER} "$1"'
+_FEW = 1024
 
 
 def pull_image(engine: Engine, name: str) -> None:
@@ -135,12 +146,6 @@ def _follow_progress(
         raise faults[-1]
 
 
-SNAPSHOT_REPOSITORY: Final = "agentbench/snapshot"
-"""The name of all snapshots; the tag is the key."""
-_WIPE = f'rm -rf "$1" && mkdir "$1" && chown {USER} "$1"'
-_WIPE_SECONDS = 120
-
-
 def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> SnapshotId:
     """Store the environment and the workspace of a container under a key."""
     replaced = find_snapshot(engine, key)
@@ -226,15 +231,6 @@ def commit_changes(labels: Mapping[str, str]) -> list[str]:
     """The changes of a commit that sets labels and removes the program."""
     # One line per label and no quotes: Podman would make them part of the value.
     return [*(f"LABEL {name}={value}" for name, value in labels.items()), "ENTRYPOINT []", "CMD []"]
-
-
-_LIBPOD_API = "v4.0.0/libpod"  # Podman 4.0 and all later ones
-_CREATE_SECONDS = 60
-_SETTLE_SECONDS = 300
-_INCOMING = PurePosixPath("/workspace.incoming")
-# In Podman's archives everything belongs to root.
-_SETTLE = f'rm -rf "$1" && mv {_INCOMING} "$1" && chown -Rh {USER} "$1"'
-_FEW = 1024
 
 
 def _fill_podman_holder(

@@ -28,6 +28,20 @@ from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
 from agentbench.sandbox.interface import HOME, RESULTS, USER_ID, VENV
 from agentbench.sandbox.trees import FOLDER, open_below
 
+_NEW_FOLDER = 0o755
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_KINDS = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE})
+_ANSWERS_WITHIN = 10.0  # seconds
+_POLL_SECONDS = 0.05
+_WRITABLE = (str(RESULTS), str(HOME), str(VENV), "/var/tmp", *SCRIPT_FOLDERS)
+_MEASURE_SCRIPT = """
+PATH=/usr/bin:/bin
+for place; do shift; if [ -d "$place" ]; then set -- "$@" "$place"; fi; done
+kibibytes=$(du -skxc "$@" 2> /dev/null | tail -n 1)
+files=$(find "$@" -xdev -print0 2> /dev/null | tr -dc '\\0' | wc -c)
+echo "${kibibytes%%[!0-9]*} $files"
+"""
+
 
 def find_volume(
     container: DockerContainer, path: PurePosixPath
@@ -64,11 +78,6 @@ def read_volume(volume: Path, parts: tuple[str, ...], doing: str) -> Iterator[It
         yield members(folder)
     finally:
         os.close(folder)
-
-
-_NEW_FOLDER = 0o755
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_KINDS = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE})
 
 
 class _UnusualEntryError(Exception):
@@ -182,18 +191,6 @@ def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo) -> No
         os.fchown(descriptor, USER_ID, USER_ID)
         os.fchmod(descriptor, stat.S_IMODE(member.mode))
         os.utime(descriptor, (member.mtime, member.mtime))
-
-
-_ANSWERS_WITHIN = 10.0  # seconds
-_POLL_SECONDS = 0.05
-_WRITABLE = (str(RESULTS), str(HOME), str(VENV), "/var/tmp", *SCRIPT_FOLDERS)
-_MEASURE_SCRIPT = """
-PATH=/usr/bin:/bin
-for place; do shift; if [ -d "$place" ]; then set -- "$@" "$place"; fi; done
-kibibytes=$(du -skxc "$@" 2> /dev/null | tail -n 1)
-files=$(find "$@" -xdev -print0 2> /dev/null | tr -dc '\\0' | wc -c)
-echo "${kibibytes%%[!0-9]*} $files"
-"""
 
 
 def gauge_of(container: DockerContainer) -> DiskGauge:

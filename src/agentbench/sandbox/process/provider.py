@@ -49,6 +49,9 @@ from agentbench.sandbox.snapshot_store import StoredState
 from agentbench.sandbox.trees import FileOwner, copy_tree, relocation
 
 FOLDER_PREFIX = "agentbench-process-"
+_PASSED_VARIABLES = frozenset(
+    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ"}
+)
 
 
 def mount_paths(
@@ -172,11 +175,6 @@ class ProcessProvider(FolderProvider):
         mounts = mount_paths(request.mounts, folders.root / "mounts", self.user)
         paths = InsidePaths.of_host(folders, self.python.executable, mounts)
         return self._assembled(request, paths, runner)
-
-
-_PASSED_VARIABLES = frozenset(
-    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ"}
-)
 
 
 @contextmanager

@@ -120,6 +120,22 @@ _VERSION_VARIABLES = {
     "uv-dynamic-versioning": "UV_DYNAMIC_VERSIONING_BYPASS",
 }
 _DESCRIPTIONS = ("pyproject.toml", "setup.py", "setup.cfg")
+_BROUGHT_BY_PYTEST = frozenset({"pytest", "_pytest", "pluggy", "py"})  # modules that pytest brings
+_MAX_BUNDLES = 3
+_NO_BUNDLE = RequirementGroup(where="", purpose=RequirementPurpose.TESTS)
+_PATTERNS = (
+    "*requirements*.txt",
+    "requirements/*.txt",
+    "test/*requirements*.txt",
+    "tests/*requirements*.txt",
+    "ci/*requirements*.txt",
+    "test-deps*.txt",
+)
+_INCLUDED = re.compile(r"(?:-r|--requirement)[ =]?(.+)")
+_MAX_DEPTH = 5
+_REQUIREMENT_FILE = re.compile(r"-r\s*(?:\{(?:toxinidir|tox_root)\}/|\./)?([^\s{}]+)$")
+_CONDITION = re.compile(r"^[\w!{},.-]+:\s")
+_OWN_EXTRAS = re.compile(r"\.\[([\w,\s.-]+)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +187,6 @@ def version_variables(tree: Path) -> dict[str, str]:
         for pattern, variable in _VERSION_VARIABLES.items()
         if re.search(pattern, described)
     }
-
-
-_BROUGHT_BY_PYTEST = frozenset({"pytest", "_pytest", "pluggy", "py"})  # modules that pytest brings
-_MAX_BUNDLES = 3
-_NO_BUNDLE = RequirementGroup(where="", purpose=RequirementPurpose.TESTS)
 
 
 def read_declaration(tree: Path) -> ProjectDeclaration:
@@ -257,18 +268,6 @@ def _used_distributions(settings: PytestSettings, found: FoundTests) -> Iterator
         yield plugin, f"{settings.where} requires it"
 
 
-_PATTERNS = (
-    "*requirements*.txt",
-    "requirements/*.txt",
-    "test/*requirements*.txt",
-    "tests/*requirements*.txt",
-    "ci/*requirements*.txt",
-    "test-deps*.txt",
-)
-_INCLUDED = re.compile(r"(?:-r|--requirement)[ =]?(.+)")
-_MAX_DEPTH = 5
-
-
 def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
     """The requirement files of a tree with "test" or "dev" in their name or their folder's."""
     found = dict.fromkeys(path for pattern in _PATTERNS for path in sorted(tree.glob(pattern)))
@@ -300,11 +299,6 @@ def _purpose(path: PurePosixPath) -> RequirementPurpose | None:
     words = re.split(r"[-_./ ]+", path.with_suffix("").as_posix().lower())
     told = {purpose_of(word) for word in words if word != "requirements"} - {None}
     return min((purpose for purpose in told if purpose is not None), default=None)
-
-
-_REQUIREMENT_FILE = re.compile(r"-r\s*(?:\{(?:toxinidir|tox_root)\}/|\./)?([^\s{}]+)$")
-_CONDITION = re.compile(r"^[\w!{},.-]+:\s")
-_OWN_EXTRAS = re.compile(r"\.\[([\w,\s.-]+)\]")
 
 
 def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:

@@ -32,6 +32,31 @@ _RELEASE_DATES = {
     "3.13": date(2024, 10, 7),
     "3.14": date(2025, 10, 7),
 }
+PLAIN_COMMAND = "python -m pytest"
+_UNWANTED_OPTIONS = (
+    "--cov",  # would measure coverage in every run, and fail if it is too low
+    "--no-cov",
+    "--maxfail",
+    "--exitfirst",
+    "--numprocesses",
+    "--dist",
+    "--html",
+    "--self-contained-html",
+    "--junit",
+    "--benchmark",
+    "--reruns",
+    "--black",
+    "--flake8",
+    "--isort",
+    "--pylint",
+    "--mypy",
+    "--ruff",
+    "--pycodestyle",
+    "--pydocstyle",
+    "--color",
+)
+_UNWANTED_SHORT_OPTIONS = ("-n", "-x")
+_TAKES_NEXT = frozenset({"-n", "--numprocesses", "--dist", "--maxfail", "--cov", "--html"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,34 +95,6 @@ def _admitted(version: str, specifiers: Iterable[SpecifierSet]) -> bool:
 
 def _newest(versions: Iterable[str]) -> str | None:
     return max(versions, key=lambda version: int(version.partition(".")[2]), default=None)
-
-
-PLAIN_COMMAND = "python -m pytest"
-
-_UNWANTED_OPTIONS = (
-    "--cov",  # would measure coverage in every run, and fail if it is too low
-    "--no-cov",
-    "--maxfail",
-    "--exitfirst",
-    "--numprocesses",
-    "--dist",
-    "--html",
-    "--self-contained-html",
-    "--junit",
-    "--benchmark",
-    "--reruns",
-    "--black",
-    "--flake8",
-    "--isort",
-    "--pylint",
-    "--mypy",
-    "--ruff",
-    "--pycodestyle",
-    "--pydocstyle",
-    "--color",
-)
-_UNWANTED_SHORT_OPTIONS = ("-n", "-x")
-_TAKES_NEXT = frozenset({"-n", "--numprocesses", "--dist", "--maxfail", "--cov", "--html"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,10 @@ from agentbench.validation.environment.install_strategies import (
     version_variables,
 )
 
+_MAX_PROPOSALS = 12
+_MAX_DATED = 2
+"""How many strategies are tried with the libraries of the change's day before today's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
@@ -31,11 +35,6 @@ class Proposal:
     tests: PytestTable = field(default_factory=PytestTable)
     reasons: tuple[str, ...] = ()
     """The sources of its parts, such as "extra `test`: pyproject.toml"."""
-
-
-_MAX_PROPOSALS = 12
-_MAX_DATED = 2
-"""How many strategies are tried with the libraries of the change's day before today's."""
 
 
 def propose(

@@ -24,6 +24,8 @@ from agentbench.validation.environment.proposals import Proposal, propose
 _MOST_FAILING = 0.2
 """The share of a project's own tests that may fail: some need a network or a display."""
 _MAX_CHARACTERS = 300  # characters of how a trial ended
+# Failed changes before giving up; a single change may need more than the sandbox has.
+_MAX_TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,10 +174,6 @@ def _ran(result: PytestResult) -> int:
 def _short(text: str) -> str:
     line, half = " ".join(text.split()), _MAX_CHARACTERS // 2
     return line if len(line) <= _MAX_CHARACTERS else f"{line[:half]} … {line[-half:]}"
-
-
-# Failed changes before giving up; a single change may need more than the sandbox has.
-_MAX_TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,13 @@ MAX_ANSWER_LENGTH = 30_000
 
 _MAX_LINE_LENGTH = 2_000  # characters
 _NUMBER_WIDTH = 8  # characters for a line's number
+_MAX_ENTRIES = 400
+_MAX_MATCHES = 100
+_MAX_SEARCHED_BYTES = 2 * 1024 * 1024  # bytes of a file
+_SKIPPED_FOLDERS = frozenset(
+    {".git", ".hg", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+    | {".tox", ".venv", "__pycache__", "node_modules"}
+)
 
 
 def read_file(root: str, path: str, start_line: int = 1, end_line: int | None = None) -> str:
@@ -73,15 +80,6 @@ def _remarks(content: bytes) -> Iterator[str]:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         yield f"no UTF-8 from byte {error.start} on, shown as U+FFFD and kept by edit"
-
-
-_MAX_ENTRIES = 400
-_MAX_MATCHES = 100
-_MAX_SEARCHED_BYTES = 2 * 1024 * 1024  # bytes of a file
-_SKIPPED_FOLDERS = frozenset(
-    {".git", ".hg", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
-    | {".tox", ".venv", "__pycache__", "node_modules"}
-)
 
 
 def list_files(root: str, path: str = ".", depth: int = 3) -> str:

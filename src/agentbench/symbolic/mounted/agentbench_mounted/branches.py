@@ -43,6 +43,7 @@ class _Marker(ast.NodeTransformer):
         return marked
 
     def visit_If(self, node: ast.If) -> ast.AST:
+        """Mark both branches."""
         return self._fork(node, node.test, ("true", "false"))
 
     def visit_While(self, node: ast.While) -> ast.AST:
@@ -54,6 +55,7 @@ class _Marker(ast.NodeTransformer):
         return self._fork(node, node.iter, ("entered", "ended"))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Mark both values."""
         self.generic_visit(node)
         true = self._number(node, "conditional", node.test, "true")
         false = self._number(node, "conditional", node.test, "false")
@@ -62,12 +64,14 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        """Mark that it matched."""
         number = self._number(node.body[0], "case", node.pattern, "matched")
         self.generic_visit(node)
         node.body.insert(0, _statement(number, node.body[0]))
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """Mark that it caught."""
         number = self._number(node, "except", node.type, "caught")
         self.generic_visit(node)
         node.body.insert(0, _statement(number, node.body[0]))

@@ -52,6 +52,7 @@ def search(
     limit = until
 
     def check(program: Program) -> None:
+        """Raise an error if the callables differ on a program."""
         nonlocal limit
         if time.monotonic() > limit or not differs(program):
             return
@@ -61,6 +62,7 @@ def search(
         raise _DifferentError
 
     def run() -> None:
+        """Check examples until one differs."""
         examples = request.get("examples", 500)
         _run_examples(strategy, check, examples=examples, first=request.get("seed", 0))
 
@@ -95,6 +97,7 @@ def _run_examples(
     @options
     @given(strategy)
     def attempt(program: Program) -> None:
+        """Check one example."""
         check(program)
 
     attempt()

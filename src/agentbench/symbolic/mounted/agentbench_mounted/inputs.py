@@ -31,6 +31,13 @@ _MOST_ARGUMENTS = 6  # of a parameter that takes any number
 _SPECIAL = ("float('nan')", "float('inf')", "-float('inf')")
 _SMALL_INTS = st.integers(-8, 16)
 _DATES = st.tuples(st.integers(1999, 2030), st.integers(1, 12), st.integers(1, 28))
+_MODULES = {
+    "decimal": "decimal",
+    "fraction": "fractions",
+    "path": "pathlib",
+    **dict.fromkeys(("datetime", "date", "time", "timedelta", "tzinfo"), "datetime"),
+}
+"""The modules that the texts of plain types need."""
 
 
 class NoInputsError(Exception):
@@ -260,13 +267,6 @@ _CONTAINERS: Mapping[str, Callable[[list[str]], str]] = {
 }
 """The texts of containers from those of their items."""
 
-_MODULES = {
-    "decimal": "decimal",
-    "fraction": "fractions",
-    "path": "pathlib",
-    **dict.fromkeys(("datetime", "date", "time", "timedelta", "tzinfo"), "datetime"),
-}
-"""The modules that the texts of plain types need."""
 
 _PLAIN: Mapping[str, Strategy[str]] = {
     "none": st.just("None"),
@@ -316,6 +316,7 @@ def _edited(word: Strategy[str], letters: list[str]) -> Strategy[str]:
     """A known word with one letter left out, added or replaced."""
 
     def edit(parts: tuple[str, int, str, int]) -> str:
+        """Apply one edit to a word."""
         text, at, letter, how = parts
         at %= len(text) + 1
         rest = text[at:] if how == 0 else text[at + 1 :]

@@ -29,6 +29,9 @@ _ITEMS = 300
 _RELATIVE = 1e-9  # the same sum in another order is no other behaviour
 _ABSOLUTE = 1e-12
 _CLOSED = ("opaque", "cut")
+_MACHINE_LIMITS = ("RecursionError", "MemoryError")  # depend on the machine, not on the code
+_MACHINE_ERRORS = ("OSError",)  # an input names files and hosts that do not exist
+_TYPE_ERRORS = ("TypeError", "AttributeError")  # the effect of a value of a wrong type
 
 
 def form_of(value: object) -> Form:
@@ -199,9 +202,6 @@ def _is_permutation(left: list[list[Form]], right: list[list[Form]]) -> bool:
 
 RETURNS, RAISES, TIMEOUT = "returns", "raises", "timeout"
 ALL, CONTRACT = "all", "contract"
-_MACHINE_LIMITS = ("RecursionError", "MemoryError")  # depend on the machine, not on the code
-_MACHINE_ERRORS = ("OSError",)  # an input names files and hosts that do not exist
-_TYPE_ERRORS = ("TypeError", "AttributeError")  # the effect of a value of a wrong type
 
 
 def returned(value: object) -> Step:

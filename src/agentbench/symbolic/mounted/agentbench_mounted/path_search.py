@@ -107,6 +107,7 @@ class _Walk:
     covered: set[int] = field(default_factory=set)
 
     def step(self, space: statespace.StateSpace) -> PathOutcome:
+        """Follow one path."""
         self.explored.paths += 1
         self.report(self.explored)
         try:

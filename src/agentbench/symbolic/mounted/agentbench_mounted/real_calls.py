@@ -89,6 +89,7 @@ class Caller:
 
     def _behaviour(self, given: inspect.BoundArguments, seconds: float) -> Behaviour:
         def call() -> Behaviour:
+            """Call the function under the alarm."""
             old = copy.deepcopy(given.arguments)
             with Alarm(repeat=AGAIN).within(seconds):
                 return behave(self.contract, given, old)
@@ -124,6 +125,7 @@ def _record_lines(path: Path) -> Iterator[set[int]]:
     name, lines = str(path), set[int]()
 
     def trace(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
+        """Record the lines of the file."""
         if frame.f_code.co_filename != name:
             return None
         if event == "line":

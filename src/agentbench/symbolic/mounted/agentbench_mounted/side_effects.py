@@ -135,6 +135,7 @@ class _BoundedBytes(io.RawIOBase):
         self.content = b""
 
     def writable(self) -> bool:
+        """The stream can only be written."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override] # io hands it bytes

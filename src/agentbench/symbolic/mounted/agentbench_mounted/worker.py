@@ -85,6 +85,7 @@ class LoadedTree:
         effects: Step = {"kind": RETURNS}
 
         def execute() -> Step:
+            """Execute the statement under the alarm, and record its effects."""
             with self._effects.recording(effects), self._alarm.within(seconds):
                 return _execute(statement, names)
 
@@ -135,6 +136,7 @@ def main() -> None:
     tree: LoadedTree | None = None
 
     def answer_to(request: Json) -> Json:
+        """The answer to one request."""
         nonlocal tree
         if tree is None:
             tree = LoadedTree(request["paths"], request["module"], request["name"])

@@ -26,6 +26,7 @@ _PACKAGE = str(Path(__file__).parent)
 _GRACE = 1.5  # seconds beyond a call's own deadline, before the process is killed
 _LOADING = 30.0  # seconds
 _STEPS = 20
+_FIRST_SEED = 10  # none of the seeds that the search uses
 
 
 class LostError(Exception):
@@ -122,9 +123,6 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-_FIRST_SEED = 10  # none of the seeds that the search uses
 
 
 def replay(request: Json) -> Json:
