@@ -108,7 +108,7 @@ SANDBOXED_FILES = frozenset(
         "importers/release/test_importing.py",
         "validation/mutation_score/test_mutant_runner.py",
         "validation/mutation_score/test_reference.py",
-        "validation/mutation_score/test_measurement.py",
+        "validation/test_mutation_measurement.py",
         "validation/environment/test_environments.py",
         "validation/test_finding_ids.py",
         "validation/test_task_validation.py",
