@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from agentbench.core.files import owned_folder
@@ -22,7 +24,6 @@ from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.project_declaration import (
-    distribution_of,
     read_project_file,
     strings_in,
     table_in,
@@ -405,7 +406,7 @@ def _run_git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None
 def why_compiler_needed(tree: Path) -> str | None:
     """Why a project needs a compiler; None: it is pure Python."""
     system = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "build-system")
-    needed = {distribution_of(text) for text in strings_in(system.get("requires"))} & _COMPILING
+    needed = {_requirement_name(text) for text in strings_in(system.get("requires"))} & _COMPILING
     if needed:
         return f"it has a binary extension: its build needs {', '.join(sorted(map(str, needed)))}"
     if text_in(system, "build-backend").startswith(_BACK_ENDS):
@@ -414,3 +415,11 @@ def why_compiler_needed(tree: Path) -> str | None:
         if isinstance(node, ast.keyword) and node.arg in _ARGUMENTS:
             return f"it has a binary extension: setup.py gives {node.arg}"
     return None
+
+
+def _requirement_name(requirement: str) -> str | None:
+    """The name of a requirement, also of one that a URL follows."""
+    try:
+        return canonicalize_name(Requirement(requirement).name)
+    except InvalidRequirement:
+        return None
