@@ -43,7 +43,7 @@ class UnreadableTablesError(ValueError):
 
 
 def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) -> bytes | None:
-    """The agent's file with the base's pytest tables, or `None`; raises UnreadableTablesError.
+    """The agent's file with the base's pytest tables, or `None`.
 
     Raises:
         UnreadableTablesError: one of the files is damaged or too large.

@@ -92,7 +92,7 @@ class TooLongStreamError(tarfile.TarError):
 
 
 def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """The chunks of a stream; raises TooLongStreamError beyond so many bytes.
+    """The chunks of a stream, up to so many bytes.
 
     Raises:
         TooLongStreamError: it has more.

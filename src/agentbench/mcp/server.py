@@ -145,8 +145,6 @@ async def run_in_thread(
 ) -> JsonObject:
     """Run work in a thread; a cancellation is passed on, and then no process of it runs any more.
 
-    Raises CallCancelledError if the work was cancelled, but this call was not.
-
     Raises:
         CallCancelledError: the work was cancelled, but this call was not.
     """
@@ -305,7 +303,7 @@ class _Handlers:
     async def call_tool(
         self, context: ServerRequestContext[object], params: CallToolRequestParams
     ) -> CallToolResult:
-        """Answer one call; MCPError if there is no such tool, or for errors in JSON-RPC mode.
+        """Answer one call.
 
         Raises:
             MCPError: there is no such tool, or errors are sent as JSON-RPC errors.

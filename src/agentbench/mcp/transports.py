@@ -146,7 +146,7 @@ class HttpAddress:
 async def serve_http(
     server: Server[object], address: HttpAddress, announce: Callable[[str], None]
 ) -> None:
-    """Serve clients until a signal; `announce` gets the URL. UsageError: the address is taken.
+    """Serve clients until a signal; `announce` gets the URL.
 
     Raises:
         UsageError: the address is not available.

@@ -76,7 +76,7 @@ def lines_of(text: ReportText) -> Iterator[str]:
 
 
 def array_elements(chunks: Iterator[str], name: str) -> Iterator[JsonObject]:
-    """The objects in a top-level array; ValueError, also at the end, if it is no JSON object.
+    """The objects in an array of the top-level object.
 
     Raises:
         ValueError: the text is not one JSON object; may be raised after all elements.
@@ -120,7 +120,7 @@ class _JsonReader:
         return True
 
     def expect(self, mark: str) -> None:
-        """Read a token; raises ValueError if another one is next.
+        """Read a token.
 
         Raises:
             ValueError: another token is next.
@@ -129,7 +129,7 @@ class _JsonReader:
             raise ValueError(f"expected {mark}")
 
     def ends(self, mark: str) -> bool:
-        """Whether a token ends a list here; if not, a comma is read, or ValueError raised.
+        """Whether a token ends a list here; if not, a comma is read.
 
         Raises:
             ValueError: neither is next.
@@ -140,7 +140,7 @@ class _JsonReader:
         return False
 
     def expect_end(self) -> None:
-        """Check that the text ends here; raises ValueError.
+        """Check that the text ends here.
 
         Raises:
             ValueError: it does not.
@@ -149,7 +149,7 @@ class _JsonReader:
             raise ValueError("expected nothing more")
 
     def value(self, decoder: json.JSONDecoder) -> object:
-        """Read a value; raises ValueError if it is invalid, incomplete or nested too deep.
+        """Read a value.
 
         Raises:
             ValueError: it is invalid, incomplete, or nested too deep.

@@ -154,7 +154,7 @@ def discover_tests(
     sink: OutputSink | None = None,
     cancel: Event | None = None,
 ) -> PytestRun:
-    """Collect tests without running them; raises what `execute_tests` raises.
+    """Collect tests without running them.
 
     Raises:
         SandboxError: the sandbox is lost.

@@ -42,7 +42,7 @@ REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one cou
 def read_report_files(
     sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
 ) -> ReportFiles:
-    """The report files in a folder, which may be missing; SandboxError: the sandbox is lost.
+    """The report files in a folder, which may be missing.
 
     Raises:
         SandboxError: the sandbox is lost. A missing folder is not an error.

@@ -282,7 +282,7 @@ def compare_functions(
     seconds: float,
     cancel: Event,
 ) -> analysis.ComparisonResult | AnalysisResult:
-    """Look for an input on which two functions behave differently; raises what `analyse` raises.
+    """Look for an input on which two functions behave differently.
 
     If they could not be compared, the result is that of the search, which says why.
 

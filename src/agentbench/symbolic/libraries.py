@@ -44,7 +44,7 @@ PythonVersion = tuple[int, int]  # a minor version of Python: (3, 11)
 
 
 def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMount, ...]:
-    """The mounts to run our programs with a Python; raises what `library_folder` raises.
+    """The mounts to run our programs with a Python.
 
     Raises:
         UnavailableError: the libraries are not installed, or not available for that Python.
@@ -63,7 +63,7 @@ def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
 
 
 def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
-    """The folder of libraries for a Python, built if missing; raises UnavailableError.
+    """The folder of libraries for a Python, built if missing.
 
     Raises:
         UnavailableError: they are not installed, or not available for that Python.
@@ -92,7 +92,7 @@ def _shared_lock(folder: Path) -> SharedLock:
 
 
 def python_of(sandbox: Sandbox) -> PythonVersion:
-    """The minor version of the Python on a sandbox's PATH; UnavailableError if it has none.
+    """The minor version of the Python on a sandbox's PATH.
 
     Raises:
         UnavailableError: it has none.

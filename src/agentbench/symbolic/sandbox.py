@@ -57,7 +57,7 @@ class AnalysisSandboxes:
         self._base: tuple[ImageId, PythonVersion] | None = None
 
     def provider(self) -> SandboxProvider:
-        """The back end; UnavailableError or SandboxError if none works here.
+        """The back end.
 
         Raises:
             UnavailableError: no sandbox works here.

@@ -166,7 +166,7 @@ def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
 
 
 def without_comments(source: source_text.SourceText) -> str:
-    """The text with empty comments and unchanged code positions; raises InputError.
+    """The text with empty comments and unchanged code positions.
 
     Raises:
         InputError: the text cannot be tokenized.

@@ -134,7 +134,7 @@ def expected_values(source: str, path: str) -> tuple[records.ControlledFunction,
 
 
 def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The node ids of a file by the function that controls them; raises InputError.
+    """The node ids of a file by the function that controls them.
 
     Raises:
         InputError: this interpreter cannot compile the text.

@@ -156,7 +156,7 @@ class ParsedFile:
 
 
 def parse_file(text: str, path: str) -> ParsedFile:
-    """Parse a test file; raises InputError if this interpreter cannot compile it.
+    """Parse a test file.
 
     Raises:
         InputError: this interpreter cannot compile the text.

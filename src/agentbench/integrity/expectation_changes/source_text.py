@@ -79,7 +79,7 @@ class SourceText:
 
 
 def parse_source(text: str, path: str) -> SourceText:
-    """Parse a test file; raises InputError if this interpreter cannot compile it.
+    """Parse a test file.
 
     Raises:
         InputError: this interpreter cannot compile the text.

@@ -160,7 +160,7 @@ class DiscoverArguments(ToolArguments):
 
 
 def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) -> ArgumentsT:
-    """Parse a call's arguments, of which null is a missing one; raises InvalidArgumentsError.
+    """Parse a call's arguments, of which null is a missing one.
 
     Raises:
         InvalidArgumentsError: they are invalid; names all faults.

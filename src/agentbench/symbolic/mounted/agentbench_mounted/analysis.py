@@ -68,7 +68,7 @@ class Analysis:
         self.found: Json = {}
 
     def run(self) -> Json:
-        """The findings; raises RefusalError, OutOfTimeError or BlockedError if there are none.
+        """The findings.
 
         Raises:
             RefusalError: there is nothing to search.

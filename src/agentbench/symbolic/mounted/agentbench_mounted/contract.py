@@ -51,7 +51,7 @@ class Contract:
 
 
 def contract_of(found: FoundFunction) -> Contract | None:
-    """The contract of a function; None if its signature is unknown. Malformed: ValueError.
+    """The contract of a function; None if its signature is unknown.
 
     Raises:
         ValueError: the contract is malformed.

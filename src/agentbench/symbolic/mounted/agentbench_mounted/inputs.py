@@ -45,7 +45,7 @@ class NoInputsError(Exception):
 
 
 def programs(described: Description, known: KnownLiterals) -> Strategy[list[str]]:
-    """Programs that end in the callable, or use its object; raises NoInputsError.
+    """Programs that end in the callable, or use its object.
 
     Raises:
         NoInputsError: no values of a parameter's type can be made.
