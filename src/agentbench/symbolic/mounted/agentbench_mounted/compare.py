@@ -10,18 +10,14 @@ import json
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from . import outcomes
+from . import messages, outcomes
 from .descriptions import has_sets
 from .foreign_code import call_foreign
+from .literals import KnownLiterals
 from .path_comparison import explore_in_process
 from .worker import THIS
 from .worker_process import LostError, WorkerProcess
-
-if TYPE_CHECKING:
-    from . import messages
-    from .literals import KnownLiterals
 
 _INPUTS_SHARE = 0.6  # of the time, if paths are searched afterwards
 _OBSERVED = 100  # calls of tests
@@ -205,7 +201,6 @@ def _compare(
     try:
         from .input_search import search
         from .inputs import NoInputsError, programs
-        from .literals import KnownLiterals
     except ImportError as error:
         return _not_compared(f"no inputs can be made here: {error}")
     described, other = functions.left.describe(), functions.right.describe()

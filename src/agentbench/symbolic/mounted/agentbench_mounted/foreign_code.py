@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import TracebackType
+from types import TracebackType
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 

@@ -6,10 +6,7 @@ import ast
 import dataclasses
 import math
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 HUGE = 1e12  # rounding alone makes differences between larger numbers
 LONGEST_TEXT = 80

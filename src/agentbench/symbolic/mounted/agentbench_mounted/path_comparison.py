@@ -18,24 +18,21 @@ import subprocess
 import sys
 import types
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
+from . import messages
 from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
 from .side_effects import discard_output
 from .worker import THIS
 from .worker_process import kill_group, start_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-    from typing import Any
-
     from crosshair.options import AnalysisOptions
     from crosshair.statespace import StateSpace
-
-    from . import messages
 
     Function = Callable[..., object]
 
