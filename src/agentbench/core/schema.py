@@ -65,9 +65,8 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
         return f"{where}: unknown key{_suggestion(detail, root)}"
     context = detail.get("ctx", {})
     said = _MESSAGES[kind].format_map(context) if kind in _MESSAGES else detail["msg"]
-    if said.startswith(
-        ("needs", "with", "takes", "expected")
-    ):  # about the table, or names the value
+    # Such a message is about the table, or names the value itself.
+    if said.startswith(("needs", "with", "takes", "expected")):
         return f"{where}: {said}" if where else said
     return f"{where}: {_shortened_repr(detail['input'])} {said}"
 

@@ -1,6 +1,7 @@
 """Extracts an agent's change: compares its workspace with the base by content, within limits."""
 
 import hashlib
+import io
 import re
 import tarfile
 from collections.abc import Iterable
@@ -179,13 +180,7 @@ class _Reader:
             return
         source = archive.extractfile(member)
         content = source.read() if source is not None else b""
-        entry = trees.TreeEntry(
-            kind=trees.EntryKind.FILE,
-            digest=hashlib.sha256(content).hexdigest(),
-            size=len(content),
-            executable=bool(member.mode & 0o100),
-        )
-        self._note(path, entry, content)
+        self._note(path, trees.entry_of(member, io.BytesIO(content)), content)
 
     def _compare_link(self, member: tarfile.TarInfo, path: PurePosixPath) -> None:
         target = PurePosixPath(member.linkname)

@@ -53,11 +53,6 @@ def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) 
     return text.encode() if text is not None else None
 
 
-def may_hold_tables(name: str) -> bool:
-    """Whether a file with this name may have pytest tables among others."""
-    return name in _RESTORERS
-
-
 def _decode(content: bytes | None) -> str:
     try:
         text = (content or b"").decode()
@@ -182,7 +177,7 @@ def protect(
     dropped: list[DroppedPath] = []
     for path, file in change.files.items():
         why = _why_dropped(path, protection, roots)
-        if why is None and not protection.a_script_judges and may_hold_tables(path.name):
+        if why is None and not protection.a_script_judges and path.name in _RESTORERS:
             file, why = _with_base_tables(path, file, base_content)
         if why is None or (file is not None and why == _TABLES_RESTORED):
             kept[path] = file

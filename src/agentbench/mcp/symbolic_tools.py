@@ -74,7 +74,8 @@ class SymbolicTools:
         request = analysis.AnalysisRequest(
             aim=aim, function=name, seconds=seconds, exception=exception
         )
-        found = analysis.analyse(self.laboratory, given.code, request, cancel)
+        with self.laboratory.bench(given.code, cancel=cancel) as bench:
+            found = analysis.analyse(bench, request)
         return found, self.time_since(started, seconds)
 
     def time_since(self, started: float, given: float) -> symbolic_answers.CallTime:
@@ -187,7 +188,24 @@ class HealthArguments(SymbolicArguments):
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.HealthAnswer:  # noqa: ARG002 - it ends at once
         """Look at all that the tools need."""
-        return check_health(tools)
+        versions = {name: _version(name) for name in _DISTRIBUTIONS}
+        missing = [name for name, found in versions.items() if found is None]
+        sandbox = None
+        try:
+            sandbox = tools.laboratory.provider().name
+        except (UnavailableError, SandboxError) as fault:
+            missing.append(f"a sandbox ({tools.mask.text(str(fault).partition(chr(10))[0])})")
+        return symbolic_answers.HealthAnswer(
+            message=_health_message(missing),
+            version=tools.version,
+            python_version=platform.python_version(),
+            crosshair_version=versions["crosshair-tool"],
+            hypothesis_version=versions["hypothesis"],
+            z3_version=versions["z3-solver"],
+            sandbox=sandbox,
+            missing=tuple(missing),
+            tools=offered_tools(installed=tools.installed),
+        )
 
 
 class SymbolicTool(NamedTool):
@@ -234,28 +252,6 @@ class SymbolicTool(NamedTool):
 def offered_tools(*, installed: bool) -> tuple[SymbolicTool, ...]:
     """The tools that are listed; without the extra, only the health check, which names it."""
     return tuple(SymbolicTool) if installed else (SymbolicTool.HEALTH,)
-
-
-def check_health(tools: SymbolicTools) -> symbolic_answers.HealthAnswer:
-    """Look at all that the tools need."""
-    versions = {name: _version(name) for name in _DISTRIBUTIONS}
-    missing = [name for name, found in versions.items() if found is None]
-    sandbox = None
-    try:
-        sandbox = tools.laboratory.provider().name
-    except (UnavailableError, SandboxError) as fault:
-        missing.append(f"a sandbox ({tools.mask.text(str(fault).partition(chr(10))[0])})")
-    return symbolic_answers.HealthAnswer(
-        message=_health_message(missing),
-        version=tools.version,
-        python_version=platform.python_version(),
-        crosshair_version=versions["crosshair-tool"],
-        hypothesis_version=versions["hypothesis"],
-        z3_version=versions["z3-solver"],
-        sandbox=sandbox,
-        missing=tuple(missing),
-        tools=offered_tools(installed=tools.installed),
-    )
 
 
 def _health_message(missing: list[str]) -> str:

@@ -271,10 +271,8 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
         case Ending.LOST:
             reason, detail = FailureReason.SANDBOX_ERROR, "the sandbox or its engine went away"
         case Ending.KILLED:
-            reason, detail = (
-                FailureReason.from_stage(stage, _exit_code(command)),
-                _kill_message(command),
-            )
+            reason = FailureReason.from_stage(stage, _exit_code(command))
+            detail = _kill_message(command)
         case Ending.EXITED:
             reason, detail = _from_exit(stage, command)
         case _:  # pragma: no cover

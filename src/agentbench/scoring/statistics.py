@@ -88,20 +88,6 @@ Scores = Mapping[TaskScore, int]
 """How many tasks have each score."""
 
 
-class _Totals(NamedTuple):
-    tasks: int
-    attempts: int
-    resolved: int
-
-
-def _totals(scores: Scores) -> _Totals:
-    return _Totals(
-        tasks=sum(scores.values()),
-        attempts=sum(score.attempts * count for score, count in scores.items()),
-        resolved=sum(score.resolved * count for score, count in scores.items()),
-    )
-
-
 def effective_attempts(scores: Scores) -> float:
     """The number of independent attempts that would leave the rate equally uncertain.
 
@@ -113,7 +99,9 @@ def effective_attempts(scores: Scores) -> float:
     counts as one attempt. The result is never above the number of attempts, however evenly they
     are resolved.
     """
-    tasks, attempts, resolved = _totals(scores)
+    tasks = sum(scores.values())
+    attempts = sum(score.attempts * count for score, count in scores.items())
+    resolved = sum(score.resolved * count for score, count in scores.items())
     if tasks < 2 or resolved in {0, attempts}:
         return float(tasks)
     rate = resolved / attempts
@@ -124,14 +112,6 @@ def effective_attempts(scores: Scores) -> float:
     if variance * attempts <= rate * (1 - rate):
         return float(attempts)
     return rate * (1 - rate) / variance
-
-
-def clustered_interval(scores: Scores, *, confidence: float = 0.95) -> Interval:
-    """The Wilson interval of the rate over all attempts, clustered by task; never of width 0."""
-    _, attempts, resolved = _totals(scores)
-    if not attempts:
-        return Interval(0.0, 1.0)
-    return wilson_bounds(resolved / attempts, effective_attempts(scores), confidence=confidence)
 
 
 class PassRates(NamedTuple):
@@ -167,19 +147,12 @@ def pass_rates_at(scores: Scores, k: int) -> PassRates:
     if not 1 <= k <= least:
         raise ValueError(f"expected k from 1 to {least}, the fewest attempts at a task; found {k}")
     tasks = sum(scores.values())
-    return PassRates(
-        k,
-        sum(
-            count * (1.0 - _share_of_draws(score.attempts - score.resolved, score.attempts, k))
-            for score, count in scores.items()
-        )
-        / tasks,
-        sum(
-            count * _share_of_draws(score.resolved, score.attempts, k)
-            for score, count in scores.items()
-        )
-        / tasks,
-    )
+    any_of_k = [
+        count * (1.0 - _share_of_draws(attempts - resolved, attempts, k))
+        for (resolved, attempts), count in scores.items()
+    ]
+    all_of_k = [count * _share_of_draws(*score, k) for score, count in scores.items()]
+    return PassRates(k, sum(any_of_k) / tasks, sum(all_of_k) / tasks)
 
 
 def _share_of_draws(marked: int, attempts: int, k: int) -> float:

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.symbolic import analysis, sandbox
+from agentbench.symbolic import sandbox
 
 MOST_PATHS = 300  # a search ends after this number of paths …
 IDLE_PATHS = 40  # … or after this number of paths in a row without a new result
@@ -201,21 +201,7 @@ class _ProgramLine(Schema):
     found: AnalysisResult | None = None
 
 
-def analyse(
-    laboratory: sandbox.AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
-) -> AnalysisResult:
-    """Search a function's paths in a new sandbox; raises what `AnalysisSandboxes.bench` raises.
-
-    Raises:
-        UnavailableError: no sandbox works here, or the libraries are not available.
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
-    """
-    with laboratory.bench(code, cancel=cancel) as bench:
-        return analyse_in(bench, asked)
-
-
-def analyse_in(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
+def analyse(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
     """Search a function's paths, in a sandbox that is open.
 
     Raises:
@@ -281,8 +267,8 @@ def compare_functions(
     names: tuple[str, str],
     seconds: float,
     cancel: Event,
-) -> analysis.ComparisonResult | AnalysisResult:
-    """Look for an input on which two functions behave differently; raises what `analyse` raises.
+) -> ComparisonResult | AnalysisResult:
+    """Look for an input on which two functions behave differently.
 
     If they could not be compared, the result is that of the search, which says why.
 
@@ -294,7 +280,7 @@ def compare_functions(
     with laboratory.bench(code, cancel=cancel) as bench:
         started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
         asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
-        refusal = analyse_in(bench, asked)
+        refusal = analyse(bench, asked)
         if refusal.error_type is not None or refusal.over:
             return refusal
         left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
@@ -306,20 +292,19 @@ def _run_comparison(
 ) -> CommandResult:
     paths = (str(bench.sandbox.workspace),)
     left, right = (
-        analysis.FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name)
-        for name in names
+        FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name) for name in names
     )
-    pair = analysis.FunctionPair(left=left, right=right, errors=analysis.ErrorComparison.ALL)
-    question = analysis.ComparisonRequest(
+    pair = FunctionPair(left=left, right=right, errors=ErrorComparison.ALL)
+    question = ComparisonRequest(
         pairs=(pair,), seconds=seconds, examples=EXAMPLES, call_seconds=min(2.0, seconds / 2)
     )
     return bench.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
 
 
-def _parse_comparison(result: CommandResult) -> analysis.ComparisonResult | AnalysisResult:
+def _parse_comparison(result: CommandResult) -> ComparisonResult | AnalysisResult:
     for line in result.stdout.splitlines():
         try:
-            return analysis.ComparisonResult.model_validate_json(line)
+            return ComparisonResult.model_validate_json(line)
         except ValidationError:
             continue  # what the code printed
     if result.ending is Ending.TIMED_OUT:

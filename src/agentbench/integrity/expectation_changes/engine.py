@@ -154,13 +154,6 @@ def rewrite_tests(
 ) -> records.RewrittenTestFile:
     """Make selected tests expect other values, and disguise all constants of a file.
 
-    In each function of `tests` one expected value is changed, or one for each selected set of
-    parameters if these decide; the functions in `uncertain`, which correct code passed in spite of
-    a changed value, get a failing assertion at their end. `listed` are the node ids that must be
-    found in a run that hides its expectations: comments, docstrings and messages lose their text,
-    and rows get random ids if `renamed` can give the new ids of all listed tests of a function.
-    Equal states of `rng` give equal texts. Raises InputError if the source cannot be compiled.
-
     Args:
         source: The text of the file.
         path: Its path, for messages and the record.

@@ -76,8 +76,6 @@ def assumed(
 ) -> Iterator[tuple[inspect.Signature, dict[str, str]]]:
     """The signature with types for the parameters without one, if calls with samples work.
 
-    `works`: whether calls with these arguments, as text, end without an error of a wrong type.
-
     Args:
         signature: The signature of the function.
         works: Whether calls with these arguments, as text, end without an error of a wrong type.
