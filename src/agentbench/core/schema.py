@@ -14,7 +14,6 @@ from agentbench.core.display_text import without_credentials
 JsonObject = dict[str, object]
 """A JSON object from an untrusted source."""
 
-
 # Characters that JSON does not escape and a terminal obeys: DEL, C1, marks that turn or hide text.
 _TERMINAL_CONTROL = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _MESSAGES: Mapping[str, str] = MappingProxyType(

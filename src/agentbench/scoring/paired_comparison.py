@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 _POWER = 0.8
 _EXACT_UP_TO = 10_000  # tasks; with more, the normal approximation is as good
 _LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero

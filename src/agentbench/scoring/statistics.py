@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 ALPHA = 0.05
 """The default level of every test; intervals have the confidence 1 - ALPHA."""
 _EVERY_K_UP_TO = 10  # after it, only every doubling

@@ -61,16 +61,22 @@ class ExpectedValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantValue(ValueRewriter):
-    """A value that can be written as a literal."""
+class LiteralRewriter(ValueRewriter):
+    """Rewrites a value that can be written as a literal."""
 
     value: LiteralValue
-    distance: values.Distance = values.NEAR
-    avoid: Collection[object] = ()
 
     def disguised(self, rng: Random) -> str | None:
         """The value, disguised."""
         return write_disguised(self.value, rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantValue(LiteralRewriter):
+    """A value that is compared."""
+
+    distance: values.Distance = values.NEAR
+    avoid: Collection[object] = ()
 
     def changed(self, rng: Random) -> Replacement | None:
         """Another value, disguised in the same way."""
@@ -79,14 +85,10 @@ class ConstantValue(ValueRewriter):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedPattern(ValueRewriter):
+class ExpectedPattern(LiteralRewriter):
     """A regular expression for a search."""
 
     value: str
-
-    def disguised(self, rng: Random) -> str | None:
-        """The expression, disguised."""
-        return write_disguised(self.value, rng)
 
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
@@ -125,15 +127,11 @@ class FormattedText(ValueRewriter):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberBound(ValueRewriter):
+class NumberBound(LiteralRewriter):
     """A number that is an upper or a lower bound."""
 
     value: float
     upper: bool
-
-    def disguised(self, rng: Random) -> str | None:
-        """The number, disguised."""
-        return write_disguised(self.value, rng)
 
     def changed(self, rng: Random) -> Replacement | None:
         """A bound that no likely value satisfies."""

@@ -157,9 +157,7 @@ SERIALIZED_FIELDS = tuple(
 )
 """The fields from the serializer (`outcome` may be a tool's own word)."""
 
-
 SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # of JSON-RPC
-
 
 _RUNTIME = PytestErrorType.RUNTIME, SERVER_ERROR
 ERROR_OF_OUTCOME = {

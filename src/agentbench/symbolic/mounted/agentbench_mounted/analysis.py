@@ -121,22 +121,18 @@ class Analysis:
             return BaseException
         kind = exception_named(str(name), known)
         if kind is None:
-            raise submitted_code.RefusalError(
-                "ValueError", f"'{name}' is no exception that the code knows"
-            )
+            raise submitted_code.RefusalError(f"'{name}' is no exception that the code knows")
         return kind
 
     def _contract(self, function: submitted_code.FoundFunction) -> Contract:
         result = call_foreign(lambda: contract_of(function))  # it evaluates annotations of the code
         if result.error is not None:
             raise submitted_code.RefusalError(
-                "ValueError", f"'{self.name}': {submitted_code.error_line(result.error)}"
+                f"'{self.name}': {submitted_code.error_line(result.error)}"
             )
         contract = result.value
         if contract is None:
-            raise submitted_code.RefusalError(
-                "ValueError", f"'{self.name}': its signature cannot be told"
-            )
+            raise submitted_code.RefusalError(f"'{self.name}': its signature cannot be told")
         if self.tool != "check":
             return Contract(call=function.plain, signature=contract.signature)
         self.found["checked"] = submitted_code.cut(contract.checked)
@@ -202,7 +198,7 @@ class Analysis:
         if not variants:
             names = ", ".join(untyped)
             raise submitted_code.RefusalError(
-                "ValueError", f"'{self.name}': cannot tell the type of {names}; annotate it"
+                f"'{self.name}': cannot tell the type of {names}; annotate it"
             )
         return variants
 

@@ -264,7 +264,6 @@ _CONTAINERS: Mapping[str, Callable[[list[str]], str]] = {
 }
 """The texts of containers from those of their items."""
 
-
 _PLAIN: Mapping[str, Strategy[str]] = {
     "none": st.just("None"),
     "bool": st.booleans().map(repr),

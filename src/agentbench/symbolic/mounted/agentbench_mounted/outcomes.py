@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from .messages import Form, Step
 
-
 _DEEPEST = 8
 _NODES = 3000
 _ITEMS = 300
