@@ -1,7 +1,6 @@
 """Extracts an agent's change: compares its workspace with the base by content, within limits."""
 
 import hashlib
-import io
 import re
 import tarfile
 from collections.abc import Iterable
@@ -127,9 +126,8 @@ class _Reader:
                     emptied.append(path)
             elif now is None or now.kind is trees.EntryKind.FOLDER:
                 self._files[path] = None
-        return WorkspaceChange(
-            files=self._files, emptied=tuple(emptied), findings=tuple(self._findings)
-        )
+        findings = tuple(self._findings)
+        return WorkspaceChange(files=self._files, emptied=tuple(emptied), findings=findings)
 
     def _is_below_a_file(self, path: PurePosixPath) -> bool:
         """Whether a path leads through a file or a link, which no file system allows."""
@@ -180,7 +178,13 @@ class _Reader:
             return
         source = archive.extractfile(member)
         content = source.read() if source is not None else b""
-        self._note(path, trees.entry_of(member, io.BytesIO(content)), content)
+        entry = trees.TreeEntry(
+            kind=trees.EntryKind.FILE,
+            digest=hashlib.sha256(content).hexdigest(),
+            size=len(content),
+            executable=bool(member.mode & 0o100),
+        )
+        self._note(path, entry, content)
 
     def _compare_link(self, member: tarfile.TarInfo, path: PurePosixPath) -> None:
         target = PurePosixPath(member.linkname)

@@ -81,9 +81,8 @@ def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Find
             known[seen.what, seen.text] -= 1
         elif len(findings) < _MOST:
             where, what = f"{path}:{seen.line}", f"{seen.what}: {seen.text}"
-            findings.append(
-                Finding(rule=SUSPICIOUS_CODE, severity=Severity.INFO, where=where, what=what)
-            )
+            finding = Finding(rule=SUSPICIOUS_CODE, severity=Severity.INFO, where=where, what=what)
+            findings.append(finding)
     return tuple(findings)
 
 

@@ -89,9 +89,7 @@ def _field(
     if properties and all(inner.get("type") in _NUMBERS for inner in properties.values()):
         made["additionalProperties"] = {"type": "number"}
     elif in_list and properties:
-        made["properties"] = {
-            name: _field(inner, definitions) for name, inner in properties.items()
-        }
+        made["properties"] = {name: _field(each, definitions) for name, each in properties.items()}
     return made
 
 

@@ -45,9 +45,7 @@ class SymbolicTools:
     version: str
     installed: bool
 
-    def call(
-        self, tool: "SymbolicTool", arguments: "SymbolicArguments", cancel: Event
-    ) -> JsonObject:
+    def call(self, tool: "SymbolicTool", given: "SymbolicArguments", cancel: Event) -> JsonObject:
         """Run a tool and return its answer. It takes long, so it must not block an event loop.
 
         Raises:
@@ -57,7 +55,7 @@ class SymbolicTools:
             message = f"{tool} is not installed: {install_command('symbolic')}"
             return error_answer(tool, SymbolicErrorType.IMPORT, message)
         try:
-            return arguments.run(self, cancel).model_dump(mode="json")
+            return given.run(self, cancel).model_dump(mode="json")
         except AgentbenchError as error:
             message = self.mask.text(f"no sandbox for the analysis: {error}")
             return error_answer(tool, SymbolicErrorType.RUNTIME, message)

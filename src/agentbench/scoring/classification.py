@@ -102,7 +102,7 @@ def report_failure(command: CommandResult, report: ReportFacts) -> Failure | Non
         return None
     return Failure(
         stage=StageName.FINAL_TEST,
-        reason=_report_reason(outcome, command, report),
+        reason=_report_reason(outcome, command.exit_code, report),
         fault=Fault.AGENT,
         detail=_report_detail(outcome, command, report),
     )
@@ -144,11 +144,9 @@ def _checked_outcome(command: CommandResult, report: ReportFacts) -> PytestOutco
     return claimed
 
 
-def _report_reason(
-    outcome: PytestOutcome, command: CommandResult, report: ReportFacts
-) -> FailureReason:
+def _report_reason(outcome: PytestOutcome, code: int | None, report: ReportFacts) -> FailureReason:
     if outcome is PytestOutcome.CRASH:
-        mapped = FailureReason.from_stage(StageName.FINAL_TEST, command.exit_code or 0)
+        mapped = FailureReason.from_stage(StageName.FINAL_TEST, code or 0)
         return FailureReason.UNKNOWN if mapped is None else mapped
     if outcome is PytestOutcome.UNVERIFIED:
         failed = report.complete and report.failed > 0

@@ -103,10 +103,9 @@ def _tests_shortfall(
         return _listed_shortfall(expectation, final)
     if report.outcome is not PytestOutcome.PASSED or report.passed == 0 or report.failed:
         return "not all tests passed"
-    once_failing = (
-        node_id for node_id, was in outcomes_of(baseline).items() if was in FAILING_OUTCOMES
-    )
-    return _listed_shortfall(Expectation(tuple(once_failing), expectation.pass_to_pass), final)
+    before = outcomes_of(baseline)
+    failing = tuple(node_id for node_id, was in before.items() if was in FAILING_OUTCOMES)
+    return _listed_shortfall(Expectation(failing, expectation.pass_to_pass), final)
 
 
 def _contradiction(command: CommandResult, report: ReportFacts) -> str | None:
@@ -123,12 +122,9 @@ def _listed_shortfall(expectation: Expectation, final: Evidence) -> str | None:
     cases: dict[NodeId, list[CaseFact]] = {}
     for case in reported_cases(final):
         cases.setdefault(case.node_id, []).append(case)
-    found = [
-        (node_id, _fixed_shortfall(cases.get(node_id))) for node_id in expectation.fail_to_pass
-    ]
-    found += [
-        (node_id, _regression_shortfall(cases.get(node_id))) for node_id in expectation.pass_to_pass
-    ]
+    fixed, passing = expectation
+    found = [(node_id, _fixed_shortfall(cases.get(node_id))) for node_id in fixed]
+    found += [(node_id, _regression_shortfall(cases.get(node_id))) for node_id in passing]
     lacks = [f"{node_id} {lack.value}" for node_id, lack in found if lack is not None]
     if not lacks:
         return None

@@ -9,7 +9,7 @@ they are used.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
@@ -289,8 +289,7 @@ def _without_subsets(groups: Sequence[frozenset[int]]) -> list[frozenset[int]]:
     return [group for group in distinct if not any(group < other for other in distinct)]
 
 
-def _letter_names() -> Iterable[str]:
+def _letter_names() -> Iterator[str]:
     """The letters in order, then pairs of them: a, b … z, aa, ab and so on."""
-    return (
-        "".join(name) for length in count(1) for name in product(ascii_lowercase, repeat=length)
-    )
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))

@@ -75,7 +75,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     failures = _stage_failures(expected, stages)
     shortfall = shortfall_of(expected, expectation, baseline, final) if final else None
     if final is not None and shortfall is None and not _stopped_early(failures):
-        return _passed(tests, baseline, stages)
+        return _passed(tests, _critical(baseline, stages))
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
@@ -224,10 +224,7 @@ def _stopped_early(failures: Sequence[Failure]) -> bool:
     return any(failure.stage not in own for failure in failures)
 
 
-def _passed(
-    tests: tuple[CaseChange, ...], baseline: Evidence, stages: Sequence[StageResult]
-) -> Verdict:
-    critical = _critical(baseline, stages)
+def _passed(tests: tuple[CaseChange, ...], critical: str | None) -> Verdict:
     if critical is None:
         counts = _counts(tests)
         return Verdict(resolved=True, failure_reason=None, fault=None, tests=tests, counts=counts)

@@ -154,9 +154,8 @@ class LiteralReader:
         scope, count = self.function, self.function.compared.get(name, 0)
         if name in self.columns:
             elsewhere = scope.loads[name] > count
-            for value in self._in_rows(
-                name, lambda cell: self._leaves(cell, doubt + elsewhere, distance)
-            ):
+            doubt += elsewhere
+            for value in self._in_rows(name, lambda cell: self._leaves(cell, doubt, distance)):
                 if not (elsewhere and value.rewriter.changes_length):
                     yield value
             return

@@ -95,12 +95,10 @@ def watched_functions() -> list[WatchedFunction]:
 class Reporter:
     """Hooks of one session; registers pytest-json-report beside itself."""
 
-    def __init__(
-        self, stream: RecordStream, json_report: ModuleType, json_report_file: str
-    ) -> None:
+    def __init__(self, stream: RecordStream, json_report: ModuleType, report_file: str) -> None:
         self._put = stream.put
         self._json_report = json_report
-        self._json_report_file = json_report_file
+        self._report_file = report_file
         self._clock = time.perf_counter
         self._started = self._clock()
         self._watched = watched_functions()
@@ -115,7 +113,7 @@ class Reporter:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Ask for the JSON report here: workers of xdist, without the plugin, get all arguments."""
         config.option.json_report = True
-        config.option.json_report_file = self._json_report_file
+        config.option.json_report_file = self._report_file
         config.option.json_report_verbosity = -1  # keeps its path out of the text
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

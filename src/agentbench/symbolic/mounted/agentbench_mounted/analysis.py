@@ -167,11 +167,9 @@ class Analysis:
             )
             visitor.contract = replace(contract, signature=signature)
             self.alarm.set(self.until - time.monotonic())
-            explored = path_search.explore(
-                visitor, function.function, bounds, self.channel.progress
-            )
+            part = path_search.explore(visitor, function.function, bounds, self.channel.progress)
             self.alarm.off()  # the rest has limits of its own
-            total = _sum(total, explored)
+            total = _sum(total, part)
             if assumptions:
                 self.found.setdefault("assumed", []).append(assumptions)
             self._try_plain(visitor, samples(signature, tree))

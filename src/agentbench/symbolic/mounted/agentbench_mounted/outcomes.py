@@ -190,9 +190,8 @@ def _is_permutation(left: list[list[Form]], right: list[list[Form]]) -> bool:
     """Whether each entry on the left has one of its own on the right with the same parts."""
     rest = list(right)
     for entry in left:
-        position = next(
-            (at for at, other in enumerate(rest) if all(map(is_same, entry, other))), None
-        )
+        matches = (at for at, other in enumerate(rest) if all(map(is_same, entry, other)))
+        position = next(matches, None)
         if position is None:
             return False
         del rest[position]
