@@ -149,8 +149,7 @@ class _Reader:
         return None
 
     def _link_target(self, member: tarfile.TarInfo) -> trees.TreeEntry | None:
-        target = PurePosixPath(member.linkname)
-        entry = self._seen.get(target)
+        entry = self._seen.get(PurePosixPath(member.linkname))
         return entry if entry is not None and entry.kind is trees.EntryKind.FILE else None
 
     def _as_in_base(

@@ -94,8 +94,7 @@ def _is_python(path: str, content: bytes) -> bool:
 
 
 def _sightings(content: bytes) -> list[_SuspiciousLine]:
-    text = content[:_SCANNED_BYTES].decode("utf-8", "replace")
-    lines = text.splitlines()
+    lines = content[:_SCANNED_BYTES].decode("utf-8", "replace").splitlines()
     tree = _parsed(content)
     found = set(_in_text(lines) if tree is None else _in_tree(tree))
     return [_SuspiciousLine(line, what, _line_text(lines, line)) for line, what in sorted(found)]

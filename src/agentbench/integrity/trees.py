@@ -107,8 +107,7 @@ def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
 
 def member_path(member: tarfile.TarInfo) -> PurePosixPath | None:
     """A member's path relative to the tree's root; `None` for the root itself."""
-    path = PurePosixPath(member.name)
-    parts = [part for part in path.parts if part != "."]
+    parts = [part for part in PurePosixPath(member.name).parts if part != "."]
     return PurePosixPath(*parts) if parts else None
 
 

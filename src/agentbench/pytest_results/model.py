@@ -166,9 +166,8 @@ class ReportedSession:
 
     def add_skipped_file(self, file: NodeId, reason: str) -> None:
         """Add a file that was skipped as a whole."""
-        self.add_result(
-            CaseResult(node_id=file, outcome=CaseOutcome.SKIPPED, duration=0.0, message=reason)
-        )
+        skipped = CaseOutcome.SKIPPED
+        self.add_result(CaseResult(node_id=file, outcome=skipped, duration=0.0, message=reason))
 
     def add_collection_error(self, error: CollectionError) -> None:
         """Add an error once; every worker and every parent of a file may repeat it."""

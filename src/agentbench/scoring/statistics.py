@@ -128,11 +128,8 @@ def pass_rates(scores: Scores) -> tuple[PassRates, ...]:
     """
     least = min((score.attempts for score in scores), default=0)
     doublings = takewhile(lambda k: k < least, (_EVERY_K_UP_TO << step for step in range(1, 64)))
-    chosen = chain(
-        range(1, min(least, _EVERY_K_UP_TO) + 1),
-        doublings,
-        [least] if least > _EVERY_K_UP_TO else [],
-    )
+    last = [least] if least > _EVERY_K_UP_TO else []
+    chosen = chain(range(1, min(least, _EVERY_K_UP_TO) + 1), doublings, last)
     return tuple(pass_rates_at(scores, k) for k in chosen)
 
 
@@ -201,9 +198,8 @@ def _of_equal_sizes(moved: Mapping[Fraction, int]) -> SwapTest:
 
 def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
     is_exact = tasks <= _MANY
-    upper, lower = (
-        each.exact_tail() if is_exact else each.normal_tail() for each in (sums, sums.turned())
-    )
+    sides = sums, sums.turned()
+    upper, lower = (each.exact_tail() if is_exact else each.normal_tail() for each in sides)
     p_value = min(1.0, max(2 * min(upper(0.0), lower(0.0)), 2.0 * 0.5**tasks))
 
     def inverted(alpha: float) -> Interval:

@@ -87,10 +87,8 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
     """The failure in a task's baseline run, with the task's listed tests taken into account."""
     failure = classify(StageName.BASELINE_RUN, evidence)
     if failure is None and expected.reward_above is not None:
-        if (
-            not evidence.ran_to_end
-            or reward_shortfall(evidence.rewards, expected.reward_above) is not None
-        ):
+        shortfall = reward_shortfall(evidence.rewards, expected.reward_above)
+        if shortfall is not None or not evidence.ran_to_end:
             return None
         detail = f"the reward is above {expected.reward_above:g} before any work"
         return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
@@ -197,12 +195,9 @@ def _crashed(agent_run: Evidence) -> bool:
     failure = classify(StageName.AGENT_RUN, agent_run)
     own_reasons = {FailureReason.UNKNOWN, FailureReason.INTERRUPTED}
     by_itself = agent_run.exception is not None or agent_run.agent in _CRASHES
-    return (
-        by_itself
-        and failure is not None
-        and failure.reason in own_reasons
-        and failure.fault is Fault.AGENT
-    )
+    if failure is None or not by_itself:
+        return False
+    return failure.reason in own_reasons and failure.fault is Fault.AGENT
 
 
 def _as_consequence(failure: Failure) -> Failure:

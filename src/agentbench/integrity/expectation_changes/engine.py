@@ -186,9 +186,9 @@ def rewrite_tests(
     )
     edits = [
         *disguise.disguised_constants(file.source, rng),
-        *_disguised_values(file, functions.values(), rng),
-        *(edit for found in chosen.values() for edit in _changes(file, found)),
-        *(_final_assertions(file, functions.values(), weak, rng) if weak else ()),
+        *_disguised_values(file.source, functions.values(), rng),
+        *(edit for found in chosen.values() for edit in _changes(file.source, found)),
+        *(_final_assertions(file.source, functions.values(), weak, rng) if weak else ()),
     ]
     ids = OpaqueIds()
     if listed is not None:
@@ -218,28 +218,25 @@ def _test_functions(
 
 
 def _disguised_values(
-    file: parsed_file.ParsedFile, functions: Iterable[parsed_file.ParsedFunction], rng: Random
+    source: source_text.SourceText, functions: Iterable[parsed_file.ParsedFunction], rng: Random
 ) -> Iterator[source_text.SourceEdit]:
     for function in functions:
         for value in function.values:
             text = value.rewriter.disguised(rng)
             if text is not None:
-                yield source_text.edit_keeping_lines(
-                    file.source, value.span, text, rank=_DISGUISED_RANK
-                )
+                rank = _DISGUISED_RANK
+                yield source_text.edit_keeping_lines(source, value.span, text, rank=rank)
 
 
 def _changes(
-    file: parsed_file.ParsedFile, chosen: Iterable[SelectedChange]
+    source: source_text.SourceText, chosen: Iterable[SelectedChange]
 ) -> Iterator[source_text.SourceEdit]:
     for one in chosen:
         span = one.value.span
         if span.start == span.end or not one.new.text.strip() or one.new.text[-1:] not in ")]}":
             yield source_text.SourceEdit(span=span, text=one.new.text, rank=_CHANGED_RANK)
         else:
-            yield source_text.edit_keeping_lines(
-                file.source, span, one.new.text, rank=_CHANGED_RANK
-            )
+            yield source_text.edit_keeping_lines(source, span, one.new.text, rank=_CHANGED_RANK)
 
 
 def _uncontrolled(
@@ -258,7 +255,7 @@ def _uncontrolled(
 
 
 def _final_assertions(
-    file: parsed_file.ParsedFile,
+    source: source_text.SourceText,
     functions: Iterable[parsed_file.ParsedFunction],
     weak: Iterable[records.UncontrolledFunction],
     rng: Random,
@@ -268,7 +265,7 @@ def _final_assertions(
     for function in functions:
         if function.node is not None and can_end_with_assertion(function.node):
             fails = function.name in failing
-            yield from final_assertion(file.source, function.node, rng, fails=fails)
+            yield from final_assertion(source, function.node, rng, fails=fails)
 
 
 def _value_record(value: ExpectedValue) -> records.ExpectedValueRecord:

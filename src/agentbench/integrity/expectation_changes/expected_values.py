@@ -149,8 +149,7 @@ class AllowedValues(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
-        far = values.FAR
-        new = [values.other_value(one, rng, far, self.values) for one in self.values]
+        new = [values.other_value(one, rng, values.FAR, self.values) for one in self.values]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
             return None

@@ -142,14 +142,12 @@ class ParsedFile:
     ) -> Iterator[tuple[str, ParameterColumn]]:
         for number, table in enumerate(found):
             for at, name in enumerate(table.names):
-                yield (
-                    name,
-                    tuple(
-                        (expected_values.ParameterRow(table=number, index=index), row.values[at])
-                        for index, row in enumerate(table.rows)
-                        if table.keeps_id(index, row.values[at])
-                    ),
+                column = tuple(
+                    (expected_values.ParameterRow(table=number, index=index), row.values[at])
+                    for index, row in enumerate(table.rows)
+                    if table.keeps_id(index, row.values[at])
                 )
+                yield name, column
         for node in ast.walk(function):
             if isinstance(node, ast.For):
                 yield from _loop_columns(node, self.module)

@@ -69,10 +69,8 @@ class WatchedFunction:
         """Whether another object stands in its place by now, or other code in the object."""
         if self._owner_name and self._module.get(self._owner_name) is not self._owner:
             return True
-        return (
-            self._look_up() is not self._value
-            or getattr(self._function, "__code__", None) is not self._code
-        )
+        has_its_code = getattr(self._function, "__code__", None) is self._code
+        return self._look_up() is not self._value or not has_its_code
 
     def _look_up(self) -> object:
         if not self._owner_name:

@@ -148,10 +148,8 @@ class ComparedFunctions:
     ) -> Difference | None:
         """The first argument or module variable that one leaves otherwise than the other."""
         last = len(left["steps"]) - 1
-        if (
-            left["steps"][last]["kind"] == outcomes.RAISES
-            or right["steps"][-1]["kind"] == outcomes.TIMEOUT
-        ):
+        left_kind, right_kind = left["steps"][last]["kind"], right["steps"][-1]["kind"]
+        if left_kind == outcomes.RAISES or right_kind == outcomes.TIMEOUT:
             return None
         for name in sorted({**left["after"], **right["after"]}):
             is_module_variable = "." in name

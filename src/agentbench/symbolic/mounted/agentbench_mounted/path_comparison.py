@@ -131,8 +131,7 @@ def _annotation_of(wanted: messages.TypeDescription) -> object:
         items = _annotation_of(wanted["keys"]), _annotation_of(wanted["values"])
         return types.GenericAlias(dict, items)
     if kind == "union":
-        alternatives = tuple(map(_annotation_of, wanted["of"]))
-        return functools.reduce(operator.or_, alternatives)
+        return functools.reduce(operator.or_, map(_annotation_of, wanted["of"]))
     raise _NotSymbolicError(f"no symbolic values of type {wanted.get('name', kind)}")
 
 
