@@ -73,9 +73,8 @@ class ChecksummedDocument(Schema):
         """The document without its checksum, which matches."""
         found = _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES))
         if found is None:
-            if _REFORMATTED_CHECKSUM.search(
-                content, max(0, len(content) - 2 * _MAX_CHECKSUM_BYTES)
-            ):
+            tail = max(0, len(content) - 2 * _MAX_CHECKSUM_BYTES)
+            if _REFORMATTED_CHECKSUM.search(content, tail):
                 what = "is not written the way agentbench writes it: damaged, or reformatted"
                 raise cls._validation_error("digest_form", what)
             return content

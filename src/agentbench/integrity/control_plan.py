@@ -132,9 +132,8 @@ class ControlPlan:
         wrong = self.sides[side] - known.useless
         uncertain = wrong & known.uncertain
         half = self._draw(wrong, uncertain, side)
-        doubtful = {
-            FunctionKey(one.file, one.function) for one in half.drawn if one.doubt >= _PERHAPS
-        }
+        perhaps = [one for one in half.drawn if one.doubt >= _PERHAPS]
+        doubtful = {FunctionKey(one.file, one.function) for one in perhaps}
         if self._certain_only and doubtful:
             half = self._draw(wrong, uncertain | doubtful, side)
         idle = {test for key in known.useless for test in self._tests_of(key)}
@@ -207,9 +206,8 @@ class ControlPlan:
                 yield WeakControl(file=file, function="*", reason=error.faults[0])
                 continue
             self._texts[file] = text, encoding
-            self._functions |= {
-                FunctionKey(file, name): tuple(map(NodeId, ids)) for name, ids in found
-            }
+            for name, ids in found:
+                self._functions[FunctionKey(file, name)] = tuple(map(NodeId, ids))
 
     def _tests_of(self, key: FunctionKey) -> tuple[NodeId, ...]:
         return self._functions.get(key, ())

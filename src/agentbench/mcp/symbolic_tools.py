@@ -175,9 +175,8 @@ class CompareArguments(SymbolicArguments):
         """Search for a difference."""
         names, given = (self.function_a, self.function_b), self.timeout_seconds
         started = time.monotonic()
-        found = analysis.compare_functions(
-            tools.laboratory, self.code, names, seconds=given, cancel=cancel
-        )
+        with tools.laboratory.bench(self.code, cancel=cancel) as bench:
+            found = analysis.compare_functions(bench, names, given)
         return symbolic_answers.compare_answer(names, found, tools.time_since(started, given))
 
 

@@ -193,9 +193,8 @@ class _SingleTokenVerifier(TokenVerifier):
 
 def _listen(address: HttpAddress) -> socket.socket:
     try:
-        (family, *_, place), *_ = socket.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM
-        )
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        (family, *_, place), *_ = found
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except OSError as fault:
         raise UsageError(

@@ -10,7 +10,6 @@ import json
 import time
 from dataclasses import dataclass
 from enum import StrEnum
-from threading import Event
 from typing import Annotated
 
 from pydantic import Field, ValidationError
@@ -262,29 +261,23 @@ def _parse_line(line: str) -> _ProgramLine:
 
 
 def compare_functions(
-    laboratory: sandbox.AnalysisSandboxes,
-    code: str,
-    names: tuple[str, str],
-    seconds: float,
-    cancel: Event,
+    bench: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
 ) -> ComparisonResult | AnalysisResult:
     """Look for an input on which two functions behave differently.
 
     If they could not be compared, the result is that of the search, which says why.
 
     Raises:
-        UnavailableError: no sandbox works here, or the libraries are not available.
         SandboxError: the sandbox is lost.
         RunCancelled: it was cancelled; all its processes have ended.
     """
-    with laboratory.bench(code, cancel=cancel) as bench:
-        started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
-        asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
-        refusal = analyse(bench, asked)
-        if refusal.error_type is not None or refusal.over:
-            return refusal
-        left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
-        return _parse_comparison(_run_comparison(bench, names, left))
+    started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
+    asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
+    refusal = analyse(bench, asked)
+    if refusal.error_type is not None or refusal.over:
+        return refusal
+    left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
+    return _parse_comparison(_run_comparison(bench, names, left))
 
 
 def _run_comparison(

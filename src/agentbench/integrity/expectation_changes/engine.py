@@ -181,9 +181,8 @@ def rewrite_tests(
         name: () if name in uncertain else select_changes(functions[name], found.cases, rng)
         for name, found in selected.items()
     }
-    weak = tuple(
-        _uncontrolled(functions[name], uncertain) for name, found in chosen.items() if not found
-    )
+    unchanged = [functions[name] for name, found in chosen.items() if not found]
+    weak = tuple(_uncontrolled(function, uncertain) for function in unchanged)
     edits = [
         *disguise.disguised_constants(file.source, rng),
         *_disguised_values(file.source, functions.values(), rng),

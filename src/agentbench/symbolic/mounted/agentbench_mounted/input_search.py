@@ -59,7 +59,7 @@ def search(
     def run() -> None:
         """Check examples until one differs."""
         examples = request.get("examples", 500)
-        _run_examples(strategy, check, examples=examples, first=request.get("seed", 0))
+        _run_examples(strategy, check, most=examples, first=request.get("seed", 0))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -72,15 +72,11 @@ def search(
 
 
 def _run_examples(
-    strategy: SearchStrategy[Program],
-    check: Callable[[Program], None],
-    *,
-    examples: int,
-    first: int,
+    strategy: SearchStrategy[Program], check: Callable[[Program], None], *, most: int, first: int
 ) -> None:
     """Run a check on examples of a strategy; on smaller ones if it raises."""
     options = settings(
-        max_examples=examples,
+        max_examples=most,
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
@@ -181,7 +177,5 @@ def _share_that_works(described: messages.Description, known: KnownLiterals, wor
         strategy = programs(described, known)
     except NoInputsError:
         return 0.0
-    _run_examples(
-        strategy, lambda program: worked.append(works(program)), examples=_SAMPLES, first=0
-    )
+    _run_examples(strategy, lambda program: worked.append(works(program)), most=_SAMPLES, first=0)
     return sum(worked) / len(worked) if worked else 0.0

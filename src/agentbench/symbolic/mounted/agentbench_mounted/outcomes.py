@@ -9,7 +9,7 @@ import itertools
 import math
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from .foreign_code import is_explicit, message_of, shorten, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
     from typing import Any, TypeGuard
 
     from .messages import Form, Step

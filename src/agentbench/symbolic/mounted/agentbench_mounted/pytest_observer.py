@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -98,9 +97,7 @@ class ErrorRecorder:
     def __enter__(self) -> ErrorRecorder:
         return self
 
-    def __exit__(
-        self, _kind: object, error: BaseException | None, _trace: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         if error is None:
             self._observer.see(self._at, value=None)
         elif isinstance(error, Exception):
