@@ -39,7 +39,9 @@ _MAX_SHARE_OF_TIME = 20
 REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
 
 
-def read_report_files(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
+def read_report_files(
+    sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
+) -> ReportFiles:
     """The report files in a folder, which may be missing; SandboxError: the sandbox is lost.
 
     Raises:
@@ -47,7 +49,7 @@ def read_report_files(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
     """
     try:
         with sandbox.read_tree(folder) as chunks:
-            files = dict(_named_files(_BoundedReader(chunks, TOTAL_LIMIT)))
+            files = dict(_named_files(_BoundedReader(chunks, total_limit)))
     except SandboxError:
         _ensure_alive(sandbox)
         files = {}
