@@ -246,20 +246,20 @@ def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
     cases = cases_of(decorator)
     if cases is None or not isinstance(decorator, ast.Call):
         return [decorator]
-    judging = _judging(decorator, function)
+    judging = _judging(cases, names_of(decorator), function)
     # A call in a case runs when the file is loaded, so an error there would end all tests.
-    called = [node for node in ast.walk(decorator.args[1]) if isinstance(node, ast.Call)]
+    called = [node for node in ast.walk(cases) if isinstance(node, ast.Call)]
     named = [keyword.value for keyword in decorator.keywords]
     return [decorator.args[0], *called, *judging, *named]
 
 
-def _judging(decorator: ast.Call, function: Function) -> list[ast.expr]:
+def _judging(
+    cases: ast.List | ast.Tuple, names: Sequence[str], function: Function
+) -> list[ast.expr]:
     """The values of cases for a parameter that the test uses for judging only."""
-    cases = cases_of(decorator)
-    names = names_of(decorator)
     only = _judged_by(function)
     columns = [at for at, name in enumerate(names) if name in only]
-    rows = [row for row in (cases.elts if cases else ()) if isinstance(row, ast.Tuple | ast.List)]
+    rows = [row for row in cases.elts if isinstance(row, ast.Tuple | ast.List)]
     return [row.elts[at] for row in rows for at in columns if len(row.elts) == len(names)]
 
 

@@ -10,9 +10,10 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
-from .foreign_code import call_foreign, traceback_entries
+from .foreign_code import call_foreign
 
 Function = Callable[..., object]
 
@@ -179,6 +180,6 @@ def cut(text: str, most: int = 300) -> str:
 
 def line_of(error: BaseException, path: Path) -> int | None:
     """The last line of the code that an error came through."""
-    entries = [(each.tb_frame.f_code.co_filename, each) for each in traceback_entries(error)]
-    lines = [entry.tb_lineno for file, entry in entries if file == str(path)]
+    entries = walk_tb(error.__traceback__)
+    lines = [line for frame, line in entries if frame.f_code.co_filename == str(path)]
     return lines[-1] if lines else None
