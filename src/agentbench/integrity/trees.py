@@ -154,7 +154,9 @@ class _ChunkReader(io.RawIOBase):
         parts: list[memoryview] = []
         wanted = size
         while wanted != 0:
-            if not self._rest and not self._refill():
+            if not self._rest:
+                self._rest = memoryview(next(filter(None, self._chunks), b""))
+            if not self._rest:
                 break
             part = self._rest if wanted < 0 else self._rest[:wanted]
             self._rest = self._rest[len(part) :]
@@ -167,10 +169,3 @@ class _ChunkReader(io.RawIOBase):
             # tarfile would skip a member that claims a terabyte block by block.
             raise tarfile.ReadError("it is cut off")
         return read
-
-    def _refill(self) -> bool:
-        for chunk in self._chunks:
-            if chunk:
-                self._rest = memoryview(chunk)
-                return True
-        return False

@@ -219,8 +219,10 @@ def _left_alone(function: Function) -> set[int]:
     found = [side for node in ast.walk(function) for side in _expected(node)]
     found += [part for one in function.decorator_list for part in _decorator_parts(one, function)]
     found += [part for node in ast.walk(function) for part in _written_parts(node)]
-    docstring = _docstring(function)
-    return {id(inner) for one in found for inner in ast.walk(one)} | {id(docstring)}
+    first = function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        found.append(first.value)  # the docstring
+    return {id(inner) for one in found for inner in ast.walk(one)}
 
 
 def _written_parts(node: ast.AST) -> list[ast.expr]:
@@ -274,13 +276,6 @@ def _judged_by(function: Function) -> set[str]:
     }
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     return set(sides.values()) - {node.id for node in names if id(node) not in sides}
-
-
-def _docstring(function: Function) -> ast.Constant | None:
-    first = function.body[0]
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        return first.value
-    return None
 
 
 def _other_values(
