@@ -20,27 +20,23 @@ from agentbench.scoring.evidence import (
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 _NETWORK_PHRASES = re.compile(
-    "|".join(
-        (
-            r"could not resolve host",
-            r"temporary failure (?:in name resolution|resolving)",
-            r"name or service not known",
-            r"failed to establish a new connection",
-            r"connection (?:timed out|refused|reset by peer|broken)",
-            r"connect(?:ion)? to .{1,80} timed out",
-            r"network is unreachable",
-            r"no route to host",
-            r"read timed out",
-            r"remote end closed connection",
-            r"the remote end hung up unexpectedly",
-            r"operation timed out after",
-            r"tls connect error",
-            r"couldn'?t connect to server",
-            r"error sending request for url",
-            r"\b(?:ECONNRESET|ETIMEDOUT|EAI_AGAIN)\b",
-            r"(?:error|status|code|HTTP):? (?:429|502|503|504)\b",
-        )
-    ),
+    r"could not resolve host"
+    r"|temporary failure (?:in name resolution|resolving)"
+    r"|name or service not known"
+    r"|failed to establish a new connection"
+    r"|connection (?:timed out|refused|reset by peer|broken)"
+    r"|connect(?:ion)? to .{1,80} timed out"
+    r"|network is unreachable"
+    r"|no route to host"
+    r"|read timed out"
+    r"|remote end closed connection"
+    r"|the remote end hung up unexpectedly"
+    r"|operation timed out after"
+    r"|tls connect error"
+    r"|couldn'?t connect to server"
+    r"|error sending request for url"
+    r"|\b(?:ECONNRESET|ETIMEDOUT|EAI_AGAIN)\b"
+    r"|(?:error|status|code|HTTP):? (?:429|502|503|504)\b",
     re.IGNORECASE,
 )
 _SEARCHED_CHARACTERS = 64 * 1024  # what stopped a command is near the end of its output
