@@ -40,9 +40,8 @@ class KnownFunctions(ChecksummedDocument):
 
     def joined(self, other: "KnownFunctions") -> "KnownFunctions":
         """The union of two memories."""
-        return KnownFunctions(
-            uncertain=self.uncertain | other.uncertain, useless=self.useless | other.useless
-        )
+        uncertain, useless = self.uncertain | other.uncertain, self.useless | other.useless
+        return KnownFunctions(uncertain=uncertain, useless=useless)
 
     @field_serializer("uncertain", "useless")
     def _in_order(self, keys: frozenset[FunctionKey]) -> list[FunctionKey]:

@@ -121,9 +121,8 @@ class FormattedText(ValueRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """A part of the added text stays."""
         word = _word(rng)
-        return Replacement(
-            text=f"(({self.written} + {word!r})[:-1])", shown=f"{self.written} + {word[0]!r}"
-        )
+        text = f"(({self.written} + {word!r})[:-1])"
+        return Replacement(text=text, shown=f"{self.written} + {word[0]!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

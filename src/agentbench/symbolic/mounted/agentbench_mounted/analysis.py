@@ -111,9 +111,7 @@ class Analysis:
             self.found["dead"] = sorted(dead_by_form(function))
             self.found["lines"] = sorted(lines_of(function))
             self.branches = mark_branches(tree, function)
-            self.found["branches"] = [
-                _branch_facts(branch, reachable=None, example="") for branch in self.branches
-            ]
+            self.found["branches"] = list(map(_branch_facts, self.branches))
 
     def _exception(self, known: Json) -> type[BaseException]:
         name = self.question.get("exception")
@@ -223,7 +221,7 @@ class Analysis:
             self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
 
 
-def _branch_facts(branch: Branch, *, reachable: bool | None, example: str) -> Json:
+def _branch_facts(branch: Branch, *, reachable: bool | None = None, example: str = "") -> Json:
     shown = submitted_code.cut(example, _MOST_EXAMPLE)
     return {**asdict(branch), "reachable": reachable, "example": shown}
 

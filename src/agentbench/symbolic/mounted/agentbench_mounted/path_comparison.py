@@ -149,11 +149,8 @@ def _load(pair: messages.Pair) -> tuple[Function, Function]:
 def _load_next_to(module: ModuleType, right: messages.Location) -> ModuleType:
     """The other tree's module, under a name of its own in the reference's package."""
     relative = Path(*str(right["module"]).split("."))
-    files = [
-        Path(path) / tail
-        for path in right["paths"]
-        for tail in (f"{relative}.py", relative / "__init__.py")
-    ]
+    tails = f"{relative}.py", relative / "__init__.py"
+    files = [Path(path) / tail for path in right["paths"] for tail in tails]
     file = next(one for one in files if one.is_file())
     spec = importlib.util.spec_from_file_location(f"{right['module']}__other", file)
     assert spec is not None
