@@ -70,11 +70,8 @@ def call_result(answer: JsonObject) -> "CallToolResult":
     """An answer in the protocol's form."""
     from mcp.types import CallToolResult, TextContent
 
-    return CallToolResult(
-        content=[TextContent(type="text", text=as_text(answer))],
-        structured_content=answer,
-        is_error=is_error(answer),
-    )
+    text = TextContent(type="text", text=as_text(answer))
+    return CallToolResult(content=[text], structured_content=answer, is_error=is_error(answer))
 
 
 def is_error(answer: JsonObject) -> bool:

@@ -128,7 +128,7 @@ async def run_in_thread(
     work: Callable[[CallControl], JsonObject],
     *,
     limiter: anyio.CapacityLimiter,
-    tell: ProgressReporter | None,
+    tell: ProgressReporter | None = None,
 ) -> JsonObject:
     """Run work in a thread; a cancellation is passed on, and then no process of it runs any more.
 
@@ -207,9 +207,7 @@ class SymbolicCalls:
             # The health check ignores its arguments.
             parsed = arguments.read_arguments(tool.arguments, None if is_look else given)
             return await run_in_thread(
-                lambda watch: self._symbolic.call(tool, parsed, watch.cancel),
-                limiter=limiter,
-                tell=None,
+                lambda watch: self._symbolic.call(tool, parsed, watch.cancel), limiter=limiter
             )
         except arguments.InvalidArgumentsError as error:
             message = f"invalid arguments: {'; '.join(error.faults)}"

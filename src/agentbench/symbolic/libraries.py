@@ -50,10 +50,8 @@ def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMou
     Raises:
         UnavailableError: the libraries are not installed, or not available for that Python.
     """
-    return (
-        ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER),
-        ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python)),
-    )
+    programs = ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER)
+    return programs, ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python))
 
 
 def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:

@@ -113,11 +113,8 @@ class ParsedFile:
         """The expected values of one function."""
         scope = scopes.function_scope(function.node)
         found = tables(self.source, function.node, self.module)
-        columns = {
-            name: column
-            for name, column in self._columns(function.node, found)
-            if scope.bound.get(name) == 1
-        }
+        every = self._columns(function.node, found)
+        columns = {name: column for name, column in every if scope.bound.get(name) == 1}
         outer = {name: node for name, node in self.lasting.items() if name not in scope.bound}
         reader = LiteralReader(
             source=self.source,

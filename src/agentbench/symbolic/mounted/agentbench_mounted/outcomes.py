@@ -179,10 +179,9 @@ def _are_same_parts(kind: str, left: Any, right: Any) -> bool:
         return set(left) == set(right) and all(is_same(left[name], right[name]) for name in left)
     if kind == "items":
         return all(map(is_same, left, right))
-    return _is_permutation(
-        [part if kind == "map" else [part] for part in left],
-        [part if kind == "map" else [part] for part in right],
-    )
+    if kind == "set":
+        left, right = ([[part] for part in side] for side in (left, right))
+    return _is_permutation(left, right)
 
 
 def _is_permutation(left: list[list[Form]], right: list[list[Form]]) -> bool:

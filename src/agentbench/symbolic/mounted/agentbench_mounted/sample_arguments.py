@@ -64,11 +64,8 @@ def is_enumerable(annotation: object) -> bool:  # noqa: PLR0911 - one case per k
 
 def open_parameters(signature: inspect.Signature) -> list[str]:
     """The parameters without a type."""
-    return [
-        name
-        for name, each in signature.parameters.items()
-        if each.annotation in (_UNTYPED, typing.Any, object)
-    ]
+    parameters = signature.parameters.items()
+    return [name for name, each in parameters if each.annotation in (_UNTYPED, typing.Any, object)]
 
 
 def assumed(
