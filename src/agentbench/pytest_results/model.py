@@ -177,12 +177,9 @@ class ReportedSession:
 
 def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:
     """All tests that started, and results without phases, such as skipped files."""
-    durations = session.durations
-    cases = [
-        case_result(node_id, phases, durations.get(node_id, 0.0))
-        for node_id, phases in session.phases.items()
-    ]
-    told = [case for node_id, case in session.results.items() if node_id not in session.phases]
+    phases_of, durations = session.phases, session.durations
+    cases = [case_result(test, phases_of[test], durations.get(test, 0.0)) for test in phases_of]
+    told = [case for node_id, case in session.results.items() if node_id not in phases_of]
     return (*cases, *told)
 
 

@@ -270,11 +270,9 @@ def compact_letters(size: int, separated: Iterable[tuple[int, int]]) -> tuple[st
     """
     groups = [frozenset(range(size))] if size else []
     for one, other in separated:
-        split = [
-            part
-            for group in groups
-            for part in ((group - {one}, group - {other}) if {one, other} <= group else (group,))
-        ]
+        split: list[frozenset[int]] = []
+        for group in groups:
+            split += [group - {one}, group - {other}] if {one, other} <= group else [group]
         groups = _without_subsets(split)
     named = list(zip(sorted(map(sorted, groups)), _letter_names(), strict=False))
     apart = "" if len(groups) <= len(ascii_lowercase) else " "

@@ -208,11 +208,8 @@ def rewrite_tests(
 def _test_functions(
     file: parsed_file.ParsedFile, selected: Mapping[str, SelectedFunction]
 ) -> dict[str, parsed_file.ParsedFunction]:
-    found = {
-        name: file.read(function)
-        for name, function in file.functions.functions.items()
-        if function.looks_like_a_test and name not in selected
-    }
+    tests = (one for one in file.functions.functions.values() if one.looks_like_a_test)
+    found = {test.name: file.read(test) for test in tests if test.name not in selected}
     return found | {name: file.read_selected(name, one) for name, one in selected.items()}
 
 

@@ -43,8 +43,7 @@ class KnownLiterals:
     def is_plausible(self, program: list[str], *, ascii_only: bool) -> bool:
         """Whether a program that a solver found has inputs that a user would give.
 
-        Its numbers are small enough for exact sums, unless the code handles nan or infinity. With
-        `ascii_only`, its texts have letters of ASCII and of the code's own literals.
+        Its numbers are small enough for exact sums, unless the code handles nan or infinity.
 
         Args:
             program: The statements.
