@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from agentbench.integrity.protection import (
     UnreadableTablesError,
-    may_hold_tables,
     restore_pytest_tables,
 )
 
@@ -39,10 +38,11 @@ max-line-length = 100
 """
 
 
-def test_only_files_that_share_their_tables_are_looked_into():
-    assert may_hold_tables("pyproject.toml")
-    assert may_hold_tables("setup.cfg")
-    assert not may_hold_tables("tox.ini")
+def test_only_files_that_share_their_tables_can_be_restored():
+    for name in ("pyproject.toml", "setup.cfg"):
+        assert restore_pytest_tables(name, b"", b"") is None
+    with pytest.raises(KeyError):
+        restore_pytest_tables("tox.ini", b"", b"")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
-from agentbench.mcp.symbolic_tools import check_health
+from threading import Event
+
+from agentbench.mcp.symbolic_tools import HealthArguments
 from tests.mcp.symbolic_bench import symbolic, without_sandbox
 
 
 def test_what_is_missing_is_named_and_the_server_is_healthy_all_the_same(tmp_path):
-    told = check_health(without_sandbox(tmp_path, installed=False))
+    told = HealthArguments().run(without_sandbox(tmp_path, installed=False), Event())
     assert told.status == "healthy"
     assert told.sandbox is None
     assert told.missing == ("a sandbox (no sandbox works here: bwrap at <host> says no)",)
@@ -11,7 +13,7 @@ def test_what_is_missing_is_named_and_the_server_is_healthy_all_the_same(tmp_pat
 
 
 def test_versions_are_those_that_are_installed(laboratory):
-    told = check_health(symbolic(laboratory))
+    told = HealthArguments().run(symbolic(laboratory), Event())
     assert (told.message, told.sandbox) == ("nothing is missing", "bubblewrap")
     for version in (told.crosshair_version, told.hypothesis_version, told.z3_version):
         assert version[0].isdigit()

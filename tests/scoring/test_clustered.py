@@ -9,13 +9,18 @@ import statsmodels.api as sm
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from agentbench.report.summary import Rate
 from agentbench.scoring.statistics import (
     Interval,
     TaskScore,
-    clustered_interval,
     effective_attempts,
     wilson_interval,
 )
+
+
+def clustered_interval(scores):
+    return Rate.of(scores).interval
+
 
 scores = st.integers(1, 6).flatmap(lambda n: st.builds(TaskScore, st.integers(0, n), st.just(n)))
 

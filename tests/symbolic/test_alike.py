@@ -12,7 +12,8 @@ CODE = (
 
 
 def compared(laboratory, *names, code=CODE, seconds=120.0):
-    return compare_functions(laboratory, code, names, seconds, Event())
+    with laboratory.bench(code, cancel=Event()) as bench:
+        return compare_functions(bench, names, seconds)
 
 
 def test_a_difference_is_shown_by_a_call(laboratory):

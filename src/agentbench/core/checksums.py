@@ -10,9 +10,10 @@ import re
 import stat
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, LiteralString, Protocol, Self
+from typing import Any, Final, LiteralString, Self
 
 from pydantic import GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
@@ -72,9 +73,8 @@ class ChecksummedDocument(Schema):
         """The document without its checksum, which matches."""
         found = _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES))
         if found is None:
-            if _REFORMATTED_CHECKSUM.search(
-                content, max(0, len(content) - 2 * _MAX_CHECKSUM_BYTES)
-            ):
+            tail = max(0, len(content) - 2 * _MAX_CHECKSUM_BYTES)
+            if _REFORMATTED_CHECKSUM.search(content, tail):
                 what = "is not written the way agentbench writes it: damaged, or reformatted"
                 raise cls._validation_error("digest_form", what)
             return content
@@ -120,11 +120,6 @@ def has_checksum(content: bytes) -> bool:
     return _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES)) is not None
 
 
-class _Digest(Protocol):
-    def update(self, data: bytes, /) -> None:
-        """Add data to the digest."""
-
-
 def tree_checksum(root: Path, *, without: Set[str] = frozenset()) -> str:
     """The checksum of a folder: the type, mode, owner, link target and bytes of every entry.
 
@@ -160,9 +155,10 @@ def is_undamaged(root: Path, seal: str, *, without: Set[str] = frozenset()) -> b
         return whole
 
 
-def _add_folder(digest: _Digest, folder: int, shown: bytes, without: Set[str]) -> None:
+def _add_folder(digest: hashlib.blake2b, folder: int, shown: bytes, without: Set[str]) -> None:
     with os.scandir(folder) as entries:
-        found = sorted((entry for entry in entries if entry.name not in without), key=_entry_name)
+        kept = (entry for entry in entries if entry.name not in without)
+        found = sorted(kept, key=attrgetter("name"))
     for entry in found:
         facts = entry.stat(follow_symlinks=False)
         name = shown + os.fsencode(entry.name)
@@ -197,7 +193,3 @@ def _open_unlocked(name: str, flags: int, folder: int | None) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _entry_name(entry: os.DirEntry[str]) -> str:
-    return entry.name

@@ -18,7 +18,6 @@ from agentbench.errors import UsageError
 if TYPE_CHECKING:
     from packaging.direct_url import DirectUrl
 
-
 DISTRIBUTION = "agentbench-verdict"
 """Its name on package indexes. There, `agentbench` is another project."""
 

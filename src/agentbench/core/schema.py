@@ -14,7 +14,6 @@ from agentbench.core.display_text import without_credentials
 JsonObject = dict[str, object]
 """A JSON object from an untrusted source."""
 
-
 # Characters that JSON does not escape and a terminal obeys: DEL, C1, marks that turn or hide text.
 _TERMINAL_CONTROL = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _MESSAGES: Mapping[str, str] = MappingProxyType(
@@ -65,9 +64,8 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
         return f"{where}: unknown key{_suggestion(detail, root)}"
     context = detail.get("ctx", {})
     said = _MESSAGES[kind].format_map(context) if kind in _MESSAGES else detail["msg"]
-    if said.startswith(
-        ("needs", "with", "takes", "expected")
-    ):  # about the table, or names the value
+    # Such a message is about the table, or names the value itself.
+    if said.startswith(("needs", "with", "takes", "expected")):
         return f"{where}: {said}" if where else said
     return f"{where}: {_shortened_repr(detail['input'])} {said}"
 

@@ -40,9 +40,8 @@ class KnownFunctions(ChecksummedDocument):
 
     def joined(self, other: "KnownFunctions") -> "KnownFunctions":
         """The union of two memories."""
-        return KnownFunctions(
-            uncertain=self.uncertain | other.uncertain, useless=self.useless | other.useless
-        )
+        uncertain, useless = self.uncertain | other.uncertain, self.useless | other.useless
+        return KnownFunctions(uncertain=uncertain, useless=useless)
 
     @field_serializer("uncertain", "useless")
     def _in_order(self, keys: frozenset[FunctionKey]) -> list[FunctionKey]:
@@ -132,9 +131,8 @@ class ControlPlan:
         wrong = self.sides[side] - known.useless
         uncertain = wrong & known.uncertain
         half = self._draw(wrong, uncertain, side)
-        doubtful = {
-            FunctionKey(one.file, one.function) for one in half.drawn if one.doubt >= _PERHAPS
-        }
+        perhaps = [one for one in half.drawn if one.doubt >= _PERHAPS]
+        doubtful = {FunctionKey(one.file, one.function) for one in perhaps}
         if self._certain_only and doubtful:
             half = self._draw(wrong, uncertain | doubtful, side)
         idle = {test for key in known.useless for test in self._tests_of(key)}
@@ -207,9 +205,8 @@ class ControlPlan:
                 yield WeakControl(file=file, function="*", reason=error.faults[0])
                 continue
             self._texts[file] = text, encoding
-            self._functions |= {
-                FunctionKey(file, name): tuple(map(NodeId, ids)) for name, ids in found
-            }
+            for name, ids in found:
+                self._functions[FunctionKey(file, name)] = tuple(map(NodeId, ids))
 
     def _tests_of(self, key: FunctionKey) -> tuple[NodeId, ...]:
         return self._functions.get(key, ())

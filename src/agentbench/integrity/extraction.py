@@ -126,9 +126,8 @@ class _Reader:
                     emptied.append(path)
             elif now is None or now.kind is trees.EntryKind.FOLDER:
                 self._files[path] = None
-        return WorkspaceChange(
-            files=self._files, emptied=tuple(emptied), findings=tuple(self._findings)
-        )
+        findings = tuple(self._findings)
+        return WorkspaceChange(files=self._files, emptied=tuple(emptied), findings=findings)
 
     def _is_below_a_file(self, path: PurePosixPath) -> bool:
         """Whether a path leads through a file or a link, which no file system allows."""
@@ -150,8 +149,7 @@ class _Reader:
         return None
 
     def _link_target(self, member: tarfile.TarInfo) -> trees.TreeEntry | None:
-        target = PurePosixPath(member.linkname)
-        entry = self._seen.get(target)
+        entry = self._seen.get(PurePosixPath(member.linkname))
         return entry if entry is not None and entry.kind is trees.EntryKind.FILE else None
 
     def _as_in_base(

@@ -53,11 +53,6 @@ def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) 
     return text.encode() if text is not None else None
 
 
-def may_hold_tables(name: str) -> bool:
-    """Whether a file with this name may have pytest tables among others."""
-    return name in _RESTORERS
-
-
 def _decode(content: bytes | None) -> str:
     try:
         text = (content or b"").decode()
@@ -171,35 +166,32 @@ class JudgedChange:
 
 
 def protect(
-    change: WorkspaceChange,
-    protection: ProtectionRules,
-    base: WorkspaceTree,
-    base_content: BaseContent,
+    change: WorkspaceChange, rules: ProtectionRules, base: WorkspaceTree, base_content: BaseContent
 ) -> JudgedChange:
     """Drop protected paths from a change; configuration files keep the base's pytest tables."""
     roots = {_root_of(path) for path in base.entries}
     kept: dict[PurePosixPath, FileContent | None] = {}
     dropped: list[DroppedPath] = []
     for path, file in change.files.items():
-        why = _why_dropped(path, protection, roots)
-        if why is None and not protection.a_script_judges and may_hold_tables(path.name):
+        why = _why_dropped(path, rules, roots)
+        if why is None and not rules.a_script_judges and path.name in _RESTORERS:
             file, why = _with_base_tables(path, file, base_content)
         if why is None or (file is not None and why == _TABLES_RESTORED):
             kept[path] = file
         if why is not None:
             dropped.append(DroppedPath(path=path.as_posix(), why=why))
     emptied = tuple(
-        path for path in change.emptied if _why_dropped(path / "x", protection, roots) is None
+        path for path in change.emptied if _why_dropped(path / "x", rules, roots) is None
     )
     return JudgedChange(files=kept, emptied=emptied, dropped=tuple(dropped))
 
 
-def _why_dropped(path: PurePosixPath, protection: ProtectionRules, roots: set[str]) -> str | None:
-    if path in protection.hidden or _is_under(path, protection.test_paths):
+def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -> str | None:
+    if path in rules.hidden or _is_under(path, rules.test_paths):
         return "a test of the task"
-    if any(_matches(path, pattern) for pattern in protection.patterns):
+    if any(_matches(path, pattern) for pattern in rules.patterns):
         return "protected by the task"
-    if not protection.a_script_judges:
+    if not rules.a_script_judges:
         return _why_in_pytest(path, roots)
     if _starts_with_python(path):
         return "runs whenever Python starts"

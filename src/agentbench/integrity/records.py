@@ -146,9 +146,8 @@ class ControlRun(Schema):
     def deviations(self) -> tuple[ControlledTest, ...]:
         """The tests with an unexpected outcome that are not dismissed."""
         dismissed = set(self.dismissed)
-        return tuple(
-            test for test in self.tests if not test.as_expected and test.node_id not in dismissed
-        )
+        unexpected = (test for test in self.tests if not test.as_expected)
+        return tuple(test for test in unexpected if test.node_id not in dismissed)
 
 
 class Controls(Schema):

@@ -81,9 +81,8 @@ def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Find
             known[seen.what, seen.text] -= 1
         elif len(findings) < _MOST:
             where, what = f"{path}:{seen.line}", f"{seen.what}: {seen.text}"
-            findings.append(
-                Finding(rule=SUSPICIOUS_CODE, severity=Severity.INFO, where=where, what=what)
-            )
+            finding = Finding(rule=SUSPICIOUS_CODE, severity=Severity.INFO, where=where, what=what)
+            findings.append(finding)
     return tuple(findings)
 
 
@@ -95,8 +94,7 @@ def _is_python(path: str, content: bytes) -> bool:
 
 
 def _sightings(content: bytes) -> list[_SuspiciousLine]:
-    text = content[:_SCANNED_BYTES].decode("utf-8", "replace")
-    lines = text.splitlines()
+    lines = content[:_SCANNED_BYTES].decode("utf-8", "replace").splitlines()
     tree = _parsed(content)
     found = set(_in_text(lines) if tree is None else _in_tree(tree))
     return [_SuspiciousLine(line, what, _line_text(lines, line)) for line, what in sorted(found)]

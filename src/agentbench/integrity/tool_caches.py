@@ -74,10 +74,8 @@ def separate_caches(
             for path, cache in found.items()
             if path not in owned and (cache.name == _PYCACHE or cache not in folders)
         }
-    return SeparatedChange(
-        files={path: file for path, file in files.items() if path not in found},
-        caches=tuple(_listed(files, found)),
-    )
+    work = {path: file for path, file in files.items() if path not in found}
+    return SeparatedChange(files=work, caches=tuple(_listed(files, found)))
 
 
 def _found(

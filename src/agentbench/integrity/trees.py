@@ -107,8 +107,7 @@ def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
 
 def member_path(member: tarfile.TarInfo) -> PurePosixPath | None:
     """A member's path relative to the tree's root; `None` for the root itself."""
-    path = PurePosixPath(member.name)
-    parts = [part for part in path.parts if part != "."]
+    parts = [part for part in PurePosixPath(member.name).parts if part != "."]
     return PurePosixPath(*parts) if parts else None
 
 
@@ -155,7 +154,9 @@ class _ChunkReader(io.RawIOBase):
         parts: list[memoryview] = []
         wanted = size
         while wanted != 0:
-            if not self._rest and not self._refill():
+            if not self._rest:
+                self._rest = memoryview(next(filter(None, self._chunks), b""))
+            if not self._rest:
                 break
             part = self._rest if wanted < 0 else self._rest[:wanted]
             self._rest = self._rest[len(part) :]
@@ -168,10 +169,3 @@ class _ChunkReader(io.RawIOBase):
             # tarfile would skip a member that claims a terabyte block by block.
             raise tarfile.ReadError("it is cut off")
         return read
-
-    def _refill(self) -> bool:
-        for chunk in self._chunks:
-            if chunk:
-                self._rest = memoryview(chunk)
-                return True
-        return False

@@ -70,11 +70,8 @@ def call_result(answer: JsonObject) -> "CallToolResult":
     """An answer in the protocol's form."""
     from mcp.types import CallToolResult, TextContent
 
-    return CallToolResult(
-        content=[TextContent(type="text", text=as_text(answer))],
-        structured_content=answer,
-        is_error=is_error(answer),
-    )
+    text = TextContent(type="text", text=as_text(answer))
+    return CallToolResult(content=[text], structured_content=answer, is_error=is_error(answer))
 
 
 def is_error(answer: JsonObject) -> bool:
@@ -125,14 +122,9 @@ def call_pytest_tool(
                 return call_tests(project, arguments, watch)
             except SandboxError as error:
                 return no_pytest(str(error), project.mask)
-        case ExplainArguments():
-            return explanation_answer(_explanation(arguments))
+        case ExplainArguments(reason=str() as reason):
+            return explanation_answer(explain_reason(FailureReason(reason)))
+        case ExplainArguments(exit_code=int() as code):
+            return explanation_answer(explain_exit_code(code, arguments.stage))
         case _:
             raise TypeError(f"no tool takes {type(arguments).__name__}")
-
-
-def _explanation(arguments: ExplainArguments) -> str:
-    if arguments.reason is not None:
-        return explain_reason(FailureReason(arguments.reason))
-    assert arguments.exit_code is not None  # one of the two is required
-    return explain_exit_code(arguments.exit_code, arguments.stage)

@@ -6,22 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial
 from threading import Event
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
+from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
-from mcp.types import (
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    Tool,
-    ToolAnnotations,
-)
 
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled
@@ -34,10 +27,6 @@ from agentbench.pytest_results.tool_calls.answers import invalid_arguments
 from agentbench.pytest_results.tool_calls.arguments import NamedTool, input_schema
 from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject
 from agentbench.symbolic.analysis import SymbolicErrorType
-
-if TYPE_CHECKING:
-    from mcp.server.session import ServerSession
-
 
 _NUMBERS = frozenset({"integer", "number"})
 _POLL_SECONDS = 0.1
@@ -100,9 +89,7 @@ def _field(
     if properties and all(inner.get("type") in _NUMBERS for inner in properties.values()):
         made["additionalProperties"] = {"type": "number"}
     elif in_list and properties:
-        made["properties"] = {
-            name: _field(inner, definitions) for name, inner in properties.items()
-        }
+        made["properties"] = {name: _field(each, definitions) for name, each in properties.items()}
     return made
 
 
@@ -115,16 +102,16 @@ def _object_fields(value: object) -> dict[str, JsonObject]:
 
 
 @cache
-def describe_tool(tool: NamedTool, *, isolated: bool) -> Tool:
+def describe_tool(tool: NamedTool, *, isolated: bool) -> types.Tool:
     """A tool with its schemas; `isolated` tests reach neither the network nor this machine."""
     runs_tests = tool in (PytestTool.EXECUTE, PytestTool.DISCOVER)
-    return Tool(
+    return types.Tool(
         name=tool.value,
         title=tool.value.replace("_", " ").capitalize(),
         description=tool.description,
         input_schema=input_schema(tool.arguments),
         output_schema=compact_schema(tool.answer.model_json_schema(mode="serialization")),
-        annotations=ToolAnnotations(
+        annotations=types.ToolAnnotations(
             read_only_hint=not runs_tests,
             destructive_hint=tool is PytestTool.EXECUTE and not isolated,
             idempotent_hint=tool is not PytestTool.EXECUTE,
@@ -141,7 +128,7 @@ async def run_in_thread(
     work: Callable[[CallControl], JsonObject],
     *,
     limiter: anyio.CapacityLimiter,
-    tell: ProgressReporter | None,
+    tell: ProgressReporter | None = None,
 ) -> JsonObject:
     """Run work in a thread; a cancellation is passed on, and then no process of it runs any more.
 
@@ -220,9 +207,7 @@ class SymbolicCalls:
             # The health check ignores its arguments.
             parsed = arguments.read_arguments(tool.arguments, None if is_look else given)
             return await run_in_thread(
-                lambda watch: self._symbolic.call(tool, parsed, watch.cancel),
-                limiter=limiter,
-                tell=None,
+                lambda watch: self._symbolic.call(tool, parsed, watch.cancel), limiter=limiter
             )
         except arguments.InvalidArgumentsError as error:
             message = f"invalid arguments: {'; '.join(error.faults)}"
@@ -294,15 +279,16 @@ class _Handlers:
         self.tools: tuple[arguments.NamedTool, ...] = (*PytestTool, *offered)
 
     async def list_tools(
-        self, _context: ServerRequestContext[object], _params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+        self, _context: ServerRequestContext[object], _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         """All tools."""
         isolated = self._project.isolated
-        return ListToolsResult(tools=[describe_tool(one, isolated=isolated) for one in self.tools])
+        tools = [describe_tool(one, isolated=isolated) for one in self.tools]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(
-        self, context: ServerRequestContext[object], params: CallToolRequestParams
-    ) -> CallToolResult:
+        self, context: ServerRequestContext[object], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         """Answer one call.
 
         Raises:
@@ -338,7 +324,7 @@ class _Handlers:
             return pytest_tools.internal_error(incident)
 
 
-def _progress_reporter(session: "ServerSession") -> ProgressReporter:
+def _progress_reporter(session: ServerSession) -> ProgressReporter:
     async def tell(progress: RunProgress) -> None:
         """Send progress to the client."""
         message = f"{progress.done} of {progress.collected} tests"

@@ -45,9 +45,7 @@ class SymbolicTools:
     version: str
     installed: bool
 
-    def call(
-        self, tool: "SymbolicTool", arguments: "SymbolicArguments", cancel: Event
-    ) -> JsonObject:
+    def call(self, tool: "SymbolicTool", given: "SymbolicArguments", cancel: Event) -> JsonObject:
         """Run a tool and return its answer. It takes long, so it must not block an event loop.
 
         Raises:
@@ -57,7 +55,7 @@ class SymbolicTools:
             message = f"{tool} is not installed: {install_command('symbolic')}"
             return error_answer(tool, SymbolicErrorType.IMPORT, message)
         try:
-            return arguments.run(self, cancel).model_dump(mode="json")
+            return given.run(self, cancel).model_dump(mode="json")
         except AgentbenchError as error:
             message = self.mask.text(f"no sandbox for the analysis: {error}")
             return error_answer(tool, SymbolicErrorType.RUNTIME, message)
@@ -74,7 +72,8 @@ class SymbolicTools:
         request = analysis.AnalysisRequest(
             aim=aim, function=name, seconds=seconds, exception=exception
         )
-        found = analysis.analyse(self.laboratory, given.code, request, cancel)
+        with self.laboratory.bench(given.code, cancel=cancel) as bench:
+            found = analysis.analyse(bench, request)
         return found, self.time_since(started, seconds)
 
     def time_since(self, started: float, given: float) -> symbolic_answers.CallTime:
@@ -176,9 +175,8 @@ class CompareArguments(SymbolicArguments):
         """Search for a difference."""
         names, given = (self.function_a, self.function_b), self.timeout_seconds
         started = time.monotonic()
-        found = analysis.compare_functions(
-            tools.laboratory, self.code, names, seconds=given, cancel=cancel
-        )
+        with tools.laboratory.bench(self.code, cancel=cancel) as bench:
+            found = analysis.compare_functions(bench, names, given)
         return symbolic_answers.compare_answer(names, found, tools.time_since(started, given))
 
 
@@ -187,7 +185,24 @@ class HealthArguments(SymbolicArguments):
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.HealthAnswer:  # noqa: ARG002 - it ends at once
         """Look at all that the tools need."""
-        return check_health(tools)
+        versions = {name: _version(name) for name in _DISTRIBUTIONS}
+        missing = [name for name, found in versions.items() if found is None]
+        sandbox = None
+        try:
+            sandbox = tools.laboratory.provider().name
+        except (UnavailableError, SandboxError) as fault:
+            missing.append(f"a sandbox ({tools.mask.text(str(fault).partition(chr(10))[0])})")
+        return symbolic_answers.HealthAnswer(
+            message=_health_message(missing),
+            version=tools.version,
+            python_version=platform.python_version(),
+            crosshair_version=versions["crosshair-tool"],
+            hypothesis_version=versions["hypothesis"],
+            z3_version=versions["z3-solver"],
+            sandbox=sandbox,
+            missing=tuple(missing),
+            tools=offered_tools(installed=tools.installed),
+        )
 
 
 class SymbolicTool(NamedTool):
@@ -234,28 +249,6 @@ class SymbolicTool(NamedTool):
 def offered_tools(*, installed: bool) -> tuple[SymbolicTool, ...]:
     """The tools that are listed; without the extra, only the health check, which names it."""
     return tuple(SymbolicTool) if installed else (SymbolicTool.HEALTH,)
-
-
-def check_health(tools: SymbolicTools) -> symbolic_answers.HealthAnswer:
-    """Look at all that the tools need."""
-    versions = {name: _version(name) for name in _DISTRIBUTIONS}
-    missing = [name for name, found in versions.items() if found is None]
-    sandbox = None
-    try:
-        sandbox = tools.laboratory.provider().name
-    except (UnavailableError, SandboxError) as fault:
-        missing.append(f"a sandbox ({tools.mask.text(str(fault).partition(chr(10))[0])})")
-    return symbolic_answers.HealthAnswer(
-        message=_health_message(missing),
-        version=tools.version,
-        python_version=platform.python_version(),
-        crosshair_version=versions["crosshair-tool"],
-        hypothesis_version=versions["hypothesis"],
-        z3_version=versions["z3-solver"],
-        sandbox=sandbox,
-        missing=tuple(missing),
-        tools=offered_tools(installed=tools.installed),
-    )
 
 
 def _health_message(missing: list[str]) -> str:

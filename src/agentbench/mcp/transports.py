@@ -50,7 +50,9 @@ async def serve_stdio(server: Server[object]) -> None:
 
 
 async def _serve_client(server: Server[object]) -> None:
-    lines = _lines_of(_take_over_stdin())
+    private = os.dup(sys.stdin.fileno())  # child processes must not read from the client
+    _turn_to_null(sys.stdin)
+    lines = _lines_of(private)
     nothing = cast("anyio.AsyncFile[str]", _no_lines())  # only its lines are used
     async with stdio_server(stdin=nothing) as (_, write), anyio.create_task_group() as group:
         send, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -96,13 +98,6 @@ def _turn_to_null(stream: TextIO) -> None:
 async def _no_lines() -> AsyncIterator[str]:
     return
     yield
-
-
-def _take_over_stdin() -> int:
-    """A private descriptor of stdin, so that child processes read nothing from it."""
-    own = os.dup(sys.stdin.fileno())
-    _turn_to_null(sys.stdin)
-    return own
 
 
 async def _lines_of(descriptor: int) -> AsyncIterator[bytes]:
@@ -193,9 +188,8 @@ class _SingleTokenVerifier(TokenVerifier):
 
 def _listen(address: HttpAddress) -> socket.socket:
     try:
-        (family, *_, place), *_ = socket.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM
-        )
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        (family, *_, place), *_ = found
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except OSError as fault:
         raise UsageError(

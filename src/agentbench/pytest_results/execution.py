@@ -148,11 +148,7 @@ def execute_tests(
 
 
 def discover_tests(
-    sandbox: Sandbox,
-    request: PytestRequest,
-    *,
-    sink: OutputSink | None = None,
-    cancel: Event | None = None,
+    sandbox: Sandbox, request: PytestRequest, *, cancel: Event | None = None
 ) -> PytestRun:
     """Collect tests without running them.
 
@@ -161,7 +157,7 @@ def discover_tests(
         RunCancelled: it was cancelled; no process of it runs any more.
     """
     folder = _fresh_folder(sandbox)
-    command = pytest_command(sandbox, request, folder, collect_only=True, sink=sink, cancel=cancel)
+    command = pytest_command(sandbox, request, folder, collect_only=True, cancel=cancel)
     ended = sandbox.run(command)
     return _read(sandbox, folder, ended, collect_only=True, report_limit=request.report_limit)
 

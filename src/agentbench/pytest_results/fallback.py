@@ -190,7 +190,6 @@ def _read_line(session: ReportedSession, word: str, name: str, message: str | No
     if word == "ERROR" and "::" not in name:
         session.add_collection_error(CollectionError(file=name, message=message))
         return
-    outcome = _TEXT_WORDS[word]
-    session.add_result(
-        CaseResult(node_id=NodeId(name), outcome=outcome, duration=0.0, message=message or None)
-    )
+    node_id, outcome = NodeId(name), _TEXT_WORDS[word]
+    case = CaseResult(node_id=node_id, outcome=outcome, duration=0.0, message=message or None)
+    session.add_result(case)

@@ -166,9 +166,8 @@ class ReportedSession:
 
     def add_skipped_file(self, file: NodeId, reason: str) -> None:
         """Add a file that was skipped as a whole."""
-        self.add_result(
-            CaseResult(node_id=file, outcome=CaseOutcome.SKIPPED, duration=0.0, message=reason)
-        )
+        skipped = CaseOutcome.SKIPPED
+        self.add_result(CaseResult(node_id=file, outcome=skipped, duration=0.0, message=reason))
 
     def add_collection_error(self, error: CollectionError) -> None:
         """Add an error once; every worker and every parent of a file may repeat it."""
@@ -178,12 +177,9 @@ class ReportedSession:
 
 def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:
     """All tests that started, and results without phases, such as skipped files."""
-    durations = session.durations
-    cases = [
-        case_result(node_id, phases, durations.get(node_id, 0.0))
-        for node_id, phases in session.phases.items()
-    ]
-    told = [case for node_id, case in session.results.items() if node_id not in session.phases]
+    phases_of, durations = session.phases, session.durations
+    cases = [case_result(test, phases_of[test], durations.get(test, 0.0)) for test in phases_of]
+    told = [case for node_id, case in session.results.items() if node_id not in phases_of]
     return (*cases, *told)
 
 

@@ -226,9 +226,8 @@ def session_of(
     said = files.json_report or ""
     if stream.started and report_limit is not None and len(said) > report_limit:
         return json_report.merge_tests_one_by_one(stream, array_elements(chunks_of(said), "tests"))
-    return _most_trusted(
-        stream, json_report.parse_json_report(joined(said)), files.junit, text_output
-    )
+    report = json_report.parse_json_report(joined(said))
+    return _most_trusted(stream, report, files.junit, text_output)
 
 
 def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:

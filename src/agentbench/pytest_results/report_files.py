@@ -53,11 +53,8 @@ def read_report_files(
     except SandboxError:
         _ensure_alive(sandbox)
         files = {}
-    return ReportFiles(
-        stream=files.get(STREAM_FILE),
-        json_report=files.get(JSON_REPORT_FILE),
-        junit=files.get(JUNIT_FILE),
-    )
+    stream, report, junit = map(files.get, (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE))
+    return ReportFiles(stream=stream, json_report=report, junit=junit)
 
 
 def _ensure_alive(sandbox: Sandbox) -> None:

@@ -55,9 +55,8 @@ def _collect_error(session: model.ReportedSession, record: StreamRecord) -> None
     traceback = untrusted_json.text(record.get("traceback"))
     where = untrusted_json.text(record.get("where"))  # with --tb=no the only location
     fact = collection_fact(file, message, f"{traceback}\n{where}", session.root)
-    session.add_collection_error(
-        model.CollectionError(file=file, message=message, traceback=traceback, fact=fact)
-    )
+    error = model.CollectionError(file=file, message=message, traceback=traceback, fact=fact)
+    session.add_collection_error(error)
 
 
 def _collect_skip(session: model.ReportedSession, record: StreamRecord) -> None:

@@ -20,27 +20,23 @@ from agentbench.scoring.evidence import (
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 _NETWORK_PHRASES = re.compile(
-    "|".join(
-        (
-            r"could not resolve host",
-            r"temporary failure (?:in name resolution|resolving)",
-            r"name or service not known",
-            r"failed to establish a new connection",
-            r"connection (?:timed out|refused|reset by peer|broken)",
-            r"connect(?:ion)? to .{1,80} timed out",
-            r"network is unreachable",
-            r"no route to host",
-            r"read timed out",
-            r"remote end closed connection",
-            r"the remote end hung up unexpectedly",
-            r"operation timed out after",
-            r"tls connect error",
-            r"couldn'?t connect to server",
-            r"error sending request for url",
-            r"\b(?:ECONNRESET|ETIMEDOUT|EAI_AGAIN)\b",
-            r"(?:error|status|code|HTTP):? (?:429|502|503|504)\b",
-        )
-    ),
+    r"could not resolve host"
+    r"|temporary failure (?:in name resolution|resolving)"
+    r"|name or service not known"
+    r"|failed to establish a new connection"
+    r"|connection (?:timed out|refused|reset by peer|broken)"
+    r"|connect(?:ion)? to .{1,80} timed out"
+    r"|network is unreachable"
+    r"|no route to host"
+    r"|read timed out"
+    r"|remote end closed connection"
+    r"|the remote end hung up unexpectedly"
+    r"|operation timed out after"
+    r"|tls connect error"
+    r"|couldn'?t connect to server"
+    r"|error sending request for url"
+    r"|\b(?:ECONNRESET|ETIMEDOUT|EAI_AGAIN)\b"
+    r"|(?:error|status|code|HTTP):? (?:429|502|503|504)\b",
     re.IGNORECASE,
 )
 _SEARCHED_CHARACTERS = 64 * 1024  # what stopped a command is near the end of its output
@@ -102,7 +98,7 @@ def report_failure(command: CommandResult, report: ReportFacts) -> Failure | Non
         return None
     return Failure(
         stage=StageName.FINAL_TEST,
-        reason=_report_reason(outcome, command, report),
+        reason=_report_reason(outcome, command.exit_code, report),
         fault=Fault.AGENT,
         detail=_report_detail(outcome, command, report),
     )
@@ -144,11 +140,9 @@ def _checked_outcome(command: CommandResult, report: ReportFacts) -> PytestOutco
     return claimed
 
 
-def _report_reason(
-    outcome: PytestOutcome, command: CommandResult, report: ReportFacts
-) -> FailureReason:
+def _report_reason(outcome: PytestOutcome, code: int | None, report: ReportFacts) -> FailureReason:
     if outcome is PytestOutcome.CRASH:
-        mapped = FailureReason.from_stage(StageName.FINAL_TEST, command.exit_code or 0)
+        mapped = FailureReason.from_stage(StageName.FINAL_TEST, code or 0)
         return FailureReason.UNKNOWN if mapped is None else mapped
     if outcome is PytestOutcome.UNVERIFIED:
         failed = report.complete and report.failed > 0
@@ -271,10 +265,8 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
         case Ending.LOST:
             reason, detail = FailureReason.SANDBOX_ERROR, "the sandbox or its engine went away"
         case Ending.KILLED:
-            reason, detail = (
-                FailureReason.from_stage(stage, _exit_code(command)),
-                _kill_message(command),
-            )
+            reason = FailureReason.from_stage(stage, _exit_code(command))
+            detail = _kill_message(command)
         case Ending.EXITED:
             reason, detail = _from_exit(stage, command)
         case _:  # pragma: no cover

@@ -21,7 +21,6 @@ from agentbench.scoring.evidence import (
 
 _NO_REPORT = "no whole report of the final test"
 _CUT_SHORT = "the final test did not run to its end"
-_PASSING_OUTCOMES = frozenset({CaseOutcome.PASSED})
 FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
 _ALL_PHASES = (1, 1, 1)
 _AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
@@ -65,9 +64,8 @@ def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectat
     fixed = tuple(dict.fromkeys(expected.fail_to_pass))
     if expected.pass_to_pass == "baseline":
         before, flaky = outcomes_of(baseline), set(expected.quarantined)
-        passing = tuple(
-            n for n, outcome in before.items() if outcome in _PASSING_OUTCOMES and n not in flaky
-        )
+        passed = [node_id for node_id, was in before.items() if was is CaseOutcome.PASSED]
+        passing = tuple(node_id for node_id in passed if node_id not in flaky)
     else:
         passing = tuple(dict.fromkeys(expected.pass_to_pass))
     return Expectation(fixed, tuple(node_id for node_id in passing if node_id not in set(fixed)))
@@ -103,10 +101,9 @@ def _tests_shortfall(
         return _listed_shortfall(expectation, final)
     if report.outcome is not PytestOutcome.PASSED or report.passed == 0 or report.failed:
         return "not all tests passed"
-    once_failing = (
-        node_id for node_id, was in outcomes_of(baseline).items() if was in FAILING_OUTCOMES
-    )
-    return _listed_shortfall(Expectation(tuple(once_failing), expectation.pass_to_pass), final)
+    before = outcomes_of(baseline)
+    failing = tuple(node_id for node_id, was in before.items() if was in FAILING_OUTCOMES)
+    return _listed_shortfall(Expectation(failing, expectation.pass_to_pass), final)
 
 
 def _contradiction(command: CommandResult, report: ReportFacts) -> str | None:
@@ -123,12 +120,9 @@ def _listed_shortfall(expectation: Expectation, final: Evidence) -> str | None:
     cases: dict[NodeId, list[CaseFact]] = {}
     for case in reported_cases(final):
         cases.setdefault(case.node_id, []).append(case)
-    found = [
-        (node_id, _fixed_shortfall(cases.get(node_id))) for node_id in expectation.fail_to_pass
-    ]
-    found += [
-        (node_id, _regression_shortfall(cases.get(node_id))) for node_id in expectation.pass_to_pass
-    ]
+    fixed, passing = expectation
+    found = [(node_id, _fixed_shortfall(cases.get(node_id))) for node_id in fixed]
+    found += [(node_id, _regression_shortfall(cases.get(node_id))) for node_id in passing]
     lacks = [f"{node_id} {lack.value}" for node_id, lack in found if lack is not None]
     if not lacks:
         return None
@@ -138,7 +132,7 @@ def _listed_shortfall(expectation: Expectation, final: Evidence) -> str | None:
 def _fixed_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
     if not cases:
         return _Shortfall.MISSING
-    if any(case.outcome not in _PASSING_OUTCOMES for case in cases):
+    if any(case.outcome is not CaseOutcome.PASSED for case in cases):
         return _Shortfall.NOT_PASSED
     whole = len(cases) == 1 and cases[0].phases == _ALL_PHASES
     return None if whole else _Shortfall.BROKEN_PHASES
@@ -150,7 +144,7 @@ def _regression_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None
     if any(case.outcome in FAILING_OUTCOMES for case in cases):
         return _Shortfall.NOT_PASSED
     # A test that was cut off by pytest.exit is reported as passed, though it was never called.
-    cut_off = any(case.outcome in _PASSING_OUTCOMES and 0 in case.phases for case in cases)
+    cut_off = any(case.outcome is CaseOutcome.PASSED and 0 in case.phases for case in cases)
     return _Shortfall.NOT_PASSED if cut_off else None
 
 
@@ -163,6 +157,6 @@ def outcomes_of(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
     """The outcome of each test in a stage's report; of several, one that did not pass."""
     outcomes: dict[NodeId, CaseOutcome] = {}
     for case in reported_cases(evidence):
-        if outcomes.get(case.node_id, CaseOutcome.PASSED) in _PASSING_OUTCOMES:
+        if outcomes.get(case.node_id, CaseOutcome.PASSED) is CaseOutcome.PASSED:
             outcomes[case.node_id] = case.outcome
     return outcomes

@@ -9,7 +9,7 @@ they are used.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
@@ -22,7 +22,6 @@ from agentbench.scoring.statistics import ALPHA, Interval, TaskScore, swap_test,
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
 
 _POWER = 0.8
 _EXACT_UP_TO = 10_000  # tasks; with more, the normal approximation is as good
@@ -271,11 +270,9 @@ def compact_letters(size: int, separated: Iterable[tuple[int, int]]) -> tuple[st
     """
     groups = [frozenset(range(size))] if size else []
     for one, other in separated:
-        split = [
-            part
-            for group in groups
-            for part in ((group - {one}, group - {other}) if {one, other} <= group else (group,))
-        ]
+        split: list[frozenset[int]] = []
+        for group in groups:
+            split += [group - {one}, group - {other}] if {one, other} <= group else [group]
         groups = _without_subsets(split)
     named = list(zip(sorted(map(sorted, groups)), _letter_names(), strict=False))
     apart = "" if len(groups) <= len(ascii_lowercase) else " "
@@ -290,8 +287,7 @@ def _without_subsets(groups: Sequence[frozenset[int]]) -> list[frozenset[int]]:
     return [group for group in distinct if not any(group < other for other in distinct)]
 
 
-def _letter_names() -> Iterable[str]:
+def _letter_names() -> Iterator[str]:
     """The letters in order, then pairs of them: a, b … z, aa, ab and so on."""
-    return (
-        "".join(name) for length in count(1) for name in product(ascii_lowercase, repeat=length)
-    )
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))

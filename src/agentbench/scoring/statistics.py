@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
 ALPHA = 0.05
 """The default level of every test; intervals have the confidence 1 - ALPHA."""
 _EVERY_K_UP_TO = 10  # after it, only every doubling
@@ -88,20 +87,6 @@ Scores = Mapping[TaskScore, int]
 """How many tasks have each score."""
 
 
-class _Totals(NamedTuple):
-    tasks: int
-    attempts: int
-    resolved: int
-
-
-def _totals(scores: Scores) -> _Totals:
-    return _Totals(
-        tasks=sum(scores.values()),
-        attempts=sum(score.attempts * count for score, count in scores.items()),
-        resolved=sum(score.resolved * count for score, count in scores.items()),
-    )
-
-
 def effective_attempts(scores: Scores) -> float:
     """The number of independent attempts that would leave the rate equally uncertain.
 
@@ -113,7 +98,9 @@ def effective_attempts(scores: Scores) -> float:
     counts as one attempt. The result is never above the number of attempts, however evenly they
     are resolved.
     """
-    tasks, attempts, resolved = _totals(scores)
+    tasks = sum(scores.values())
+    attempts = sum(score.attempts * count for score, count in scores.items())
+    resolved = sum(score.resolved * count for score, count in scores.items())
     if tasks < 2 or resolved in {0, attempts}:
         return float(tasks)
     rate = resolved / attempts
@@ -124,14 +111,6 @@ def effective_attempts(scores: Scores) -> float:
     if variance * attempts <= rate * (1 - rate):
         return float(attempts)
     return rate * (1 - rate) / variance
-
-
-def clustered_interval(scores: Scores, *, confidence: float = 0.95) -> Interval:
-    """The Wilson interval of the rate over all attempts, clustered by task; never of width 0."""
-    _, attempts, resolved = _totals(scores)
-    if not attempts:
-        return Interval(0.0, 1.0)
-    return wilson_bounds(resolved / attempts, effective_attempts(scores), confidence=confidence)
 
 
 class PassRates(NamedTuple):
@@ -149,11 +128,8 @@ def pass_rates(scores: Scores) -> tuple[PassRates, ...]:
     """
     least = min((score.attempts for score in scores), default=0)
     doublings = takewhile(lambda k: k < least, (_EVERY_K_UP_TO << step for step in range(1, 64)))
-    chosen = chain(
-        range(1, min(least, _EVERY_K_UP_TO) + 1),
-        doublings,
-        [least] if least > _EVERY_K_UP_TO else [],
-    )
+    last = [least] if least > _EVERY_K_UP_TO else []
+    chosen = chain(range(1, min(least, _EVERY_K_UP_TO) + 1), doublings, last)
     return tuple(pass_rates_at(scores, k) for k in chosen)
 
 
@@ -167,19 +143,12 @@ def pass_rates_at(scores: Scores, k: int) -> PassRates:
     if not 1 <= k <= least:
         raise ValueError(f"expected k from 1 to {least}, the fewest attempts at a task; found {k}")
     tasks = sum(scores.values())
-    return PassRates(
-        k,
-        sum(
-            count * (1.0 - _share_of_draws(score.attempts - score.resolved, score.attempts, k))
-            for score, count in scores.items()
-        )
-        / tasks,
-        sum(
-            count * _share_of_draws(score.resolved, score.attempts, k)
-            for score, count in scores.items()
-        )
-        / tasks,
-    )
+    any_of_k = [
+        count * (1.0 - _share_of_draws(attempts - resolved, attempts, k))
+        for (resolved, attempts), count in scores.items()
+    ]
+    all_of_k = [count * _share_of_draws(*score, k) for score, count in scores.items()]
+    return PassRates(k, sum(any_of_k) / tasks, sum(all_of_k) / tasks)
 
 
 def _share_of_draws(marked: int, attempts: int, k: int) -> float:
@@ -229,9 +198,8 @@ def _of_equal_sizes(moved: Mapping[Fraction, int]) -> SwapTest:
 
 def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
     is_exact = tasks <= _MANY
-    upper, lower = (
-        each.exact_tail() if is_exact else each.normal_tail() for each in (sums, sums.turned())
-    )
+    sides = sums, sums.turned()
+    upper, lower = (each.exact_tail() if is_exact else each.normal_tail() for each in sides)
     p_value = min(1.0, max(2 * min(upper(0.0), lower(0.0)), 2.0 * 0.5**tasks))
 
     def inverted(alpha: float) -> Interval:

@@ -89,9 +89,7 @@ class FailureReason(StrEnum):
         >>> FailureReason.from_pytest_exit_code(1)
         <FailureReason.TESTS_FAILED: 'TESTS_FAILED'>
         """
-        if code == 0:
-            return None
-        return _PYTEST_EXIT_CODES.get(code, cls.UNKNOWN)
+        return None if code == 0 else _PYTEST_EXIT_CODES.get(code, cls.UNKNOWN)
 
     @classmethod
     def from_stage(

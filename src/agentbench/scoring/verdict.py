@@ -75,9 +75,9 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     failures = _stage_failures(expected, stages)
     shortfall = shortfall_of(expected, expectation, baseline, final) if final else None
     if final is not None and shortfall is None and not _stopped_early(failures):
-        return _passed(tests, baseline, stages)
+        return _passed(tests, _critical(baseline, stages))
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
-        failures = (*failures, _tests_failed(shortfall))
+        failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
         failures = tuple(map(_as_consequence, failures))
     return _failed(failures, tests)
@@ -87,17 +87,17 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
     """The failure in a task's baseline run, with the task's listed tests taken into account."""
     failure = classify(StageName.BASELINE_RUN, evidence)
     if failure is None and expected.reward_above is not None:
-        if (
-            not evidence.ran_to_end
-            or reward_shortfall(evidence.rewards, expected.reward_above) is not None
-        ):
+        shortfall = reward_shortfall(evidence.rewards, expected.reward_above)
+        if shortfall is not None or not evidence.ran_to_end:
             return None
-        return _not_failing(f"the reward is above {expected.reward_above:g} before any work")
+        detail = f"the reward is above {expected.reward_above:g} before any work"
+        return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
     if failure is not None or evidence.report is None or not expected.fail_to_pass:
         return failure
     outcomes = outcomes_of(evidence)
     if all(outcomes.get(node_id) is CaseOutcome.PASSED for node_id in expected.fail_to_pass):
-        return _not_failing("every fail_to_pass test passes before any fix")
+        detail = "every fail_to_pass test passes before any fix"
+        return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
     return None
 
 
@@ -118,13 +118,11 @@ def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str,
     return (*warnings, *_fail_to_pass_warnings(expected, evidence))
 
 
-def _not_failing(detail: str) -> Failure:
-    return Failure(
-        stage=StageName.BASELINE_RUN,
-        reason=FailureReason.BASELINE_NOT_FAILING,
-        fault=Fault.TASK,
-        detail=detail,
-    )
+def _failure(reason: FailureReason, detail: str) -> Failure:
+    """A failure of the baseline run or the final test, with the usual fault of its reason."""
+    of_baseline = reason is FailureReason.BASELINE_NOT_FAILING
+    stage = StageName.BASELINE_RUN if of_baseline else StageName.FINAL_TEST
+    return Failure(stage=stage, reason=reason, fault=reason.fault, detail=detail)
 
 
 def _fail_to_pass_warnings(expected: ExpectedTests, evidence: Evidence) -> list[str]:
@@ -197,12 +195,9 @@ def _crashed(agent_run: Evidence) -> bool:
     failure = classify(StageName.AGENT_RUN, agent_run)
     own_reasons = {FailureReason.UNKNOWN, FailureReason.INTERRUPTED}
     by_itself = agent_run.exception is not None or agent_run.agent in _CRASHES
-    return (
-        by_itself
-        and failure is not None
-        and failure.reason in own_reasons
-        and failure.fault is Fault.AGENT
-    )
+    if failure is None or not by_itself:
+        return False
+    return failure.reason in own_reasons and failure.fault is Fault.AGENT
 
 
 def _as_consequence(failure: Failure) -> Failure:
@@ -224,24 +219,12 @@ def _stopped_early(failures: Sequence[Failure]) -> bool:
     return any(failure.stage not in own for failure in failures)
 
 
-def _passed(
-    tests: tuple[CaseChange, ...], baseline: Evidence, stages: Sequence[StageResult]
-) -> Verdict:
-    critical = _critical(baseline, stages)
-    counts = _counts(tests)
+def _passed(tests: tuple[CaseChange, ...], critical: str | None) -> Verdict:
     if critical is None:
+        counts = _counts(tests)
         return Verdict(resolved=True, failure_reason=None, fault=None, tests=tests, counts=counts)
-    failure = _tests_failed(f"quarantined: {critical}")
-    return Verdict(
-        resolved=False,
-        quarantined=True,
-        failure_reason=failure.reason,
-        fault=failure.fault,
-        detail=failure.detail,
-        failures=(failure,),
-        tests=tests,
-        counts=counts,
-    )
+    failure = _failure(FailureReason.TESTS_FAILED, f"quarantined: {critical}")
+    return _failed((failure,), tests).model_copy(update={"quarantined": True})
 
 
 def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
@@ -261,16 +244,9 @@ def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
 def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Verdict:
     primary_reason = FailureReason.resolve(f.reason for f in failures if f.terminal)
     if primary_reason is None:
-        failures = (
-            *failures,
-            Failure(
-                stage=StageName.FINAL_TEST,
-                reason=FailureReason.UNKNOWN,
-                fault=Fault.INFRASTRUCTURE,
-                detail="the attempt ended before its final test, and no stage says why",
-            ),
-        )
         primary_reason = FailureReason.UNKNOWN
+        detail = "the attempt ended before its final test, and no stage says why"
+        failures = (*failures, _failure(primary_reason, detail))
     primary = next(f for f in failures if f.terminal and f.reason is primary_reason)
     return Verdict(
         resolved=False,
@@ -280,15 +256,6 @@ def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Ver
         failures=failures,
         tests=tests,
         counts=_counts(tests),
-    )
-
-
-def _tests_failed(detail: str) -> Failure:
-    return Failure(
-        stage=StageName.FINAL_TEST,
-        reason=FailureReason.TESTS_FAILED,
-        fault=Fault.AGENT,
-        detail=detail,
     )
 
 

@@ -10,14 +10,13 @@ import json
 import time
 from dataclasses import dataclass
 from enum import StrEnum
-from threading import Event
 from typing import Annotated
 
 from pydantic import Field, ValidationError
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.symbolic import analysis, sandbox
+from agentbench.symbolic import sandbox
 
 MOST_PATHS = 300  # a search ends after this number of paths …
 IDLE_PATHS = 40  # … or after this number of paths in a row without a new result
@@ -201,21 +200,7 @@ class _ProgramLine(Schema):
     found: AnalysisResult | None = None
 
 
-def analyse(
-    laboratory: sandbox.AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
-) -> AnalysisResult:
-    """Search a function's paths in a new sandbox; raises what `AnalysisSandboxes.bench` raises.
-
-    Raises:
-        UnavailableError: no sandbox works here, or the libraries are not available.
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
-    """
-    with laboratory.bench(code, cancel=cancel) as bench:
-        return analyse_in(bench, asked)
-
-
-def analyse_in(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
+def analyse(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
     """Search a function's paths, in a sandbox that is open.
 
     Raises:
@@ -276,29 +261,23 @@ def _parse_line(line: str) -> _ProgramLine:
 
 
 def compare_functions(
-    laboratory: sandbox.AnalysisSandboxes,
-    code: str,
-    names: tuple[str, str],
-    seconds: float,
-    cancel: Event,
-) -> analysis.ComparisonResult | AnalysisResult:
+    bench: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
+) -> ComparisonResult | AnalysisResult:
     """Look for an input on which two functions behave differently.
 
     If they could not be compared, the result is that of the search, which says why.
 
     Raises:
-        UnavailableError: no sandbox works here, or the libraries are not available.
         SandboxError: the sandbox is lost.
         RunCancelled: it was cancelled; all its processes have ended.
     """
-    with laboratory.bench(code, cancel=cancel) as bench:
-        started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
-        asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
-        refusal = analyse_in(bench, asked)
-        if refusal.error_type is not None or refusal.over:
-            return refusal
-        left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
-        return _parse_comparison(_run_comparison(bench, names, left))
+    started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
+    asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
+    refusal = analyse(bench, asked)
+    if refusal.error_type is not None or refusal.over:
+        return refusal
+    left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
+    return _parse_comparison(_run_comparison(bench, names, left))
 
 
 def _run_comparison(
@@ -306,20 +285,19 @@ def _run_comparison(
 ) -> CommandResult:
     paths = (str(bench.sandbox.workspace),)
     left, right = (
-        analysis.FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name)
-        for name in names
+        FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name) for name in names
     )
-    pair = analysis.FunctionPair(left=left, right=right, errors=analysis.ErrorComparison.ALL)
-    question = analysis.ComparisonRequest(
+    pair = FunctionPair(left=left, right=right, errors=ErrorComparison.ALL)
+    question = ComparisonRequest(
         pairs=(pair,), seconds=seconds, examples=EXAMPLES, call_seconds=min(2.0, seconds / 2)
     )
     return bench.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
 
 
-def _parse_comparison(result: CommandResult) -> analysis.ComparisonResult | AnalysisResult:
+def _parse_comparison(result: CommandResult) -> ComparisonResult | AnalysisResult:
     for line in result.stdout.splitlines():
         try:
-            return analysis.ComparisonResult.model_validate_json(line)
+            return ComparisonResult.model_validate_json(line)
         except ValidationError:
             continue  # what the code printed
     if result.ending is Ending.TIMED_OUT:

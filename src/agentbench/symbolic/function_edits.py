@@ -219,8 +219,10 @@ def _left_alone(function: Function) -> set[int]:
     found = [side for node in ast.walk(function) for side in _expected(node)]
     found += [part for one in function.decorator_list for part in _decorator_parts(one, function)]
     found += [part for node in ast.walk(function) for part in _written_parts(node)]
-    docstring = _docstring(function)
-    return {id(inner) for one in found for inner in ast.walk(one)} | {id(docstring)}
+    first = function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        found.append(first.value)  # the docstring
+    return {id(inner) for one in found for inner in ast.walk(one)}
 
 
 def _written_parts(node: ast.AST) -> list[ast.expr]:
@@ -246,20 +248,20 @@ def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
     cases = cases_of(decorator)
     if cases is None or not isinstance(decorator, ast.Call):
         return [decorator]
-    judging = _judging(decorator, function)
+    judging = _judging(cases, names_of(decorator), function)
     # A call in a case runs when the file is loaded, so an error there would end all tests.
-    called = [node for node in ast.walk(decorator.args[1]) if isinstance(node, ast.Call)]
+    called = [node for node in ast.walk(cases) if isinstance(node, ast.Call)]
     named = [keyword.value for keyword in decorator.keywords]
     return [decorator.args[0], *called, *judging, *named]
 
 
-def _judging(decorator: ast.Call, function: Function) -> list[ast.expr]:
+def _judging(
+    cases: ast.List | ast.Tuple, names: Sequence[str], function: Function
+) -> list[ast.expr]:
     """The values of cases for a parameter that the test uses for judging only."""
-    cases = cases_of(decorator)
-    names = names_of(decorator)
     only = _judged_by(function)
     columns = [at for at, name in enumerate(names) if name in only]
-    rows = [row for row in (cases.elts if cases else ()) if isinstance(row, ast.Tuple | ast.List)]
+    rows = [row for row in cases.elts if isinstance(row, ast.Tuple | ast.List)]
     return [row.elts[at] for row in rows for at in columns if len(row.elts) == len(names)]
 
 
@@ -274,13 +276,6 @@ def _judged_by(function: Function) -> set[str]:
     }
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     return set(sides.values()) - {node.id for node in names if id(node) not in sides}
-
-
-def _docstring(function: Function) -> ast.Constant | None:
-    first = function.body[0]
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        return first.value
-    return None
 
 
 def _other_values(

@@ -40,6 +40,7 @@ _FETCHED_WITHIN = timedelta(minutes=15)
 _ASKED_WITHIN = timedelta(seconds=60)
 _SHOWN = 300  # characters of pip's output
 
+_hold = cache(SharedLock)  # locks a folder against removal until this process ends
 PythonVersion = tuple[int, int]  # a minor version of Python: (3, 11)
 
 
@@ -49,10 +50,8 @@ def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMou
     Raises:
         UnavailableError: the libraries are not installed, or not available for that Python.
     """
-    return (
-        ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER),
-        ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python)),
-    )
+    programs = ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER)
+    return programs, ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python))
 
 
 def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
@@ -74,7 +73,7 @@ def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
     with creation_lock(folder):
         if not folder.is_dir():
             _make(folder, versions, python)
-        _shared_lock(folder)
+        _hold(folder)
     os.utime(folder)  # the time of the last use
     return folder
 
@@ -83,12 +82,6 @@ def stored_libraries(cache_dir: Path) -> list[Path]:
     """All folders of libraries in the cache."""
     folders = sorted((cache_dir / _FOLDER).glob("*/"))
     return [folder for folder in folders if folder.suffix != _UNFINISHED]
-
-
-@cache
-def _shared_lock(folder: Path) -> SharedLock:
-    """Lock the folder against removal until this process ends."""
-    return SharedLock(folder)
 
 
 def python_of(sandbox: Sandbox) -> PythonVersion:

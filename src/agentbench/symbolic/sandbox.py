@@ -41,9 +41,8 @@ class AnalysisSandbox:
         """
         argv, timeout = program_argv(self.sandbox, program), timedelta(seconds=seconds)
         stdin = question.encode()
-        return self.sandbox.run(
-            Command(argv=argv, timeout=timeout, stdin=stdin, output_cap=_OUTPUT_CAP)
-        )
+        command = Command(argv=argv, timeout=timeout, stdin=stdin, output_cap=_OUTPUT_CAP)
+        return self.sandbox.run(command)
 
 
 class AnalysisSandboxes:

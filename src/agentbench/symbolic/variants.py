@@ -178,10 +178,8 @@ def _assembled(
     if not variants:
         return None
     observing = AssertionObserver()
-    observed = ast.fix_missing_locations(observing.visit(tree))
-    return AmplifiedTests(
-        source=ast.unparse(observed), variants=variants, places=tuple(observing.places)
-    )
+    source = ast.unparse(ast.fix_missing_locations(observing.visit(tree)))
+    return AmplifiedTests(source=source, variants=variants, places=tuple(observing.places))
 
 
 def changed_name(node_id: str) -> str:

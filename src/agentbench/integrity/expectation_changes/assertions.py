@@ -22,6 +22,7 @@ _CLOSE = {
     "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
     "allclose": {"rtol": 1e-5, "atol": 1e-8},
 }
+Sides = tuple[ast.expr, ast.expr]  # of a comparison
 Sites = Iterator[list[ExpectedValue]]
 _EQUALITY_METHODS = frozenset([
     "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
@@ -48,7 +49,7 @@ _CALLS_PLAINLY = 1  # the positional arguments of these if they are used without
 Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 
 
-def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Iterator[list[ExpectedValue]]:
+def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:
     """The expected values in a condition that must be true, by comparison."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for value in test.values:
@@ -61,7 +62,7 @@ def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Iterator[lis
         yield from _asked(reader, test, doubt)
 
 
-def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[ExpectedValue]]:
+def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
     name = scopes.name_of(call.func)
     match call.args:
         case [ast.GeneratorExp(elt=element)] if name == "all":
@@ -77,7 +78,7 @@ def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[E
 
 
 def _compared(
-    reader: LiteralReader, sides: tuple[ast.expr, ast.expr], op: ast.cmpop, doubt: int
+    reader: LiteralReader, sides: Sides, op: ast.cmpop, doubt: int
 ) -> list[ExpectedValue]:
     left, right = sides
     match op:
@@ -94,7 +95,7 @@ def _compared(
 
 
 def _equal(
-    reader: LiteralReader, sides: tuple[ast.expr, ast.expr], doubt: int, distance: Distance = NEAR
+    reader: LiteralReader, sides: Sides, doubt: int, distance: Distance = NEAR
 ) -> list[ExpectedValue]:
     """The values of the constant side of two that must be equal."""
     left, right = sides
@@ -154,13 +155,9 @@ def _member(
     return [reader.value(right, ValueKind.CONTAINER, doubt, way)] if text[0] in "([{" else []
 
 
-def _bounded(
-    reader: LiteralReader, sides: tuple[ast.expr, ast.expr], op: ast.cmpop, doubt: int
-) -> list[ExpectedValue]:
-    for side, upper in (
-        (sides[1], isinstance(op, _LESS)),
-        (sides[0], isinstance(op, _GREATER)),
-    ):
+def _bounded(reader: LiteralReader, sides: Sides, op: ast.cmpop, doubt: int) -> list[ExpectedValue]:
+    left, right = sides
+    for side, upper in ((right, isinstance(op, _LESS)), (left, isinstance(op, _GREATER))):
         if not isinstance(side, ast.Constant | ast.UnaryOp | ast.Name):
             continue
         value = reader.value_of(side)
@@ -266,10 +263,7 @@ def _helped(reader: LiteralReader, call: ast.Call, doubt: int, helpers: Helpers)
 
 
 def _passed_on(
-    reader: LiteralReader,
-    sides: tuple[ast.expr, ast.expr],
-    given: Mapping[str, ast.expr],
-    doubt: int,
+    reader: LiteralReader, sides: Sides, given: Mapping[str, ast.expr], doubt: int
 ) -> list[ExpectedValue]:
     left, right = (given.get(side.id) if isinstance(side, ast.Name) else None for side in sides)
     if left is not None and right is not None:

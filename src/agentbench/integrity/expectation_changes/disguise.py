@@ -28,8 +28,12 @@ def disguise(value: Scalar, rng: Random) -> str | None:
     match value:
         case bool():
             return _truth(value, rng)
-        case int() | float() | complex():
-            return _number(value, rng)
+        case float():
+            return _real(value, rng)
+        case int() if value.bit_length() <= _MOST_BITS:
+            return _integer(value, rng)
+        case int() | complex():
+            return None
         case str() | bytes():
             return _text(value, rng)
         case None:
@@ -71,14 +75,6 @@ def _truth(value: bool, rng: Random) -> str:  # noqa: FBT001 (it is a datum, not
     if value:
         return rng.choice((f"({low} < {high})", f"({high} > {low})", f"({low} != {high})"))
     return rng.choice((f"({low} > {high})", f"({high} < {low})", f"({low} == {high})"))
-
-
-def _number(value: complex, rng: Random) -> str | None:
-    if isinstance(value, float):
-        return _real(value, rng)
-    if isinstance(value, int) and value.bit_length() <= _MOST_BITS:
-        return _integer(value, rng)
-    return None
 
 
 def _integer(value: int, rng: Random) -> str:

@@ -154,13 +154,6 @@ def rewrite_tests(
 ) -> records.RewrittenTestFile:
     """Make selected tests expect other values, and disguise all constants of a file.
 
-    In each function of `tests` one expected value is changed, or one for each selected set of
-    parameters if these decide; the functions in `uncertain`, which correct code passed in spite of
-    a changed value, get a failing assertion at their end. `listed` are the node ids that must be
-    found in a run that hides its expectations: comments, docstrings and messages lose their text,
-    and rows get random ids if `renamed` can give the new ids of all listed tests of a function.
-    Equal states of `rng` give equal texts. Raises InputError if the source cannot be compiled.
-
     Args:
         source: The text of the file.
         path: Its path, for messages and the record.
@@ -188,14 +181,13 @@ def rewrite_tests(
         name: () if name in uncertain else select_changes(functions[name], found.cases, rng)
         for name, found in selected.items()
     }
-    weak = tuple(
-        _uncontrolled(functions[name], uncertain) for name, found in chosen.items() if not found
-    )
+    unchanged = [functions[name] for name, found in chosen.items() if not found]
+    weak = tuple(_uncontrolled(function, uncertain) for function in unchanged)
     edits = [
         *disguise.disguised_constants(file.source, rng),
-        *_disguised_values(file, functions.values(), rng),
-        *(edit for found in chosen.values() for edit in _changes(file, found)),
-        *(_final_assertions(file, functions.values(), weak, rng) if weak else ()),
+        *_disguised_values(file.source, functions.values(), rng),
+        *(edit for found in chosen.values() for edit in _changes(file.source, found)),
+        *(_final_assertions(file.source, functions.values(), weak, rng) if weak else ()),
     ]
     ids = OpaqueIds()
     if listed is not None:
@@ -216,37 +208,31 @@ def rewrite_tests(
 def _test_functions(
     file: parsed_file.ParsedFile, selected: Mapping[str, SelectedFunction]
 ) -> dict[str, parsed_file.ParsedFunction]:
-    found = {
-        name: file.read(function)
-        for name, function in file.functions.functions.items()
-        if function.looks_like_a_test and name not in selected
-    }
+    tests = (one for one in file.functions.functions.values() if one.looks_like_a_test)
+    found = {test.name: file.read(test) for test in tests if test.name not in selected}
     return found | {name: file.read_selected(name, one) for name, one in selected.items()}
 
 
 def _disguised_values(
-    file: parsed_file.ParsedFile, functions: Iterable[parsed_file.ParsedFunction], rng: Random
+    source: source_text.SourceText, functions: Iterable[parsed_file.ParsedFunction], rng: Random
 ) -> Iterator[source_text.SourceEdit]:
     for function in functions:
         for value in function.values:
             text = value.rewriter.disguised(rng)
             if text is not None:
-                yield source_text.edit_keeping_lines(
-                    file.source, value.span, text, rank=_DISGUISED_RANK
-                )
+                rank = _DISGUISED_RANK
+                yield source_text.edit_keeping_lines(source, value.span, text, rank=rank)
 
 
 def _changes(
-    file: parsed_file.ParsedFile, chosen: Iterable[SelectedChange]
+    source: source_text.SourceText, chosen: Iterable[SelectedChange]
 ) -> Iterator[source_text.SourceEdit]:
     for one in chosen:
         span = one.value.span
         if span.start == span.end or not one.new.text.strip() or one.new.text[-1:] not in ")]}":
             yield source_text.SourceEdit(span=span, text=one.new.text, rank=_CHANGED_RANK)
         else:
-            yield source_text.edit_keeping_lines(
-                file.source, span, one.new.text, rank=_CHANGED_RANK
-            )
+            yield source_text.edit_keeping_lines(source, span, one.new.text, rank=_CHANGED_RANK)
 
 
 def _uncontrolled(
@@ -265,7 +251,7 @@ def _uncontrolled(
 
 
 def _final_assertions(
-    file: parsed_file.ParsedFile,
+    source: source_text.SourceText,
     functions: Iterable[parsed_file.ParsedFunction],
     weak: Iterable[records.UncontrolledFunction],
     rng: Random,
@@ -275,7 +261,7 @@ def _final_assertions(
     for function in functions:
         if function.node is not None and can_end_with_assertion(function.node):
             fails = function.name in failing
-            yield from final_assertion(file.source, function.node, rng, fails=fails)
+            yield from final_assertion(source, function.node, rng, fails=fails)
 
 
 def _value_record(value: ExpectedValue) -> records.ExpectedValueRecord:

@@ -32,6 +32,13 @@ _PURE = frozenset([
 _EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
 _EMPTY_DICT = _EMPTY_CALLS["dict"]
 _CLOSING = {"{": "}", "[": "]", "(": ", )"}
+_KINDS: Mapping[type, ValueKind] = {
+    bool: ValueKind.TRUTH,
+    type(None): ValueKind.NOTHING,
+    str: ValueKind.TEXT,
+    bytes: ValueKind.BYTES,
+    **dict.fromkeys((tuple, list, set, dict), ValueKind.CONTAINER),
+}
 _GAP = re.compile(r"\s*")
 _COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
 
@@ -148,15 +155,15 @@ class LiteralReader:
         if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
             return None
         way = ConstantValue(value=value, distance=distance, avoid=avoid)
-        return self.value(node, _kind(value), doubt, way)
+        kind = _KINDS.get(type(value), ValueKind.NUMBER)
+        return self.value(node, kind, doubt, way)
 
     def _named(self, name: str, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         scope, count = self.function, self.function.compared.get(name, 0)
         if name in self.columns:
             elsewhere = scope.loads[name] > count
-            for value in self._in_rows(
-                name, lambda cell: self._leaves(cell, doubt + elsewhere, distance)
-            ):
+            doubt += elsewhere
+            for value in self._in_rows(name, lambda cell: self._leaves(cell, doubt, distance)):
                 if not (elsewhere and value.rewriter.changes_length):
                     yield value
             return
@@ -269,19 +276,3 @@ def _operands(node: ast.expr) -> list[ast.expr]:
             return [operand]
         case _:
             return []
-
-
-def _kind(value: values.LiteralValue) -> ValueKind:
-    match value:
-        case bool():
-            return ValueKind.TRUTH
-        case None:
-            return ValueKind.NOTHING
-        case str():
-            return ValueKind.TEXT
-        case bytes():
-            return ValueKind.BYTES
-        case tuple() | list() | set() | dict():
-            return ValueKind.CONTAINER
-        case _:
-            return ValueKind.NUMBER

@@ -61,16 +61,22 @@ class ExpectedValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantValue(ValueRewriter):
-    """A value that can be written as a literal."""
+class LiteralRewriter(ValueRewriter):
+    """Rewrites a value that can be written as a literal."""
 
     value: LiteralValue
-    distance: values.Distance = values.NEAR
-    avoid: Collection[object] = ()
 
     def disguised(self, rng: Random) -> str | None:
         """The value, disguised."""
         return write_disguised(self.value, rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantValue(LiteralRewriter):
+    """A value that is compared."""
+
+    distance: values.Distance = values.NEAR
+    avoid: Collection[object] = ()
 
     def changed(self, rng: Random) -> Replacement | None:
         """Another value, disguised in the same way."""
@@ -79,14 +85,10 @@ class ConstantValue(ValueRewriter):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedPattern(ValueRewriter):
+class ExpectedPattern(LiteralRewriter):
     """A regular expression for a search."""
 
     value: str
-
-    def disguised(self, rng: Random) -> str | None:
-        """The expression, disguised."""
-        return write_disguised(self.value, rng)
 
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
@@ -119,21 +121,16 @@ class FormattedText(ValueRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """A part of the added text stays."""
         word = _word(rng)
-        return Replacement(
-            text=f"(({self.written} + {word!r})[:-1])", shown=f"{self.written} + {word[0]!r}"
-        )
+        text = f"(({self.written} + {word!r})[:-1])"
+        return Replacement(text=text, shown=f"{self.written} + {word[0]!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberBound(ValueRewriter):
+class NumberBound(LiteralRewriter):
     """A number that is an upper or a lower bound."""
 
     value: float
     upper: bool
-
-    def disguised(self, rng: Random) -> str | None:
-        """The number, disguised."""
-        return write_disguised(self.value, rng)
 
     def changed(self, rng: Random) -> Replacement | None:
         """A bound that no likely value satisfies."""
@@ -151,8 +148,7 @@ class AllowedValues(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
-        far = values.FAR
-        new = [values.other_value(one, rng, far, self.values) for one in self.values]
+        new = [values.other_value(one, rng, values.FAR, self.values) for one in self.values]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
             return None

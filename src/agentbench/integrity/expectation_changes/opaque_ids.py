@@ -71,10 +71,8 @@ def _cases(tables: Sequence[parametrize.ParameterTable]) -> list[ParameterCase]:
     if not columns or math.prod(map(len, columns)) > _MOST_CASES:
         return []
     rows = product(*(range(len(column)) for column in columns))
-    return [
-        ParameterCase(at, tuple(chain.from_iterable(parts)))
-        for at, parts in zip(rows, product(*columns), strict=True)
-    ]
+    ids = (tuple(chain.from_iterable(parts)) for parts in product(*columns))
+    return list(map(ParameterCase, rows, ids))
 
 
 def _by_likeness(

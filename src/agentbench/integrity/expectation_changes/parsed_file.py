@@ -113,11 +113,8 @@ class ParsedFile:
         """The expected values of one function."""
         scope = scopes.function_scope(function.node)
         found = tables(self.source, function.node, self.module)
-        columns = {
-            name: column
-            for name, column in self._columns(function.node, found)
-            if scope.bound.get(name) == 1
-        }
+        every = self._columns(function.node, found)
+        columns = {name: column for name, column in every if scope.bound.get(name) == 1}
         outer = {name: node for name, node in self.lasting.items() if name not in scope.bound}
         reader = LiteralReader(
             source=self.source,
@@ -142,14 +139,12 @@ class ParsedFile:
     ) -> Iterator[tuple[str, ParameterColumn]]:
         for number, table in enumerate(found):
             for at, name in enumerate(table.names):
-                yield (
-                    name,
-                    tuple(
-                        (expected_values.ParameterRow(table=number, index=index), row.values[at])
-                        for index, row in enumerate(table.rows)
-                        if table.keeps_id(index, row.values[at])
-                    ),
+                column = tuple(
+                    (expected_values.ParameterRow(table=number, index=index), row.values[at])
+                    for index, row in enumerate(table.rows)
+                    if table.keeps_id(index, row.values[at])
                 )
+                yield name, column
         for node in ast.walk(function):
             if isinstance(node, ast.For):
                 yield from _loop_columns(node, self.module)

@@ -35,9 +35,8 @@ class SourceText:
         end_line, end_column = node.end_lineno, node.end_col_offset
         assert end_line is not None  # the parser sets both
         assert end_column is not None
-        return SourceSpan(
-            self._offset(node.lineno, node.col_offset), self._offset(end_line, end_column)
-        )
+        start = self._offset(node.lineno, node.col_offset)
+        return SourceSpan(start, self._offset(end_line, end_column))
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
         """The source text of a node."""

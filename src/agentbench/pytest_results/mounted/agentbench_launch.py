@@ -18,10 +18,7 @@ import os
 import sys
 import sysconfig
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import ModuleType
 
 EXIT_SPAWN = 96  # there is no pytest to run; a `spawn` record says why
 _WITHHELD = "AGENTBENCH_WITHHELD_ENV"

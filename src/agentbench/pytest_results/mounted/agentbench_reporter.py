@@ -69,10 +69,8 @@ class WatchedFunction:
         """Whether another object stands in its place by now, or other code in the object."""
         if self._owner_name and self._module.get(self._owner_name) is not self._owner:
             return True
-        return (
-            self._look_up() is not self._value
-            or getattr(self._function, "__code__", None) is not self._code
-        )
+        has_its_code = getattr(self._function, "__code__", None) is self._code
+        return self._look_up() is not self._value or not has_its_code
 
     def _look_up(self) -> object:
         if not self._owner_name:
@@ -95,12 +93,10 @@ def watched_functions() -> list[WatchedFunction]:
 class Reporter:
     """Hooks of one session; registers pytest-json-report beside itself."""
 
-    def __init__(
-        self, stream: RecordStream, json_report: ModuleType, json_report_file: str
-    ) -> None:
+    def __init__(self, stream: RecordStream, json_report: ModuleType, report_file: str) -> None:
         self._put = stream.put
         self._json_report = json_report
-        self._json_report_file = json_report_file
+        self._report_file = report_file
         self._clock = time.perf_counter
         self._started = self._clock()
         self._watched = watched_functions()
@@ -115,7 +111,7 @@ class Reporter:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Ask for the JSON report here: workers of xdist, without the plugin, get all arguments."""
         config.option.json_report = True
-        config.option.json_report_file = self._json_report_file
+        config.option.json_report_file = self._report_file
         config.option.json_report_verbosity = -1  # keeps its path out of the text
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

@@ -106,9 +106,8 @@ def path_outside_root(fault: str) -> JsonObject:
 def no_pytest(details: str, mask: PathMask) -> JsonObject:
     """The answer without a pytest or without a sandbox to run it in."""
     message = mask.text(envelope.spawn_message(details))
-    return answer_to_error(
-        "spawn", envelope.PytestErrorType.RUNTIME, message, code=envelope.SERVER_ERROR
-    )
+    kind, code = envelope.PytestErrorType.RUNTIME, envelope.SERVER_ERROR
+    return answer_to_error("spawn", kind, message, code=code)
 
 
 def size_of(answer: JsonObject) -> int:

@@ -165,11 +165,8 @@ def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) 
     Raises:
         InvalidArgumentsError: they are invalid; names all faults.
     """
-    told = {
-        name: value
-        for name, value in (given or {}).items()
-        if value is not None or name not in model.model_fields
-    }
+    fields, items = model.model_fields, (given or {}).items()
+    told = {name: value for name, value in items if value is not None or name not in fields}
     try:
         return model.model_validate(told)
     except pydantic.ValidationError as error:

@@ -30,6 +30,7 @@ AnswerOutcome = Literal[
     "path_outside_root", "internal_error",
 ]  # fmt: skip
 _FAILED = "pytest execution failed"
+_IDS = ("nodeid", "node_id")  # keys of the ids of tests
 _COUNTED = (
     "failed", "passed", "skipped", "errors", "xfailed", "xpassed", "unfinished", "deselected"
 )  # fmt: skip
@@ -72,10 +73,7 @@ class PathMask:
         if isinstance(value, list | tuple):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {
-                key: item if key in ("nodeid", "node_id") else self.value(item)
-                for key, item in value.items()
-            }
+            return {key: item if key in _IDS else self.value(item) for key, item in value.items()}
         return value
 
     def _hide_upwards(self, found: re.Match[str]) -> str:
@@ -157,9 +155,7 @@ SERIALIZED_FIELDS = tuple(
 )
 """The fields from the serializer (`outcome` may be a tool's own word)."""
 
-
 SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # of JSON-RPC
-
 
 _RUNTIME = PytestErrorType.RUNTIME, SERVER_ERROR
 ERROR_OF_OUTCOME = {

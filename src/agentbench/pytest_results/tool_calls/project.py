@@ -164,7 +164,7 @@ def call_tests(
     try:
         if isinstance(arguments, ExecuteArguments):
             return _execute(project, arguments, watch)
-        return _discover(project, arguments, watch)
+        return _discover(project, arguments, watch.cancel)
     except InvalidArgumentsError as error:
         return answers.invalid_arguments(error.faults)
     except PathOutsideRootError as error:
@@ -206,9 +206,7 @@ def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallCon
     return answers.answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
 
 
-def _discover(
-    project: PytestProject, arguments: DiscoverArguments, watch: CallControl
-) -> JsonObject:
+def _discover(project: PytestProject, arguments: DiscoverArguments, cancel: Event) -> JsonObject:
     targets = _checked_targets(project, paths=arguments.paths)
 
     def run(sandbox: Sandbox, command: PytestCommand) -> execution.PytestRun:
@@ -222,7 +220,7 @@ def _discover(
             report_limit=0,  # it is not in the answer
             env=project.env,
         )
-        return execution.discover_tests(sandbox, request, cancel=watch.cancel)
+        return execution.discover_tests(sandbox, request, cancel=cancel)
 
     found = _first_with_pytest(project, run)
     return answers.answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)

@@ -111,9 +111,7 @@ class Analysis:
             self.found["dead"] = sorted(dead_by_form(function))
             self.found["lines"] = sorted(lines_of(function))
             self.branches = mark_branches(tree, function)
-            self.found["branches"] = [
-                _branch_facts(branch, reachable=None, example="") for branch in self.branches
-            ]
+            self.found["branches"] = list(map(_branch_facts, self.branches))
 
     def _exception(self, known: Json) -> type[BaseException]:
         name = self.question.get("exception")
@@ -121,22 +119,18 @@ class Analysis:
             return BaseException
         kind = exception_named(str(name), known)
         if kind is None:
-            raise submitted_code.RefusalError(
-                "ValueError", f"'{name}' is no exception that the code knows"
-            )
+            raise submitted_code.RefusalError(f"'{name}' is no exception that the code knows")
         return kind
 
     def _contract(self, function: submitted_code.FoundFunction) -> Contract:
         result = call_foreign(lambda: contract_of(function))  # it evaluates annotations of the code
         if result.error is not None:
             raise submitted_code.RefusalError(
-                "ValueError", f"'{self.name}': {submitted_code.error_line(result.error)}"
+                f"'{self.name}': {submitted_code.error_line(result.error)}"
             )
         contract = result.value
         if contract is None:
-            raise submitted_code.RefusalError(
-                "ValueError", f"'{self.name}': its signature cannot be told"
-            )
+            raise submitted_code.RefusalError(f"'{self.name}': its signature cannot be told")
         if self.tool != "check":
             return Contract(call=function.plain, signature=contract.signature)
         self.found["checked"] = submitted_code.cut(contract.checked)
@@ -171,11 +165,9 @@ class Analysis:
             )
             visitor.contract = replace(contract, signature=signature)
             self.alarm.set(self.until - time.monotonic())
-            explored = path_search.explore(
-                visitor, function.function, bounds, self.channel.progress
-            )
+            part = path_search.explore(visitor, function.function, bounds, self.channel.progress)
             self.alarm.off()  # the rest has limits of its own
-            total = _sum(total, explored)
+            total = _sum(total, part)
             if assumptions:
                 self.found.setdefault("assumed", []).append(assumptions)
             self._try_plain(visitor, samples(signature, tree))
@@ -202,7 +194,7 @@ class Analysis:
         if not variants:
             names = ", ".join(untyped)
             raise submitted_code.RefusalError(
-                "ValueError", f"'{self.name}': cannot tell the type of {names}; annotate it"
+                f"'{self.name}': cannot tell the type of {names}; annotate it"
             )
         return variants
 
@@ -229,7 +221,7 @@ class Analysis:
             self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
 
 
-def _branch_facts(branch: Branch, *, reachable: bool | None, example: str) -> Json:
+def _branch_facts(branch: Branch, *, reachable: bool | None = None, example: str = "") -> Json:
     shown = submitted_code.cut(example, _MOST_EXAMPLE)
     return {**asdict(branch), "reachable": reachable, "example": shown}
 

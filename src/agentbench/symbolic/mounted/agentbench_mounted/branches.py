@@ -57,22 +57,22 @@ class _Marker(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """Mark both values."""
         self.generic_visit(node)
-        true = self._number(node, "conditional", node.test, "true")
-        false = self._number(node, "conditional", node.test, "false")
+        true = self._number(node.lineno, "conditional", node.test, "true")
+        false = self._number(node.lineno, "conditional", node.test, "false")
         node.body = ast.BoolOp(ast.Or(), [_call(true), node.body])
         node.orelse = ast.BoolOp(ast.Or(), [_call(false), node.orelse])
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
         """Mark that it matched."""
-        number = self._number(node.body[0], "case", node.pattern, "matched")
+        number = self._number(node.body[0].lineno, "case", node.pattern, "matched")
         self.generic_visit(node)
         node.body.insert(0, _statement(number, node.body[0]))
         return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         """Mark that it caught."""
-        number = self._number(node, "except", node.type, "caught")
+        number = self._number(node.lineno, "except", node.type, "caught")
         self.generic_visit(node)
         node.body.insert(0, _statement(number, node.body[0]))
         return node
@@ -81,23 +81,17 @@ class _Marker(ast.NodeTransformer):
         self, node: ast.If | ast.While | ast.For, test: ast.expr, taken: tuple[str, str]
     ) -> ast.AST:
         kind = type(node).__name__.lower()
-        first, second = (self._number(node, kind, test, each) for each in taken)
+        first, second = (self._number(node.lineno, kind, test, each) for each in taken)
         self.generic_visit(node)
         node.body.insert(0, _statement(first, node.body[0]))
         node.orelse.insert(0, _statement(second, node.orelse[0] if node.orelse else node))
         return node
 
-    def _number(
-        self,
-        node: ast.stmt | ast.expr | ast.ExceptHandler,
-        kind: str,
-        test: ast.AST | None,
-        taken: str,
-    ) -> int:
+    def _number(self, line: int, kind: str, test: ast.AST | None, taken: str) -> int:
         """Add a branch; returns its number."""
         text = "" if test is None else ast.unparse(test)
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        self.branches.append(Branch(line=node.lineno, kind=kind, condition=shown, taken=taken))
+        self.branches.append(Branch(line=line, kind=kind, condition=shown, taken=taken))
         return len(self.branches) - 1
 
 

@@ -10,18 +10,14 @@ import json
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from . import outcomes
+from . import messages, outcomes
 from .descriptions import has_sets
 from .foreign_code import call_foreign
+from .literals import KnownLiterals
 from .path_comparison import explore_in_process
 from .worker import THIS
 from .worker_process import LostError, WorkerProcess
-
-if TYPE_CHECKING:
-    from . import messages
-    from .literals import KnownLiterals
 
 _INPUTS_SHARE = 0.6  # of the time, if paths are searched afterwards
 _OBSERVED = 100  # calls of tests
@@ -152,10 +148,8 @@ class ComparedFunctions:
     ) -> Difference | None:
         """The first argument or module variable that one leaves otherwise than the other."""
         last = len(left["steps"]) - 1
-        if (
-            left["steps"][last]["kind"] == outcomes.RAISES
-            or right["steps"][-1]["kind"] == outcomes.TIMEOUT
-        ):
+        left_kind, right_kind = left["steps"][last]["kind"], right["steps"][-1]["kind"]
+        if left_kind == outcomes.RAISES or right_kind == outcomes.TIMEOUT:
             return None
         for name in sorted({**left["after"], **right["after"]}):
             is_module_variable = "." in name
@@ -205,7 +199,6 @@ def _compare(
     try:
         from .input_search import search
         from .inputs import NoInputsError, programs
-        from .literals import KnownLiterals
     except ImportError as error:
         return _not_compared(f"no inputs can be made here: {error}")
     described, other = functions.left.describe(), functions.right.describe()

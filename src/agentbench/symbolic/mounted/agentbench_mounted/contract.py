@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from traceback import walk_tb
 
 from crosshair.condition_parser import (
     ConditionExpr,
@@ -19,7 +20,7 @@ from crosshair.options import AnalysisKind
 from crosshair.util import AttributeHolder, NotDeterministic
 from z3 import Z3Exception
 
-from .foreign_code import call_foreign, traceback_entries
+from .foreign_code import call_foreign
 from .submitted_code import FoundFunction
 
 _KINDS = (AnalysisKind.PEP316, AnalysisKind.icontract, AnalysisKind.deal, AnalysisKind.asserts)
@@ -181,9 +182,9 @@ def behave(
 def _failed_precondition(contract: Contract, fault: AssertionError) -> Precondition | None:
     """The precondition that raised an error, in the function itself and not in one it calls."""
     code = getattr(inspect.unwrap(contract.call), "__code__", None)
-    entries = traceback_entries(fault)
-    lines = [entry.tb_lineno for entry in entries if entry.tb_frame.f_code is code]
-    if not lines or entries[-1].tb_frame.f_code is not code:
+    entries = list(walk_tb(fault.__traceback__))
+    lines = [line for frame, line in entries if frame.f_code is code]
+    if not lines or entries[-1][0].f_code is not code:
         return None
     line = lines[0]  # of the outermost call, if the function calls itself
     return next((one for one in contract.asserted if line in one.lines), None)

@@ -42,6 +42,11 @@ _CONTAINERS: dict[str, tuple[object, ...]] = {
     "set": (set, abc.Set, abc.MutableSet),
     "frozenset": (frozenset,),
 }
+_HOW: dict[object, str] = {
+    inspect.Parameter.KEYWORD_ONLY: "name",
+    inspect.Parameter.VAR_POSITIONAL: "many",
+    inspect.Parameter.VAR_KEYWORD: "any_name",
+}
 _MAPS = (dict, abc.Mapping, abc.MutableMapping)
 
 
@@ -78,11 +83,7 @@ def constants_of(sources: list[str]) -> list[str]:
     """The literals in source code, as source."""
     found: dict[str, None] = {}
     for source in sources:
-        try:
-            tree = _parsed(source)
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
+        for node in ast.walk(_parsed(source)):
             if isinstance(node, ast.Constant) and node.value not in (None, True, False, ...):
                 found[repr(node.value)] = None
     return [one for one in found if len(one) <= 60]
@@ -90,19 +91,15 @@ def constants_of(sources: list[str]) -> list[str]:
 
 def has_sets(source: str) -> bool:
     """Whether source code names or writes a set."""
-    try:
-        tree = _parsed(source)
-    except (SyntaxError, ValueError):
-        return False
     return any(
         isinstance(node, (ast.Set, ast.SetComp)) or getattr(node, "id", "") in ("set", "frozenset")
-        for node in ast.walk(tree)
+        for node in ast.walk(_parsed(source))
     )
 
 
 def _param(one: inspect.Parameter, hints: dict[str, object], depth: int) -> Parameter:
-    hint = hints.get(one.name, one.annotation)
-    found: Parameter = {"name": one.name, "type": type_of(hint, depth), "how": _how(one)}
+    hint, how = hints.get(one.name, one.annotation), _HOW.get(one.kind, "position")
+    found: Parameter = {"name": one.name, "type": type_of(hint, depth), "how": how}
     if one.default is not one.empty:
         found["optional"] = True
         if hint is one.empty:
@@ -112,14 +109,6 @@ def _param(one: inspect.Parameter, hints: dict[str, object], depth: int) -> Para
         found["type"] = {"t": "union", "of": [{"t": "int"}, {"t": "str"}]}
         found["guessed"] = True
     return found
-
-
-def _how(one: inspect.Parameter) -> str:
-    if one.kind is one.KEYWORD_ONLY:
-        return "name"
-    if one.kind is one.VAR_KEYWORD:
-        return "any_name"
-    return "many" if one.kind is one.VAR_POSITIONAL else "position"
 
 
 def _hints(callable_: object) -> dict[str, object]:
@@ -255,8 +244,8 @@ def _others(kind: type) -> list[Method]:
 def _sources(thing: object) -> list[str]:
     """The source of something, and of the variables of its module that it names."""
     own = _source(thing)
+    names = {node.id for node in ast.walk(_parsed(own)) if isinstance(node, ast.Name)}
     try:
-        names = {node.id for node in ast.walk(_parsed(own)) if isinstance(node, ast.Name)}
         module = ast.parse(inspect.getsource(sys.modules[thing.__module__]))
     except (AttributeError, KeyError, OSError, TypeError, SyntaxError, ValueError):
         return [own]
@@ -270,7 +259,11 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
 
 
 def _parsed(source: str) -> ast.Module:
-    return ast.parse(textwrap.dedent(source))
+    """The tree of source code; an empty one if it cannot be parsed."""
+    try:
+        return ast.parse(textwrap.dedent(source))
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
 def _source(thing: object) -> str:

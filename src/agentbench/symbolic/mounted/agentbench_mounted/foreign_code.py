@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import TracebackType
+from traceback import walk_tb
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -109,16 +107,6 @@ def message_of(error: BaseException) -> str:
     return "…" if message is None else message[:_LONGEST]
 
 
-def traceback_entries(error: BaseException) -> list[TracebackType]:
-    """The entries of an error's traceback, the outermost first."""
-    entries = []
-    entry = error.__traceback__
-    while entry is not None:
-        entries.append(entry)
-        entry = entry.tb_next
-    return entries
-
-
 def is_explicit(error: BaseException, paths: tuple[str, ...]) -> bool:
     """Whether code in these folders raises an error by a `raise` or defines the error's class."""
     module = getattr(type(error), "__module__", "")
@@ -126,10 +114,11 @@ def is_explicit(error: BaseException, paths: tuple[str, ...]) -> bool:
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         if _is_in(file, paths):
             return True
-    entries = traceback_entries(error)
+    entries = list(walk_tb(error.__traceback__))
     if not entries:
         return False
-    file, line = entries[-1].tb_frame.f_code.co_filename, entries[-1].tb_lineno
+    frame, line = entries[-1]
+    file = frame.f_code.co_filename
     return _is_in(file, paths) and line in _raise_lines(file)
 
 

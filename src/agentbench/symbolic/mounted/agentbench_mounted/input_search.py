@@ -6,30 +6,25 @@ import ast
 import itertools
 import time
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
+from . import messages
 from .foreign_code import call_foreign
 from .inputs import NoInputsError, programs
+from .literals import KnownLiterals
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hypothesis import strategies as st
-
-    from .literals import KnownLiterals
-    from .messages import Description, Parameter, Request, TypeDescription
-
-    Program = list[str]
-    Check = Callable[[Program], bool]
+Program = list[str]
+Check = Callable[[Program], bool]
 
 _MOST_STEPS = 150  # of making smaller
 _HUGE = 1e300
 _SHRINKING = 6.0  # seconds at most, in which hypothesis makes an example smaller
 _COMBINATIONS = 60  # of types
 _SAMPLES = 6  # inputs for a combination of types
-_GUESSES: tuple[TypeDescription, ...] = (
+_GUESSES: tuple[messages.TypeDescription, ...] = (
     {"t": "int"},
     {"t": "str"},
     {"t": "list", "of": {"t": "int"}},
@@ -45,7 +40,7 @@ class _DifferentError(Exception):
 
 
 def search(
-    strategy: st.SearchStrategy[Program], differs: Check, until: float, request: Request
+    strategy: SearchStrategy[Program], differs: Check, until: float, request: messages.Request
 ) -> Program | None:
     """The smallest program found on which two callables differ."""
     found: list[Program] = []
@@ -64,7 +59,7 @@ def search(
     def run() -> None:
         """Check examples until one differs."""
         examples = request.get("examples", 500)
-        _run_examples(strategy, check, examples=examples, first=request.get("seed", 0))
+        _run_examples(strategy, check, most=examples, first=request.get("seed", 0))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -77,15 +72,11 @@ def search(
 
 
 def _run_examples(
-    strategy: st.SearchStrategy[Program],
-    check: Callable[[Program], None],
-    *,
-    examples: int,
-    first: int,
+    strategy: SearchStrategy[Program], check: Callable[[Program], None], *, most: int, first: int
 ) -> None:
     """Run a check on examples of a strategy; on smaller ones if it raises."""
     options = settings(
-        max_examples=examples,
+        max_examples=most,
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
@@ -147,7 +138,10 @@ def _is_simpler(near: int, value: float) -> bool:
 
 
 def guess_types(
-    parameters: list[Parameter], described: Description, known: KnownLiterals, works: Check
+    parameters: list[messages.Parameter],
+    described: messages.Description,
+    known: KnownLiterals,
+    works: Check,
 ) -> None:
     """Give untyped parameters of a description the types with which the reference works best.
 
@@ -169,21 +163,19 @@ def guess_types(
     best = max(rate for rate, _types in rated)
     chosen = [types for rate, types in rated if rate == best][:3]
     for at, parameter in enumerate(parameters):
-        alternatives: list[TypeDescription] = []
+        alternatives: list[messages.TypeDescription] = []
         for types in chosen:
             if types[at] not in alternatives:
                 alternatives.append(types[at])
         parameter["type"] = {"t": "union", "of": alternatives}
 
 
-def _share_that_works(described: Description, known: KnownLiterals, works: Check) -> float:
+def _share_that_works(described: messages.Description, known: KnownLiterals, works: Check) -> float:
     """The share of inputs on which the reference does not fail because of their types."""
     worked: list[bool] = []
     try:
         strategy = programs(described, known)
     except NoInputsError:
         return 0.0
-    _run_examples(
-        strategy, lambda program: worked.append(works(program)), examples=_SAMPLES, first=0
-    )
+    _run_examples(strategy, lambda program: worked.append(works(program)), most=_SAMPLES, first=0)
     return sum(worked) / len(worked) if worked else 0.0

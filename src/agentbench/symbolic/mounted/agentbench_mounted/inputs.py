@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import keyword
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy as Strategy
 
+from . import messages
 from .foreign_code import call_foreign
-from .literals import LONGEST_TEXT
+from .literals import LONGEST_TEXT, KnownLiterals
 from .worker import THIS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from hypothesis.strategies import SearchStrategy as Strategy
-
-    from .literals import KnownLiterals
-    from .messages import Description, Method, Parameter, TypeDescription
 
 T = TypeVar("T")
 
@@ -44,7 +39,7 @@ class NoInputsError(Exception):
     """No values of a type can be made."""
 
 
-def programs(described: Description, known: KnownLiterals) -> Strategy[list[str]]:
+def programs(described: messages.Description, known: KnownLiterals) -> Strategy[list[str]]:
     """Programs that end in the callable, or use its object.
 
     Raises:
@@ -63,7 +58,7 @@ class _Inputs:
     def __init__(self, known: KnownLiterals) -> None:
         self._known = known
         self._modules: set[str] = set()  # to import
-        self._kinds: dict[str, Callable[[TypeDescription], Strategy[str]]] = {
+        self._kinds: dict[str, Callable[[messages.TypeDescription], Strategy[str]]] = {
             "int": lambda _wanted: self._int(),
             "float": lambda _wanted: self._float(),
             "str": lambda _wanted: self._str(),
@@ -76,13 +71,13 @@ class _Inputs:
             "made": self._made,
         }
 
-    def call(self, name: str, params: list[Parameter]) -> Strategy[list[str]]:
+    def call(self, name: str, params: list[messages.Parameter]) -> Strategy[list[str]]:
         """One call. Arguments that the call may change get names, to be compared afterwards."""
         return self._arguments(params).map(
             lambda texts: [*self._imports(), *_named_call(name, texts)]
         )
 
-    def steps(self, described: Description) -> Strategy[list[str]]:
+    def steps(self, described: messages.Description) -> Strategy[list[str]]:
         """An object made and used; the method in question is among the steps, or the last."""
         made = self._object(THIS, described["init"], described["makers"])
         name, own = described.get("name_of_method"), described.get("method")
@@ -104,20 +99,20 @@ class _Inputs:
     def _imports(self) -> list[str]:
         return [f"import {name}" for name in sorted(self._modules)]
 
-    def _use(self, method: Method) -> Strategy[str]:
+    def _use(self, method: messages.Method) -> Strategy[str]:
         if method.get("property"):
             return st.just(f"it.{method['name']}")
         return self._called(f"it.{method['name']}", method["params"])
 
-    def _called(self, function: str, params: list[Parameter]) -> Strategy[str]:
+    def _called(self, function: str, params: list[messages.Parameter]) -> Strategy[str]:
         return self._arguments(params).map(lambda texts: f"{function}({', '.join(texts)})")
 
-    def _arguments(self, params: list[Parameter]) -> Strategy[list[str]]:
+    def _arguments(self, params: list[messages.Parameter]) -> Strategy[list[str]]:
         """The texts of a call's arguments."""
         taken = {one["name"] for one in params}
         return st.tuples(*[self._argument(one, taken) for one in params]).map(_in_order)
 
-    def _argument(self, one: Parameter, taken: set[str]) -> Strategy[list[str]]:
+    def _argument(self, one: messages.Parameter, taken: set[str]) -> Strategy[list[str]]:
         name, how, optional = one["name"], one["how"], one.get("optional")
         try:
             value = self._of(one["type"])
@@ -140,7 +135,9 @@ class _Inputs:
         pairs = st.dictionaries(st.sampled_from(free), value, max_size=_MOST_ITEMS)
         return pairs.map(lambda found: [f"{name}={text}" for name, text in found.items()])
 
-    def _object(self, name: str, init: list[Parameter], makers: list[Method]) -> Strategy[str]:
+    def _object(
+        self, name: str, init: list[messages.Parameter], makers: list[messages.Method]
+    ) -> Strategy[str]:
         """The text that makes an object of a class."""
         made: list[Strategy[str]] = []
         first_error: NoInputsError | None = None
@@ -154,7 +151,7 @@ class _Inputs:
             raise first_error
         return st.one_of(made)
 
-    def _of(self, wanted: TypeDescription) -> Strategy[str]:
+    def _of(self, wanted: messages.TypeDescription) -> Strategy[str]:
         """The text of a value of some type; raises NoInputsError."""
         kind = wanted["t"]
         if kind in _CONTAINERS:
@@ -171,7 +168,7 @@ class _Inputs:
             raise NoInputsError(f"a parameter of type {name}: no values of it can be made")
         raise NoInputsError("a parameter without a type: no values can be made")
 
-    def _or_int(self, wanted: TypeDescription) -> Strategy[str]:
+    def _or_int(self, wanted: messages.TypeDescription) -> Strategy[str]:
         return self._int() if wanted["t"] == "missing" else self._of(wanted)
 
     def _int(self) -> Strategy[str]:
@@ -211,12 +208,12 @@ class _Inputs:
                 found.append(strategy.filter(lambda text: len(text) <= LONGEST_TEXT))
         return found
 
-    def _choice(self, wanted: TypeDescription) -> Strategy[str]:
+    def _choice(self, wanted: messages.TypeDescription) -> Strategy[str]:
         if wanted.get("module"):
             self._modules.add(wanted["module"])
         return st.sampled_from(wanted["of"])
 
-    def _union(self, wanted: TypeDescription) -> Strategy[str]:
+    def _union(self, wanted: messages.TypeDescription) -> Strategy[str]:
         made: list[Strategy[str]] = []
         last_error = NoInputsError("a union of nothing")
         for one in wanted["of"]:
@@ -228,24 +225,24 @@ class _Inputs:
             raise last_error
         return st.one_of(made)
 
-    def _row(self, wanted: TypeDescription) -> Strategy[str]:
+    def _row(self, wanted: messages.TypeDescription) -> Strategy[str]:
         return st.tuples(*[self._or_int(one) for one in wanted["of"]]).map(_tuple_text)
 
-    def _dict(self, wanted: TypeDescription) -> Strategy[str]:
+    def _dict(self, wanted: messages.TypeDescription) -> Strategy[str]:
         keys = self._str() if wanted["keys"]["t"] == "missing" else self._of(wanted["keys"])
         pair = st.tuples(keys, self._or_int(wanted["values"]))
         return st.lists(pair, max_size=_MOST_ITEMS).map(_dict_text)
 
-    def _record(self, wanted: TypeDescription) -> Strategy[str]:
+    def _record(self, wanted: messages.TypeDescription) -> Strategy[str]:
         names = [repr(name) for name in wanted["fields"]]
         values = st.tuples(*[self._of(one) for one in wanted["fields"].values()])
         return values.map(lambda texts: _dict_text(list(zip(names, texts, strict=True))))
 
-    def _callable(self, wanted: TypeDescription) -> Strategy[str]:
+    def _callable(self, wanted: messages.TypeDescription) -> Strategy[str]:
         # Its value is constant: how often a function is called is no difference.
         return self._or_int(wanted["of"]).map(lambda text: f"lambda *_args, **_named: {text}")
 
-    def _made(self, wanted: TypeDescription) -> Strategy[str]:
+    def _made(self, wanted: messages.TypeDescription) -> Strategy[str]:
         self._modules.add(wanted["module"])
         return self._object(wanted["name"], wanted["init"], wanted["makers"])
 
@@ -266,7 +263,6 @@ _CONTAINERS: Mapping[str, Callable[[list[str]], str]] = {
     "tuple": _tuple_text,
 }
 """The texts of containers from those of their items."""
-
 
 _PLAIN: Mapping[str, Strategy[str]] = {
     "none": st.just("None"),

@@ -6,10 +6,7 @@ import ast
 import dataclasses
 import math
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 HUGE = 1e12  # rounding alone makes differences between larger numbers
 LONGEST_TEXT = 80
@@ -46,8 +43,7 @@ class KnownLiterals:
     def is_plausible(self, program: list[str], *, ascii_only: bool) -> bool:
         """Whether a program that a solver found has inputs that a user would give.
 
-        Its numbers are small enough for exact sums, unless the code handles nan or infinity. With
-        `ascii_only`, its texts have letters of ASCII and of the code's own literals.
+        Its numbers are small enough for exact sums, unless the code handles nan or infinity.
 
         Args:
             program: The statements.

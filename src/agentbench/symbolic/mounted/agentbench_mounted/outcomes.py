@@ -9,7 +9,7 @@ import itertools
 import math
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 from .foreign_code import is_explicit, message_of, shorten, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
     from typing import Any, TypeGuard
 
     from .messages import Form, Step
-
 
 _DEEPEST = 8
 _NODES = 3000
@@ -181,19 +179,17 @@ def _are_same_parts(kind: str, left: Any, right: Any) -> bool:
         return set(left) == set(right) and all(is_same(left[name], right[name]) for name in left)
     if kind == "items":
         return all(map(is_same, left, right))
-    return _is_permutation(
-        [part if kind == "map" else [part] for part in left],
-        [part if kind == "map" else [part] for part in right],
-    )
+    if kind == "set":
+        left, right = ([[part] for part in side] for side in (left, right))
+    return _is_permutation(left, right)
 
 
 def _is_permutation(left: list[list[Form]], right: list[list[Form]]) -> bool:
     """Whether each entry on the left has one of its own on the right with the same parts."""
     rest = list(right)
     for entry in left:
-        position = next(
-            (at for at, other in enumerate(rest) if all(map(is_same, entry, other))), None
-        )
+        matches = (at for at, other in enumerate(rest) if all(map(is_same, entry, other)))
+        position = next(matches, None)
         if position is None:
             return False
         del rest[position]

@@ -18,24 +18,21 @@ import subprocess
 import sys
 import types
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
+from . import messages
 from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
 from .side_effects import discard_output
 from .worker import THIS
 from .worker_process import kill_group, start_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-    from typing import Any
-
     from crosshair.options import AnalysisOptions
     from crosshair.statespace import StateSpace
-
-    from . import messages
 
     Function = Callable[..., object]
 
@@ -134,8 +131,7 @@ def _annotation_of(wanted: messages.TypeDescription) -> object:
         items = _annotation_of(wanted["keys"]), _annotation_of(wanted["values"])
         return types.GenericAlias(dict, items)
     if kind == "union":
-        alternatives = tuple(map(_annotation_of, wanted["of"]))
-        return functools.reduce(operator.or_, alternatives)
+        return functools.reduce(operator.or_, map(_annotation_of, wanted["of"]))
     raise _NotSymbolicError(f"no symbolic values of type {wanted.get('name', kind)}")
 
 
@@ -153,11 +149,8 @@ def _load(pair: messages.Pair) -> tuple[Function, Function]:
 def _load_next_to(module: ModuleType, right: messages.Location) -> ModuleType:
     """The other tree's module, under a name of its own in the reference's package."""
     relative = Path(*str(right["module"]).split("."))
-    files = [
-        Path(path) / tail
-        for path in right["paths"]
-        for tail in (f"{relative}.py", relative / "__init__.py")
-    ]
+    tails = f"{relative}.py", relative / "__init__.py"
+    files = [Path(path) / tail for path in right["paths"] for tail in tails]
     file = next(one for one in files if one.is_file())
     spec = importlib.util.spec_from_file_location(f"{right['module']}__other", file)
     assert spec is not None

@@ -10,20 +10,15 @@ import builtins
 import json
 import os
 import time
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from . import messages
 from .foreign_code import Alarm, OutOfTimeError
 from .outcomes import TIMEOUT, raised, returned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from types import TracebackType
-    from typing import Any
-
-    from .messages import Step
 
 _FILE = "AGENTBENCH_OBSERVED"
 _SECONDS = "AGENTBENCH_OBSERVED_SECONDS"
@@ -67,7 +62,7 @@ class Observer:
         """Record an error, expected or not."""
         self.record(at, raised(error, (self._root,)))
 
-    def record(self, at: int, step: Step) -> None:
+    def record(self, at: int, step: messages.Step) -> None:
         """Write a line, unless it is too long or one too many."""
         self._lines += 1
         line = {"test": self.test, "seconds": 0.0, "at": at}
@@ -102,9 +97,7 @@ class ErrorRecorder:
     def __enter__(self) -> ErrorRecorder:
         return self
 
-    def __exit__(
-        self, _kind: object, error: BaseException | None, _trace: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         if error is None:
             self._observer.see(self._at, value=None)
         elif isinstance(error, Exception):

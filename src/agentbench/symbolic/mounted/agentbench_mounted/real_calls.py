@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import inspect
 import itertools
 import json
 import os
@@ -13,25 +14,21 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 
-from .contract import Behaviour, behave
+from .contract import Behaviour, Contract, behave
 from .foreign_code import AGAIN, Alarm, OutOfTimeError, call_foreign
+from .messages import Json
 from .side_effects import BlockedError
 from .submitted_code import cut, error_line, line_of
 
 if TYPE_CHECKING:
-    import inspect
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from types import FrameType, ModuleType
-
     from _typeshed import TraceFunction
-
-    from .contract import Contract
-    from .messages import Json
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _MOST_MEMORY = 800 << 20  # bytes: a MemoryError here, before the sandbox kills all processes

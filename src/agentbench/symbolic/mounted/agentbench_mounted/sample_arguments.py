@@ -64,19 +64,14 @@ def is_enumerable(annotation: object) -> bool:  # noqa: PLR0911 - one case per k
 
 def open_parameters(signature: inspect.Signature) -> list[str]:
     """The parameters without a type."""
-    return [
-        name
-        for name, each in signature.parameters.items()
-        if each.annotation in (_UNTYPED, typing.Any, object)
-    ]
+    parameters = signature.parameters.items()
+    return [name for name, each in parameters if each.annotation in (_UNTYPED, typing.Any, object)]
 
 
 def assumed(
     signature: inspect.Signature, works: Callable[[list[str]], bool]
 ) -> Iterator[tuple[inspect.Signature, dict[str, str]]]:
     """The signature with types for the parameters without one, if calls with samples work.
-
-    `works`: whether calls with these arguments, as text, end without an error of a wrong type.
 
     Args:
         signature: The signature of the function.

@@ -6,16 +6,12 @@ import contextlib
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from types import ModuleType
 
+from . import messages
 from .foreign_code import text_of
 from .outcomes import form_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
-
-    from .messages import Step, Variable
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_TRUNC
 _MODULES = ("ftplib", "imaplib", "poplib", "pty", "shutil", "smtplib", "telnetlib", "urllib")
@@ -97,7 +93,7 @@ class EffectRecorder:
         sys.addaudithook(self._check)
 
     @contextlib.contextmanager
-    def recording(self, step: Step) -> Iterator[None]:
+    def recording(self, step: messages.Step) -> Iterator[None]:
         """Add the output and the first attempt to leave the process to a step."""
         out, err = _Stream(), _Stream()
         self._reached, self._active = "", True
@@ -144,7 +140,7 @@ class _BoundedBytes(io.RawIOBase):
         return len(data)
 
 
-def module_variables(module: ModuleType | None) -> dict[str, Variable]:
+def module_variables(module: ModuleType | None) -> dict[str, messages.Variable]:
     """A module's public variables of plain types, by their full names."""
     if module is None:
         return {}

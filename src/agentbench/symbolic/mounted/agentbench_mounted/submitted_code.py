@@ -10,9 +10,10 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
-from .foreign_code import call_foreign, traceback_entries
+from .foreign_code import call_foreign
 
 Function = Callable[..., object]
 
@@ -23,7 +24,7 @@ _CODE_MAKERS = ("eval", "exec", "compile", "__import__")
 class RefusalError(Exception):
     """The code cannot be searched; names the type of error that the caller gets."""
 
-    def __init__(self, error_type: str, message: str) -> None:
+    def __init__(self, message: str, error_type: str = "ValueError") -> None:
         super().__init__(message)
         self.error_type = error_type
 
@@ -48,12 +49,12 @@ def parse(path: Path) -> ast.Module:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             name = node.func.id
             if name in _CODE_MAKERS and name not in own:
-                raise RefusalError("ValidationError", f"Blocked function call: {name}")
+                raise RefusalError(f"Blocked function call: {name}", "ValidationError")
     return tree
 
 
 def _syntax_refusal(text: str) -> RefusalError:
-    return RefusalError("SyntaxError", f"Syntax error: {text}")
+    return RefusalError(f"Syntax error: {text}", "SyntaxError")
 
 
 def load(tree: ast.Module, path: Path, names: Mapping[str, object]) -> types.ModuleType:
@@ -82,14 +83,14 @@ def load(tree: ast.Module, path: Path, names: Mapping[str, object]) -> types.Mod
 
 def _load_refusal(error: BaseException, path: Path) -> RefusalError:
     if isinstance(error, ImportError):
-        return RefusalError("ImportError", cut(str(error)))
+        return RefusalError(cut(str(error)), "ImportError")
     if isinstance(error, SyntaxError):  # such as a return outside of a function
         return _syntax_refusal(f"{error.msg} ({path.name}, line {error.lineno})")
     if isinstance(error, RecursionError):
-        return RefusalError("RuntimeError", "the code recurses without end when loaded")
+        return RefusalError("the code recurses without end when loaded", "RuntimeError")
     line = line_of(error, path)
     place = "" if line is None else f" (line {line})"
-    return RefusalError("RuntimeError", f"the code cannot be loaded: {error_line(error)}{place}")
+    return RefusalError(f"the code cannot be loaded: {error_line(error)}{place}", "RuntimeError")
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def find(module: types.ModuleType, name: str, path: Path) -> FoundFunction:
     Raises:
         RefusalError: the code has no function of this name.
     """
-    absent = RefusalError("ValueError", f"Function '{name}' not found in code")
+    absent = RefusalError(f"Function '{name}' not found in code")
     holder: object = module
     *outer, last = name.split(".")
     for part in outer:
@@ -146,24 +147,22 @@ def refuse_unsearchable(function: Function, name: str) -> None:
         RefusalError: it is a coroutine or a generator.
     """
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise RefusalError("ValueError", f"'{name}' is async; give a function that is not")
+        raise RefusalError(f"'{name}' is async; give a function that is not")
     if inspect.isgeneratorfunction(function):
-        raise RefusalError(
-            "ValueError", f"'{name}' is a generator; give a function that returns its result"
-        )
+        raise RefusalError(f"'{name}' is a generator; give a function that returns its result")
 
 
 def node_of(tree: ast.Module, name: str) -> ast.FunctionDef | None:
     """The function's own node, the last of its name; None if no `def` made it."""
     body: list[ast.stmt] = tree.body
-    found: ast.stmt | None = None
+    found: ast.FunctionDef | ast.ClassDef | None = None
     for part in name.split("."):
         kinds = (ast.FunctionDef, ast.ClassDef)
         named = [node for node in body if isinstance(node, kinds) and node.name == part]
         if not named:
             return None
         found = named[-1]
-        body = named[-1].body
+        body = found.body
     return found if isinstance(found, ast.FunctionDef) else None
 
 
@@ -181,6 +180,6 @@ def cut(text: str, most: int = 300) -> str:
 
 def line_of(error: BaseException, path: Path) -> int | None:
     """The last line of the code that an error came through."""
-    entries = [(each.tb_frame.f_code.co_filename, each) for each in traceback_entries(error)]
-    lines = [entry.tb_lineno for file, entry in entries if file == str(path)]
+    entries = walk_tb(error.__traceback__)
+    lines = [line for frame, line in entries if frame.f_code.co_filename == str(path)]
     return lines[-1] if lines else None

@@ -10,18 +10,14 @@ import json
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Iterator
+from types import ModuleType
 
+from . import messages
 from .descriptions import constants_of, describe
 from .foreign_code import Alarm, OutOfTimeError, call_foreign, message_of
 from .outcomes import RETURNS, TIMEOUT, raised, returned
 from .side_effects import EffectRecorder, discard_output, module_variables
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
-    from types import ModuleType
-
-    from .messages import Form, Json, ProgramResult, Step, Variable
 
 THIS = "__this__"  # the name by which a program calls the function or class in question
 _ANSWER_BYTES = 1_000_000
@@ -57,12 +53,12 @@ class LoadedTree:
             found = inner
         self.owner = found
 
-    def run(self, program: list[str], seconds: float) -> ProgramResult:
+    def run(self, program: list[str], seconds: float) -> messages.ProgramResult:
         """Run statement by statement; the first that does not end is the last one."""
         names: dict[str, object] = {THIS: self.owner, "__name__": "program"}
-        steps: list[Step] = []
+        steps: list[messages.Step] = []
         variables = module_variables(self.module)
-        arguments: dict[str, Form] = {}
+        arguments: dict[str, messages.Form] = {}
         for statement in program:
             steps.append(self._step(statement, names, seconds))
             if steps[-1]["kind"] == TIMEOUT:
@@ -70,7 +66,7 @@ class LoadedTree:
             for name in names.keys() - arguments.keys():
                 if name.startswith("arg") and isinstance(names[name], _CHANGEABLE):
                     arguments[name] = self._variable(name, names, seconds)["form"]
-        after: dict[str, Variable] = {}
+        after: dict[str, messages.Variable] = {}
         for name, before in arguments.items():
             after[name] = self._variable(name, names, seconds)
             after[name]["changed"] = after[name]["form"] != before
@@ -80,11 +76,11 @@ class LoadedTree:
                 after[name] = {"form": variable["form"], "text": text, "changed": True}
         return {"steps": steps, "after": after}
 
-    def _step(self, statement: str, names: dict[str, object], seconds: float) -> Step:
+    def _step(self, statement: str, names: dict[str, object], seconds: float) -> messages.Step:
         began = time.perf_counter()
-        effects: Step = {"kind": RETURNS}
+        effects: messages.Step = {"kind": RETURNS}
 
-        def execute() -> Step:
+        def execute() -> messages.Step:
             """Execute the statement under the alarm, and record its effects."""
             with self._effects.recording(effects), self._alarm.within(seconds):
                 return _execute(statement, names)
@@ -98,12 +94,12 @@ class LoadedTree:
             step = raised(result.error, self.paths)
         return {**effects, **step, "seconds": time.perf_counter() - began}
 
-    def _variable(self, name: str, names: dict[str, object], seconds: float) -> Variable:
+    def _variable(self, name: str, names: dict[str, object], seconds: float) -> messages.Variable:
         step = self._step(name, names, seconds)
         return {"form": step.get("form", ["cut"]), "text": step.get("text", "")}
 
 
-def _execute(statement: str, names: dict[str, object]) -> Step:
+def _execute(statement: str, names: dict[str, object]) -> messages.Step:
     parsed = ast.parse(statement)
     (only,) = parsed.body
     if not isinstance(only, ast.Expr):
@@ -135,7 +131,7 @@ def main() -> None:
     answers = os.fdopen(discard_output(), "w", encoding="utf-8")
     tree: LoadedTree | None = None
 
-    def answer_to(request: Json) -> Json:
+    def answer_to(request: messages.Json) -> messages.Json:
         """The answer to one request."""
         nonlocal tree
         if tree is None:

@@ -14,13 +14,10 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from . import messages
 from .outcomes import words
-
-if TYPE_CHECKING:
-    from .messages import Description, Json, Location, ProgramResult
-
 
 _PACKAGE = str(Path(__file__).parent)
 _GRACE = 1.5  # seconds beyond a call's own deadline, before the process is killed
@@ -36,7 +33,7 @@ class LostError(Exception):
 class WorkerProcess:
     """Speaks with one worker, which is started when it is needed, and again after it was lost."""
 
-    def __init__(self, location: Location, *, hash_seed: int = 0) -> None:
+    def __init__(self, location: messages.Location, *, hash_seed: int = 0) -> None:
         """Take the location of the callable; the seed determines the order in sets."""
         self._location = location
         self._hash_seed = str(hash_seed)
@@ -52,15 +49,15 @@ class WorkerProcess:
                     pipe.close()
             kill_group(process)
 
-    def describe(self) -> Description:
+    def describe(self) -> messages.Description:
         """The worker's description of its callable."""
-        return cast("Description", self._ask({"do": "describe"}, _LOADING))
+        return cast("messages.Description", self._ask({"do": "describe"}, _LOADING))
 
-    def run(self, program: list[str], seconds: float) -> ProgramResult:
+    def run(self, program: list[str], seconds: float) -> messages.ProgramResult:
         """The outcome of a program. A worker that dies of it is an outcome, too."""
         limit = seconds * min(len(program), _STEPS) + _GRACE
         answer = self._ask({"do": "run", "program": program, "seconds": seconds}, limit)
-        return cast("ProgramResult", answer)
+        return cast("messages.ProgramResult", answer)
 
     def _ask(self, question: dict[str, object], seconds: float) -> dict[str, object]:
         process = self._process
@@ -125,11 +122,11 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def replay(request: Json) -> Json:
+def replay(request: messages.Json) -> messages.Json:
     """The outcomes of all runs, each in a new process with another order in sets."""
     outcomes: list[str] = []
     values: list[str] = []
-    location: Location = {"paths": request["paths"], "module": None, "name": None}
+    location: messages.Location = {"paths": request["paths"], "module": None, "name": None}
     for number in range(request.get("times", 2)):
         try:
             with closing(WorkerProcess(location, hash_seed=_FIRST_SEED + number)) as worker:
