@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential import search as searching
@@ -34,13 +33,11 @@ class DifferentialResult:
     effort: tuple[RuleHit, ...] = ()
 
 
-DIFFERENTIAL_RULES: Rules[DifferentialResult] = MappingProxyType(
-    {
-        "differs-from-reference": lambda compared: compared.differences,
-        "not-compared": lambda compared: compared.left,
-        "compared": lambda compared: compared.effort,
-    }
-)
+DIFFERENTIAL_RULES: Rules[DifferentialResult] = {
+    "differs-from-reference": lambda compared: compared.differences,
+    "not-compared": lambda compared: compared.left,
+    "compared": lambda compared: compared.effort,
+}
 """The rules for a resolved attempt."""
 
 
