@@ -47,7 +47,7 @@ def said(*arguments):
 
 
 def test_the_runs_are_hostile(runs):
-    texts = [record.model_dump_json() for record in RunStore(runs[0]).read().records]
+    texts = [record.model_dump_json() for record in RunStore(runs[0]).reading(whole=True).records()]
     for marker in ("alert(1)", "\\u001b", "[bold red]", "=HYPERLINK", "\\u202e"):
         assert any(marker in text for text in texts), marker
 
@@ -62,7 +62,7 @@ def test_no_report_steers_the_terminal(runs, format_name):
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_no_attempt_steers_the_terminal(runs, more):
-    for record in RunStore(runs[0]).latest().records:
+    for record in RunStore(runs[0]).latest():
         text = said("show", runs[0], record.task_id, record.attempt, *more)
         assert steering(text) <= {"\t"}
         assert record.task_id in text

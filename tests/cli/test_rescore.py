@@ -46,6 +46,6 @@ def test_only_when_told_the_new_verdict_is_kept_beside_the_old(cli, runs_dir, st
     count = len(stale.read().records)
     rescore(cli, runs_dir, "--write")
     assert len(stale.read().records) == count + 1
-    assert [record.resolved for record in stale.latest().records] == [True, False]
+    assert [record.resolved for record in stale.latest()] == [True, False]
     assert (stale.folder / "attempts/one/2.retry-1.rescored-1/record.json").is_file()
     assert rescore(cli, runs_dir).stderr == "0 of 2 verdicts change\n"

@@ -73,7 +73,7 @@ class RunAuditFacts:
 
 def torn_records(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """A line that is not a record may hide an attempt, although a power cut leaves one, too."""
-    for warning in facts.run.all_records.warnings:
+    for warning in facts.run.set_aside:
         where, _, what = warning.partition(": ")
         yield rule.critical(where.rpartition("/")[2], what)
 
@@ -82,7 +82,7 @@ def records_disagree(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """Each record is stored twice; if the two differ or one is gone, somebody changed them."""
     run = facts.run
     listed: dict[str, list[AttemptRecord]] = {}
-    for record in run.all_records.records:
+    for record in run.all_records:
         listed.setdefault(run.attempt_folder_of(record), []).append(record)
     kept: dict[str, list[AttemptRecord]] = {}
     for name in run.record_files():
@@ -112,7 +112,7 @@ def record_of_another_run(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """A record of another run, or of a task that run.json does not name, was put here."""
     configuration = facts.run.configuration
     digests = {entry.id: entry.digest for entry in configuration.tasks}
-    for record in facts.run.all_records.records:
+    for record in facts.run.all_records:
         place = facts.run.attempt_folder_of(record)
         if record.run_id != configuration.run_id:
             yield rule.critical(place, f"belongs to the run {record.run_id}")

@@ -12,7 +12,7 @@ from agentbench.audit.task_facts import TaskFacts
 from agentbench.errors import InputError
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.lines import read_lines
-from agentbench.runs.store.store import ReadRecords, RunStore
+from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptSummary
 
 _CONFIGURATION_BYTES = 64 * 1024 * 1024
@@ -34,7 +34,8 @@ class RunFolder:
 
     folder: Path
     configuration: RunConfiguration
-    all_records: ReadRecords  # each line of attempts.jsonl
+    all_records: tuple[AttemptRecord, ...]  # each line of attempts.jsonl
+    set_aside: tuple[str, ...]  # a sentence for each line that is no record
     latest: tuple[AttemptRecord, ...]  # the last record of each attempt
 
     def read(self, relative: str, *, limit: int = _FILE_BYTES) -> bytes:
@@ -95,7 +96,8 @@ def open_run(folder: Path) -> RunFolder:
     return RunFolder(
         folder=folder,
         configuration=configuration,
-        all_records=ReadRecords(records=tuple(lines), warnings=tuple(set_aside)),
+        all_records=tuple(lines),
+        set_aside=tuple(set_aside),
         latest=tuple(last.values()),
     )
 

@@ -14,7 +14,8 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.runs.store.summaries import was_interrupted
+from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.task import Task, TaskEnvironment
 
 _ATTEMPTS_PER_CORE = 2
@@ -288,14 +289,6 @@ def run_attempts(
         finally:
             if scheduler.running:
                 schedule.cancel.set()
-
-
-def was_interrupted(record: AttemptRecord) -> bool:
-    """Whether the run's cancellation ended an attempt: `resume` makes it again."""
-    return any(
-        failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE
-        for failure in record.failures
-    )
 
 
 class _Scheduler:

@@ -29,8 +29,8 @@ class ExecutorConformance:
         assert over.planned == planned
         assert over.record.failure_reason is FailureReason.TESTS_FAILED
         assert over.record.agent_run.ending is AgentEnding.SUBMITTED
-        assert store.read().records == (over.record,)
-        assert store.read().warnings == ()
+        assert tuple(store.reading(whole=True).records()) == (over.record,)
+        assert store.reading(whole=True).warnings() == ()
 
     def test_its_files_are_in_its_folder(self, executor, store, task):
         with executor:
@@ -47,7 +47,7 @@ class ExecutorConformance:
                 executor.start(PlannedAttempt(task=task, attempt=1))
                 (over,) = all_ended(executor, 1)
                 assert over.record.retry_of == retry_of
-        assert len(store.read().records) == 2
+        assert len(tuple(store.reading(whole=True).records())) == 2
 
     def test_several_are_under_way_and_none_is_lost(self, executor, store, task):
         with executor:
@@ -55,7 +55,7 @@ class ExecutorConformance:
                 executor.start(PlannedAttempt(task=task, attempt=number))
             over = all_ended(executor, 2)
         assert {each.planned.attempt for each in over} == {1, 2}
-        assert store.read().records == tuple(each.record for each in over)
+        assert tuple(store.reading(whole=True).records()) == tuple(each.record for each in over)
 
     def test_where_nothing_ends_nothing_is_said(self, executor):
         with executor:

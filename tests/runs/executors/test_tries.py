@@ -26,7 +26,7 @@ def tried(workshop, folder, task, agent=None):
 
 def test_a_try_is_on_disk_when_it_is_over(task, workshop, tmp_path):
     record, store = tried(workshop(), tmp_path, task)
-    assert store.read().records == (record,)
+    assert tuple(store.reading(whole=True).records()) == (record,)
     assert record.timing.queue_wait_s >= 0
 
 

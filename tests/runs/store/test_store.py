@@ -90,4 +90,4 @@ def test_what_the_one_before_has_done_meanwhile_is_not_done_again(task, provider
     run = start_run([task], options)
     assert len(list(run.attempts())) == 2
     assert list(run.attempts()) == []
-    assert len(run.store.read().records) == 2
+    assert len(tuple(run.store.reading(whole=True).records())) == 2

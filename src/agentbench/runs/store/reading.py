@@ -142,7 +142,7 @@ def _names(folder: Path) -> list[str]:
 def unrecorded_attempts(folder: Path, headlines: Sequence[AttemptSummary]) -> Iterator[str]:
     """A sentence for each attempt whose last try left no record that can be read."""
     for task in tasks_of(folder / "attempts", headlines):
-        for name in _last_attempts(task):
+        for name in last_retries(sorted(task.names())):
             if task.place(name) in task.said:
                 continue
             path = task.path / name / RECORD_FILE
@@ -152,16 +152,16 @@ def unrecorded_attempts(folder: Path, headlines: Sequence[AttemptSummary]) -> It
                 yield f"{path}: {why}; it has no line in {ATTEMPTS}, so the attempt is made again"
 
 
-def _last_attempts(task: TaskFolder) -> Iterator[str]:
+def last_retries(folders: Iterable[str]) -> list[str]:
+    """The folder of each attempt's last retry; with or without the task's folder before it."""
     last: dict[str, tuple[int, str]] = {}
-    for name in sorted(task.names()):
-        attempt, _, retry = name.partition(_RETRY)
-        if not attempt.isdigit() or (retry and not retry.isdigit()):
-            continue  # one that was judged again
-        rank = int(retry or 0)
-        if attempt not in last or last[attempt][0] < rank:
-            last[attempt] = (rank, name)
-    yield from (name for _, name in last.values())
+    for folder in folders:
+        attempt, _, retry = folder.partition(_RETRY)
+        number = attempt.rpartition("/")[2]
+        if number.isdigit() and (not retry or retry.isdigit()):  # not judged again, nor foreign
+            rank = (int(retry or 0), folder)
+            last[attempt] = max(rank, last.get(attempt, rank))
+    return [folder for _, folder in last.values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +171,8 @@ class RunRecords:
     path: Path  # attempts.jsonl
     headlines: Sequence[AttemptSummary]
     places: "array[int]"  # of each: where its line begins, or -1 - n of the nth adopted copy
-    set_aside: tuple[str, ...]  # a sentence for each line that is no record
-    adopted: tuple[RecordCopy, ...]  # records that have no whole line
+    set_aside: tuple[str, ...] = ()  # a sentence for each line that is no record
+    adopted: tuple[RecordCopy, ...] = ()  # records that have no whole line
 
     def warnings(self) -> tuple[str, ...]:
         """Messages about damaged lines, and about the copies that replace them."""
@@ -262,13 +262,7 @@ def _without_line(lines: RecordLines, copies: Sequence[RecordCopy]) -> list[_Ado
         if attempt_key(headline) in wanted:
             own.setdefault(attempt_key(headline), []).append(number)
     adopted: list[_Adopted] = []
-    everything = RunRecords(
-        path=lines.path,
-        headlines=lines.headlines,
-        places=lines.starts,
-        set_aside=(),
-        adopted=(),
-    )
+    everything = RunRecords(path=lines.path, headlines=lines.headlines, places=lines.starts)
     ordered = sorted(copies, key=lambda copy: (attempt_key(copy.headline), str(copy.path)))
     for attempt, group in groupby(ordered, key=lambda copy: attempt_key(copy.headline)):
         adopted += _of_attempt(list(group), own.get(attempt, []), everything)

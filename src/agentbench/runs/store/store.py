@@ -8,7 +8,6 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -77,14 +76,6 @@ def is_run_locked(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRecords:
-    """The records of a run, and messages about damaged ones."""
-
-    records: tuple[AttemptRecord, ...]
-    warnings: tuple[str, ...] = ()
 
 
 def new_run_id(now: datetime) -> RunId:
@@ -239,24 +230,14 @@ class RunStore:
         """
         return read_run(self.folder, whole=whole, processes=processes)
 
-    def read(self) -> ReadRecords:
-        """The same with all of each record: for runs that fit into memory.
-
-        Raises:
-            InputError: a record is of a newer agentbench.
-        """
-        reading = self.reading(whole=True)
-        return ReadRecords(records=tuple(reading.records()), warnings=reading.warnings())
-
-    def latest(self) -> ReadRecords:
+    def latest(self) -> tuple[AttemptRecord, ...]:
         """One whole record per attempt, the last one of its tries: for runs that fit into memory.
 
         Raises:
             InputError: a record is of a newer agentbench.
         """
         reading = self.reading(whole=True)
-        records = tuple(reading.records(reading.latest()))
-        return ReadRecords(records=records, warnings=reading.warnings())
+        return tuple(reading.records(reading.latest()))
 
     def recover(self) -> tuple[str, ...]:
         """Complete attempts.jsonl after a power cut or damage; says what was done and what is lost.
