@@ -148,8 +148,7 @@ class AttemptFacts:
     """An attempt with its files, and its task if that still exists."""
 
     record: AttemptRecord
-    place: str  # of its files, relative to the run's folder
-    read: Callable[[str], bytes]  # of a file relative to the place; raises UnreadableRunFileError
+    read: Callable[[str], bytes]  # of a file in its folder; raises UnreadableRunFileError
     task: TaskFacts | None
     patch: tuple[FilePatch, ...]  # as it was judged
     raw_patch: tuple[FilePatch, ...]  # with what was dropped
@@ -182,7 +181,6 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
     raw = optional("patch.raw.diff", _PATCH_BYTES) if has_raw else b""
     return AttemptFacts(
         record=record,
-        place=place,
         read=read,
         task=task,
         patch=patch,

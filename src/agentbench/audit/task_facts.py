@@ -39,6 +39,7 @@ LeakFingerprint = tuple[str, ...]
 LeakFingerprints = frozenset[LeakFingerprint]
 _MAX_PARSED_BYTES = 2 * 1024 * 1024
 FilesByPath = Mapping[PurePosixPath, FileContent | None]
+"""The new contents of files, and `None` for removed ones."""
 
 
 def found_in(text: str, fingerprints: LeakFingerprints) -> dict[LeakFingerprint, int]:
@@ -136,7 +137,7 @@ class DecidingTestFile:
 
 
 def deciding_test_files(
-    task: Task, base: BaseTree, hidden: Mapping[PurePosixPath, FileContent | None]
+    task: Task, base: BaseTree, hidden: FilesByPath
 ) -> tuple[DecidingTestFile, ...]:
     """The Python files of tests.patch, and the other ones that fail_to_pass names."""
     listed: dict[str, list[NodeId]] = {}

@@ -138,11 +138,18 @@ class SandboxName(StrEnum):
     PROCESS = "process"
 
 
-def _refuse_nan(value: float | None) -> float | None:
-    """Refuse a limit that no value reaches or exceeds."""
-    if value is not None and math.isnan(value):
-        raise typer.BadParameter("expected a number, found nan")
-    return value
+def _number_option(
+    flag: str, help_text: str, *, least: float | None = 0, most: float | None = None
+) -> object:
+    """An option for a limit; NaN is refused, as no value reaches or exceeds it."""
+
+    def refuse_nan(value: float | None) -> float | None:
+        """Return the value unless it is NaN."""
+        if value is not None and math.isnan(value):
+            raise typer.BadParameter("expected a number, found nan")
+        return value
+
+    return typer.Option(flag, help=help_text, min=least, max=most, callback=refuse_nan)
 
 
 Sandbox = Annotated[
@@ -151,52 +158,36 @@ Sandbox = Annotated[
 ]
 TimeoutScale = Annotated[
     float,
-    typer.Option(
+    _number_option(
         "--timeout-scale",
-        help="Multiplies every stage's time limit.",
-        max=_LARGEST_TIMEOUT_SCALE,
-        callback=_refuse_nan,
+        "Multiplies every stage's time limit.",
+        least=None,
+        most=_LARGEST_TIMEOUT_SCALE,
     ),
 ]
-
 MaxOutage = Annotated[
     float | None,
-    typer.Option(
+    _number_option(
         "--max-outage",
-        help="Minutes to wait for an unavailable engine, model (default 15) or disk (1).",
-        min=0,
-        max=_LONGEST_DURATION,
-        callback=_refuse_nan,
+        "Minutes to wait for an unavailable engine, model (default 15) or disk (1).",
+        most=_LONGEST_DURATION,
     ),
 ]
 AttemptTimeout = Annotated[
     float | None,
-    typer.Option(
+    _number_option(
         "--attempt-timeout",
-        help="Seconds for a whole attempt; default: the sum of its stages' limits and a margin.",
-        min=0,
-        max=_LONGEST_DURATION,
-        callback=_refuse_nan,
+        "Seconds for a whole attempt; default: the sum of its stages' limits and a margin.",
+        most=_LONGEST_DURATION,
     ),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option(
-        "--max-cost",
-        help="Start no further attempts once this many USD are spent.",
-        min=0,
-        callback=_refuse_nan,
-    ),
+    _number_option("--max-cost", "Start no further attempts once this many USD are spent."),
 ]
 FailUnder = Annotated[
     float | None,
-    typer.Option(
-        "--fail-under",
-        help="Exit with code 1 below this resolved rate.",
-        min=0,
-        max=1,
-        callback=_refuse_nan,
-    ),
+    _number_option("--fail-under", "Exit with code 1 below this resolved rate.", most=1),
 ]
 
 

@@ -84,7 +84,7 @@ class Run:
             cancel=self.resources.cancel,
             max_cost_usd=settings.max_cost_usd,
             is_prepared=self.planned.knows,
-            on_end=self.durations.note if self.durations is not None else _ignore_record,
+            on_end=self.durations.note if self.durations is not None else lambda _record: None,
         )
 
     def _executor(self, gateway: ModelGateway | None) -> Executor:
@@ -117,7 +117,3 @@ class Run:
     def cancel(self) -> None:
         """Stop: running attempts are recorded as interrupted, and no other one starts."""
         self.resources.cancel.set()
-
-
-def _ignore_record(_record: AttemptRecord) -> None:
-    pass

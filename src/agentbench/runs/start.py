@@ -109,7 +109,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     selected = components.select_sandbox(options)
     provider = selected.provider
     _refuse_unsandboxed(options, provider)
-    components.report_removed_orphans(options, provider)
+    components.remove_all_orphans(options.cache_dir, provider, say=options.say)
     with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
@@ -273,7 +273,7 @@ def _check(run: Run, options: RunOptions) -> None:
     """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
     check_model(options, run.agent)
     slots_elsewhere(options.executor)
-    components.report_removed_orphans(options, run.resources.provider)
+    components.remove_all_orphans(options.cache_dir, run.resources.provider, say=options.say)
     if run.planned:
         with open_model(options, run.agent, probe=True):
             pass

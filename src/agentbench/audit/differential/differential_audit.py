@@ -12,7 +12,7 @@ from agentbench.audit.differential.input_search import search_inputs
 from agentbench.audit.differential.search import ComparedAttempt, DifferenceSearch, read_task_tests
 from agentbench.audit.differential.tree_difference import NotCompared, compare_trees
 from agentbench.audit.differential.trees import AttemptTrees, NotComparableError, trees_of
-from agentbench.audit.rule import RuleHit, Rules, apply_rules, info, warning
+from agentbench.audit.rule import RuleHit, Rules, apply_rules, info
 from agentbench.audit.run_facts import AttemptFacts
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.errors import SandboxError, UnavailableError
@@ -29,13 +29,15 @@ class DifferentialResult:
     """The result of comparing an attempt."""
 
     differences: tuple[RuleHit, ...] = ()
-    left: tuple[RuleHit, ...] = ()
+    left: tuple[NotCompared, ...] = ()
     effort: tuple[RuleHit, ...] = ()
 
 
 DIFFERENTIAL_RULES: Rules[DifferentialResult] = {
     "differs-from-reference": lambda compared: compared.differences,
-    "not-compared": lambda compared: compared.left,
+    "not-compared": lambda compared: (
+        info(left.where, f"not compared: {left.why}") for left in compared.left
+    ),
     "compared": lambda compared: compared.effort,
 }
 """The rules for a resolved attempt."""
@@ -93,7 +95,7 @@ class DifferentialAudit:
         if not difference.callable:
             why = "nothing that differs can be called by a public name in both trees"
             left = (*difference.one_sided, NotCompared(where, why))
-            return DifferentialResult(left=tuple(map(_not_compared_hit, left)))
+            return DifferentialResult(left=left)
         subject = ComparedAttempt(
             facts=task, trees=trees, contrast=difference, bench=self._bench(task)
         )
@@ -101,10 +103,8 @@ class DifferentialAudit:
         left = (*difference.one_sided, *(each for one in found for each in one.left))
         effort = "; ".join(one.effort for one in found if one.effort) or "nothing could be compared"
         return DifferentialResult(
-            differences=tuple(
-                warning(each.where, each.what) for one in found for each in one.differences
-            ),
-            left=tuple(map(_not_compared_hit, left)),
+            differences=tuple(each for one in found for each in one.differences),
+            left=left,
             effort=(info(where, f"{effort}; {time.monotonic() - began:.0f} s"),),
         )
 
@@ -122,8 +122,4 @@ def _location(facts: AttemptFacts) -> str:
 
 
 def _not_compared(facts: AttemptFacts, why: str) -> DifferentialResult:
-    return DifferentialResult(left=(_not_compared_hit(NotCompared(_location(facts), why)),))
-
-
-def _not_compared_hit(left: NotCompared) -> RuleHit:
-    return info(left.where, f"not compared: {left.why}")
+    return DifferentialResult(left=(NotCompared(_location(facts), why),))

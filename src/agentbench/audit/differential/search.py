@@ -13,6 +13,7 @@ from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential.tree_difference import NotCompared, TreeDifference, is_test_path
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree
+from agentbench.audit.rule import RuleHit
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.core import python_syntax
 from agentbench.errors import SandboxError
@@ -133,18 +134,10 @@ class ComparedAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmedDifference:
-    """A difference that was confirmed: where, and in which words."""
-
-    where: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The result of a search."""
 
-    differences: tuple[ConfirmedDifference, ...] = ()
+    differences: tuple[RuleHit, ...] = ()  # that were confirmed
     left: tuple[NotCompared, ...] = ()  # what was not compared
     effort: str = ""  # what was compared, in words
 
