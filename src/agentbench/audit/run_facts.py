@@ -164,10 +164,6 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
     """Read an attempt's files; missing ones are empty, and a rule reports them."""
     place = run.attempt_folder_of(record)
 
-    def read(name: str) -> bytes:
-        """The content of a file of the attempt."""
-        return run.read(f"{place}/{name}")
-
     def optional(name: str, limit: int) -> bytes:
         """The content of a file; empty if it cannot be read."""
         try:
@@ -181,7 +177,7 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
     raw = optional("patch.raw.diff", _PATCH_BYTES) if has_raw else b""
     return AttemptFacts(
         record=record,
-        read=read,
+        read=lambda name: run.read(f"{place}/{name}"),
         task=task,
         patch=patch,
         raw_patch=parse_patch(raw) or patch,

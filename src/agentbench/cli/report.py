@@ -166,7 +166,10 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
 
             target.writelines(html_chunks([TimedRun.of(run) for run in report.runs]))
         case ReportFormat.SWEBENCH:
-            write_swebench(report.runs, target)
+            from agentbench.importers.swebench.report import run_report
+
+            document = run_report(_reported_instances(report.runs)).model_dump(mode="json")
+            target.write(f"{json.dumps(document, indent=4)}\n")
 
 
 def _print_table(report: _ReportContents, target: TextIO) -> None:
@@ -218,19 +221,6 @@ def append_github_summary(chunks: Iterable[str]) -> None:
 
     if not append_summary(chunks, os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
-
-
-def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
-    """Write the report of a run as SWE-bench's own tool does.
-
-    Raises:
-        UsageError: there are several runs.
-        InputError: a record of the run is damaged.
-    """
-    from agentbench.importers.swebench.report import run_report
-
-    report = run_report(_reported_instances(runs)).model_dump(mode="json")
-    target.write(f"{json.dumps(report, indent=4)}\n")
 
 
 def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:

@@ -8,7 +8,7 @@ from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
 from agentbench.report import summary
 from agentbench.report.formatting import statement
-from agentbench.report.summary import Rate, ResultSummary, TaskOutcome, TaskOutcomes
+from agentbench.report.summary import Rate, ResultSummary, TaskOutcome
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import Difference, paired_difference
 from agentbench.scoring.statistics import ALPHA
@@ -71,7 +71,7 @@ def compare(
     Raises:
         InputError: they have no common task.
     """
-    ours, theirs = TaskOutcomes(first).by_task, TaskOutcomes(second).by_task
+    ours, theirs = summary.outcomes_by_task(first), summary.outcomes_by_task(second)
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise InputError(
@@ -152,8 +152,7 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     """The regression in the second run, in one line; None if there is none.
 
     A regression is a significantly lower rate of judged attempts. Task and infrastructure errors
-    are excluded, since they say nothing about the agent. If `strict`, a single task with a lower
-    rate is enough, whatever the reason.
+    are excluded, since they say nothing about the agent.
 
     Args:
         comparison: The comparison with the first run as the baseline.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from agentbench.core.display_text import list_with_more
 from agentbench.report import summary
-from agentbench.report.summary import Rate, ResultSummary, TaskOutcome, TaskOutcomes
+from agentbench.report.summary import Rate, ResultSummary, TaskOutcome
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import compact_letters, holm, significance
 from agentbench.scoring.statistics import ALPHA
@@ -82,7 +82,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
         with_groups: Whether to test pairs, which needs scipy and statsmodels.
     """
     summaries = [ResultSummary.of(entrant.attempts) for entrant in entrants]
-    outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]
+    outcomes = [summary.outcomes_by_task(entrant.attempts) for entrant in entrants]
     common = set.intersection(*(set(each) for each in outcomes))
     rates = [
         Rate.of(summary.overall_scores(Counter(each[task] for task in common))) for each in outcomes

@@ -56,8 +56,6 @@ class RunningAttempts:
     def update(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
         """The attempts that have no record in `recorded`, the oldest first.
 
-        Those that began before `since`, the start of the run's process, ended with an earlier one.
-
         Args:
             recorded: The folders of attempts with a record.
             since: The start of the run's process; older attempts ended with an earlier one.

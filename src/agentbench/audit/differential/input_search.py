@@ -66,12 +66,9 @@ def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.Sea
 def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[DefinitionId]:
     """What differs itself goes first, then what tests call, since its purpose is known."""
     differing = set(contrast.differing)
-
-    def rank(spot: DefinitionId) -> tuple[bool, bool]:
-        """Differing definitions first, then those that the tests name."""
-        return spot not in differing, not tests.mentions(spot.name)
-
-    return sorted(contrast.callable, key=rank)
+    return sorted(
+        contrast.callable, key=lambda spot: (spot not in differing, not tests.mentions(spot.name))
+    )
 
 
 def _compare(

@@ -208,8 +208,6 @@ def compare_trees(
 ) -> TreeDifference:
     """Find what differs outside of the tests.
 
-    The `tested` names, which tests import, are part of a contract, even private ones.
-
     Args:
         trees: The trees.
         test_paths: Where the tests are, which do not count.

@@ -19,14 +19,11 @@ from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.cli.options import select_tasks
 from agentbench.cli.run_execution import print_warnings
-from agentbench.cli.serve.server_options import (
-    McpServerOptions,
-    McpTransport,
-    run_until_interrupted,
-)
+from agentbench.cli.serve import server_options
 from agentbench.core.extras import SYMBOLIC, is_installed
 from agentbench.core.host import default_cache_dir, usable_cache_dir
 from agentbench.errors import InputError
+from agentbench.mcp import transports
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
@@ -85,7 +82,7 @@ def _connect(sandbox: str) -> SandboxProvider:
     return select_back_end(sandbox, cache_dir=usable_cache_dir(), back_ends=quickest).provider
 
 
-def serve_mcp(settings: McpServerOptions) -> None:
+def serve_mcp(settings: server_options.McpServerOptions) -> None:
     """Serve a project until told to stop.
 
     The project is on this machine, tested in place, or that of a task as an agent gets it, without
@@ -102,7 +99,7 @@ def serve_mcp(settings: McpServerOptions) -> None:
         _serve(project, settings)
 
 
-def _serve(project: PytestProject, settings: McpServerOptions) -> None:
+def _serve(project: PytestProject, settings: server_options.McpServerOptions) -> None:
     symbolic = SymbolicTools(
         laboratory=code_runner_for(settings.sandbox.value),
         mask=project.mask,
@@ -111,20 +108,15 @@ def _serve(project: PytestProject, settings: McpServerOptions) -> None:
     )
     error_mode = ErrorMode(settings.error_mode.value)
     server = make_server(project, error_mode, version=__version__, symbolic=symbolic)
-    if settings.transport is McpTransport.HTTP:
-        from agentbench.mcp import transports
-
-        def announce(url: str) -> None:
-            """Say where the server listens."""
-            typer.echo(f"serving on {url}", err=True)
-
+    work = partial(transports.serve_stdio, server)
+    if settings.transport is server_options.McpTransport.HTTP:
         address = transports.HttpAddress(host=settings.host, port=settings.port, token=_token())
-        work = partial(transports.serve_http, server, address, announce)
-    else:
-        from agentbench.mcp import transports
+        work = partial(transports.serve_http, server, address, _announce)
+    server_options.run_until_interrupted(work)
 
-        work = partial(transports.serve_stdio, server)
-    run_until_interrupted(work)
+
+def _announce(url: str) -> None:
+    typer.echo(f"serving on {url}", err=True)
 
 
 def _token() -> str:

@@ -86,13 +86,12 @@ def validate_and_report(
 
     for note in () if validation.quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
-    proven, refused, written = None, list(imported.rejections), list(imported.written)
-    if prove and written:
-        settings = validating.validation_settings(validation)
+    refused, written = list(imported.rejections), list(imported.written)
+    settings = validating.validation_settings(validation) if prove and written else None
+    if settings is not None:
         refused += refuse_without_images(written, settings.options)
         written = [folder for folder in written if folder.exists()]
-        proven = validating.validate_new_tasks(written, settings, validation)
-    validating.print_result(refused, written, proven, as_json=validation.as_json)
+    validating.validate_and_print(refused, written, settings, validation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,10 +164,8 @@ def import_swebench(
         refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
     refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=validation.quiet)
     written = [folder for folder in imported.written if folder.exists()]
-    proven = None
-    if not no_prove and written:
-        proven = validating.validate_new_tasks(written, settings, validation)
-    validating.print_result(refused, written, proven, as_json=validation.as_json)
+    is_proven = not no_prove and written
+    validating.validate_and_print(refused, written, settings if is_proven else None, validation)
 
 
 def _folder(repos: Path | None) -> Path | None:

@@ -173,10 +173,7 @@ def new_task(
         raise InputError(f"{commit.hash}: cannot become a task: {found}")
     destination = TaskDestination.of(folder, replace=replace)
     written = write_fix_task(found, source, destination, whole_suite=fixes.whole_suite)
-    proven = None
-    if not no_prove:
-        proven = validating.validate_new_tasks([written], settings, validation)
-    validating.print_result((), [written], proven, as_json=validation.as_json)
+    validating.validate_and_print((), [written], None if no_prove else settings, validation)
 
 
 @expand_groups

@@ -207,8 +207,6 @@ def _style() -> dict[Any, object]:
 def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) -> str:
     """A picture as the element of a page, with a unique name.
 
-    `says` describes it for people who do not see it; `texts` are those of `label(n)`.
-
     Args:
         figure: The picture.
         name: A unique name on the page.

@@ -103,8 +103,6 @@ def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
 def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
     """A point for each run with a known cost, numbered as on the leaderboard.
 
-    `metered` says of each entry whether it used a model.
-
     Args:
         board: The leaderboard of all runs.
         labels: The label of each entry.

@@ -21,15 +21,8 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
 from agentbench.errors import AgentbenchError, RunCancelled, SandboxError, UnavailableError
-from agentbench.runs.executors import FinishedAttempt
-from agentbench.runs.executors.remote_attempt import (
-    RemoteAttempt,
-    RemoteResult,
-    WorkerConfig,
-    pack_task,
-    run_on_node,
-    unpack,
-)
+from agentbench.runs.executors import FinishedAttempt, remote_attempt
+from agentbench.runs.executors.remote_attempt import RemoteAttempt, RemoteResult
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import Fault
@@ -90,11 +83,11 @@ class RayExecutor:
 
     def __init__(
         self,
-        worker: WorkerConfig,
+        worker: remote_attempt.WorkerConfig,
         agent: Agent,
         resources: RunResources,
         store: RunStore,
-        make: Callable[[RemoteAttempt], RemoteResult] = run_on_node,
+        make: Callable[[RemoteAttempt], RemoteResult] = remote_attempt.run_on_node,
     ) -> None:
         """Make tries for the run in a store; `make` is what a node does."""
         self._worker = worker
@@ -122,7 +115,7 @@ class RayExecutor:
         folder, retry = breaker.written(
             lambda: self._store.attempt_folder(task.id, planned.attempt)
         )
-        remote_attempt = RemoteAttempt(
+        attempt = RemoteAttempt(
             worker=self._worker,
             task=task,
             files=files,
@@ -143,7 +136,7 @@ class RayExecutor:
             retry_of=retry or None,
             queued_at=time.monotonic(),
         )
-        ref = remote.remote(remote_attempt)
+        ref = remote.remote(attempt)
         status = self._resources.live_status.begin(task.id, planned.attempt, retry_of=retry or None)
         status.where = "the cluster"
         self._remote_tasks[ref] = _RemoteTask(planned=planned, slot=slot, ref=ref, status=status)
@@ -165,7 +158,7 @@ class RayExecutor:
         if task.digest not in self._files:
             if len(self._files) >= _MOST_ARCHIVES:
                 self._files.pop(next(iter(self._files)))
-            self._files[task.digest] = pack_task(task)
+            self._files[task.digest] = remote_attempt.pack_task(task)
         return self._files[task.digest]
 
     def _cancel_tries(self) -> None:
@@ -205,7 +198,7 @@ class RayExecutor:
         def write() -> None:
             """Write the file atomically."""
             with storage_errors(away.slot.folder):
-                unpack(brought.files, away.slot.folder)
+                remote_attempt.unpack(brought.files, away.slot.folder)
 
         self._resources.breaker.written(write)
         record, since = brought.record, time.monotonic() - (away.slot.queued_at or 0.0)
