@@ -15,7 +15,7 @@ from agentbench.integrity.records import ControlRun, Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
 from agentbench.pytest_results.model import PytestResult
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.scoring.taxonomy import StageName
 
 _RECORD = "record.json"
 _VERDICT_FIELDS = ("resolved", "quarantined", "failure_reason", "fault")
@@ -42,7 +42,7 @@ def verdict_differs(facts: AttemptFacts) -> Iterator[RuleHit]:
     """A verdict that its own evidence does not give was edited, or judged by other rules."""
     record, verdict = facts.record, rejudge(facts.record)
     if any(getattr(record, name) != getattr(verdict, name) for name in _VERDICT_FIELDS):
-        was, now = (_verdict_word(one.failure_reason) for one in (record, verdict))
+        was, now = (one.failure_reason or "resolved" for one in (record, verdict))
         remedy = "`agentbench rescore` shows the changes"
         yield critical(_RECORD, f"the verdict is {was}, but its evidence gives {now} ({remedy})")
         return
@@ -115,10 +115,6 @@ def already_recorded(facts: AttemptFacts) -> Iterator[RuleHit]:
     for one in record.findings:
         if one.rule != SUSPICIOUS_CODE:  # the patch is scanned again, by a rule of its own
             yield info(one.where, f"recorded ({one.severity.value}): {one.rule}: {one.what}")
-
-
-def _verdict_word(reason: FailureReason | None) -> str:
-    return reason.value if reason is not None else "resolved"
 
 
 def _patch_difference(facts: AttemptFacts) -> Iterator[RuleHit]:

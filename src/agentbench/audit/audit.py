@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit import attempt_rules, hidden_test_rules, leak_rules, rule, setup_rules
-from agentbench.audit.hidden_test_rules import controlled_functions
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.errors import InputError
@@ -148,7 +147,7 @@ def tasks_not_here(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
 
 def audit_task(facts: TaskFacts) -> rule.AuditResult:
     """Apply every rule to a task."""
-    controlled = controlled_functions(facts)
+    controlled = hidden_test_rules.controlled_functions(facts)
     sure = sum(why is None for why in controlled.values())
     return rule.AuditResult(
         subject=rule.AuditSubject.TASK,

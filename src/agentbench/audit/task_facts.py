@@ -112,12 +112,9 @@ class DecidingTestFile:
     listed: tuple[NodeId, ...]  # its fail_to_pass ids
 
     @property
-    def listed_functions(self) -> Mapping[str, tuple[NodeId, ...]]:
-        """The functions that fail_to_pass names, with their ids."""
-        names: dict[str, list[NodeId]] = {}
-        for node_id in self.listed:
-            names.setdefault(split_id(node_id)[0], []).append(node_id)
-        return {name: tuple(ids) for name, ids in names.items()}
+    def listed_functions(self) -> list[str]:
+        """The functions that fail_to_pass names."""
+        return list(dict.fromkeys(split_id(node_id)[0] for node_id in self.listed))
 
     @property
     def deciding(self) -> Iterator[tuple[str, FoundFunction]]:

@@ -109,7 +109,7 @@ def _audit_all(
         raise UsageError("--wrong-fixes compares what attempts wrote: expected a run, found none")
     audited: list[AuditResult] = []
     if tasks:
-        selected = options.select_tasks(tasks, cache_dir=cache_dir, glob=glob)
+        selected = options.TaskSelection(tasks=tasks, filter_glob=glob).load(cache_dir)
         audited += [audit_task(read_task_facts(task, mirrors)) for task in selected]
     for folder in folders:
         if folder not in tasks:

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -198,38 +198,6 @@ def command_group(help_text: str) -> typer.Typer:
     )
 
 
-def select_tasks(
-    paths: Sequence[Path],
-    *,
-    cache_dir: Path,
-    glob: str | None = None,
-    tag: str | None = None,
-    limit: int | None = None,
-) -> "list[Task]":
-    """Load and filter tasks; prints warnings on stderr.
-
-    Raises:
-        InputError: a task is wrong, or none is left.
-    """
-    from agentbench.tasks.loading import load_tasks
-    from agentbench.tasks.mirror import Mirrors
-
-    catalogue = load_tasks(paths, mirrors=Mirrors(cache_dir / "mirrors"))
-    print_warnings(catalogue.warnings)
-    selected = [
-        task
-        for task in catalogue.tasks
-        if (glob is None or fnmatchcase(task.id, glob))
-        and (tag is None or tag in task.problem.tags)
-    ]
-    if not selected:
-        known = ", ".join(task.id for task in catalogue.tasks)
-        filters = [f"--filter {glob!r}"] if glob is not None else []
-        filters += [f"--tag {tag!r}"] if tag is not None else []
-        raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
-    return selected[:limit]
-
-
 def parse_jobs(text: str) -> int | None:
     """The value of `--jobs`; `None` for auto.
 
@@ -253,10 +221,29 @@ class TaskSelection:
     limit: Limit = None
 
     def load(self, cache_dir: Path) -> "list[Task]":
-        """Load and filter the tasks; prints warnings on stderr."""
-        return select_tasks(
-            self.tasks, cache_dir=cache_dir, glob=self.filter_glob, tag=self.tag, limit=self.limit
-        )
+        """Load and filter the tasks; prints warnings on stderr.
+
+        Raises:
+            InputError: a task is wrong, or none is left.
+        """
+        from agentbench.tasks.loading import load_tasks
+        from agentbench.tasks.mirror import Mirrors
+
+        catalogue = load_tasks(self.tasks, mirrors=Mirrors(cache_dir / "mirrors"))
+        print_warnings(catalogue.warnings)
+        glob, tag = self.filter_glob, self.tag
+        selected = [
+            task
+            for task in catalogue.tasks
+            if (glob is None or fnmatchcase(task.id, glob))
+            and (tag is None or tag in task.problem.tags)
+        ]
+        if not selected:
+            known = ", ".join(task.id for task in catalogue.tasks)
+            filters = [f"--filter {glob!r}"] if glob is not None else []
+            filters += [f"--tag {tag!r}"] if tag is not None else []
+            raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
+        return selected[: self.limit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

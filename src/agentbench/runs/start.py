@@ -17,7 +17,6 @@ from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.task_image import with_images
 from agentbench.core.host import default_cache_dir, host_facts
 from agentbench.errors import InputError, SandboxError, UnavailableError, UsageError
 from agentbench.runs import components
@@ -321,7 +320,7 @@ def _with_recorded_images(
         image = images[task.id] or task.environment.image
         environment = task.environment.model_copy(update={"image": image})
         named.append(task.model_copy(update={"environment": environment}))
-    return with_images(named, resources.provider, resources.mirrors)
+    return task_image.with_images(named, resources.provider, resources.mirrors)
 
 
 def _image_warnings(

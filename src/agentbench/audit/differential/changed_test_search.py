@@ -147,11 +147,9 @@ def _is_well_formed(step: dict[str, Any]) -> bool:
     if step["kind"] == "raises":
         names = [step.get("type"), step.get("text"), *(step.get("mro") or [None])]
         return all(isinstance(name, str) for name in names) and "explicit" in step
-    return step["kind"] == "timeout" or _is_value_form(step.get("form"))
-
-
-def _is_value_form(form: object) -> bool:
-    return isinstance(form, list) and bool(form) and isinstance(form[0], str)
+    form = step.get("form")
+    is_value = isinstance(form, list) and bool(form) and isinstance(form[0], str)
+    return step["kind"] == "timeout" or is_value
 
 
 def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:

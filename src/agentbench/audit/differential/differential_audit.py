@@ -9,7 +9,6 @@ from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential import search as searching
 from agentbench.audit.differential.changed_test_search import search_tests
 from agentbench.audit.differential.input_search import search_inputs
-from agentbench.audit.differential.search import ComparedAttempt, DifferenceSearch, read_task_tests
 from agentbench.audit.differential.tree_difference import NotCompared, compare_trees
 from agentbench.audit.differential.trees import AttemptTrees, NotComparableError, trees_of
 from agentbench.audit.rule import RuleHit, Rules, apply_rules, info
@@ -18,7 +17,7 @@ from agentbench.audit.task_facts import TaskFacts
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.scoring.evidence import Finding
 
-SEARCHES: tuple[DifferenceSearch, ...] = (search_inputs, search_tests)
+SEARCHES: tuple[searching.DifferenceSearch, ...] = (search_inputs, search_tests)
 """The searches for a difference; they share an attempt's time."""
 
 Say = Callable[[str], None]
@@ -51,7 +50,7 @@ class DifferentialAudit:
     cache_dir: Path
     seconds: float  # for an attempt
     say: Say
-    searches: Sequence[DifferenceSearch] = SEARCHES
+    searches: Sequence[searching.DifferenceSearch] = SEARCHES
     _benches: dict[str, searching.ComparisonSandboxes] = field(default_factory=dict)
     _known: dict[tuple[str, bytes], tuple[Finding, ...]] = field(default_factory=dict)
 
@@ -86,7 +85,7 @@ class DifferentialAudit:
         self, facts: AttemptFacts, task: TaskFacts, trees: AttemptTrees
     ) -> DifferentialResult:
         began = time.monotonic()
-        tests = read_task_tests(task)
+        tests = searching.read_task_tests(task)
         difference = compare_trees(trees, task.task.problem.test_paths, tests.imported)
         where = _location(facts)
         if difference.none:
@@ -96,7 +95,7 @@ class DifferentialAudit:
             why = "nothing that differs can be called by a public name in both trees"
             left = (*difference.one_sided, NotCompared(where, why))
             return DifferentialResult(left=left)
-        subject = ComparedAttempt(
+        subject = searching.ComparedAttempt(
             facts=task, trees=trees, contrast=difference, bench=self._bench(task)
         )
         found = [search(subject, self.seconds / len(self.searches)) for search in self.searches]

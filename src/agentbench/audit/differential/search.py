@@ -162,7 +162,7 @@ class TaskTests:
             ast.unparse(node)
             for tree in self.trees
             for node in ast.walk(tree)
-            if isinstance(node, ast.Call) and _name_of(node) == own and _is_literal(node)
+            if isinstance(node, ast.Call) and _name_of(node.func) == own and _is_literal(node)
         )
         return tuple(dict.fromkeys(call for call in found if len(call) <= _MAX_LITERAL_CHARACTERS))
 
@@ -180,7 +180,7 @@ class TaskTests:
     def mentions(self, name: str) -> bool:
         """Whether they call or read something by this name."""
         own = name.rpartition(".")[2]
-        return any(_mentions(node, own) for tree in self.trees for node in ast.walk(tree))
+        return any(_name_of(node) == own for tree in self.trees for node in ast.walk(tree))
 
 
 def read_task_tests(facts: TaskFacts) -> TaskTests:
@@ -216,11 +216,10 @@ def sources_of_tests(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, bytes]]:
             yield path, content
 
 
-def _name_of(node: ast.Call) -> str:
-    function = node.func
-    if isinstance(function, ast.Name):
-        return function.id
-    return function.attr if isinstance(function, ast.Attribute) else ""
+def _name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_literal(node: ast.Call) -> bool:
@@ -236,9 +235,3 @@ def _is_literal(node: ast.Call) -> bool:
 
 def _words(value: object) -> list[str]:
     return _WORD.findall(value) if isinstance(value, str) else []
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return (isinstance(node, ast.Name) and node.id == name) or (
-        isinstance(node, ast.Attribute) and node.attr == name
-    )

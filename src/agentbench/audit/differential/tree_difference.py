@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -81,14 +82,9 @@ def _statement(node: ast.stmt) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
 
 
 def _head(node: ast.ClassDef) -> ast.ClassDef:
-    body = [one for one in node.body if not isinstance(one, _SCOPES)]
-    return ast.ClassDef(
-        name=node.name,
-        bases=node.bases,
-        keywords=node.keywords,
-        body=body,
-        decorator_list=node.decorator_list,
-    )
+    head = copy(node)
+    head.body = [one for one in node.body if not isinstance(one, _SCOPES)]
+    return head
 
 
 class _WithoutDocstrings(ast.NodeTransformer):

@@ -17,7 +17,7 @@ from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.cli.options import select_tasks
+from agentbench.cli.options import TaskSelection
 from agentbench.cli.run_execution import print_warnings
 from agentbench.cli.serve import server_options
 from agentbench.core.extras import SYMBOLIC, is_installed
@@ -49,7 +49,7 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
         UsageError: there is no sandbox of that name, or no folder for what is kept.
     """
     cache_dir = usable_cache_dir()
-    tasks = select_tasks([folder], cache_dir=cache_dir)
+    tasks = TaskSelection(tasks=[folder]).load(cache_dir)
     if len(tasks) != 1:
         raise InputError(f"--task: expected one task, found {len(tasks)} in {folder}")
     (task,) = tasks

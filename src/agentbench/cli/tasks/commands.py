@@ -57,9 +57,10 @@ def list_tasks(
 
     Example: agentbench tasks list tasks/ --tag easy
     """
-    found = options.select_tasks(
-        paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag
+    selection = options.TaskSelection(
+        tasks=paths or [Path("tasks")], filter_glob=filter_glob, tag=tag
     )
+    found = selection.load(usable_cache_dir())
     if as_json:
         rows = [
             {

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.options import ValidationOptions, expand_groups, select_tasks
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks import validation as validating
 from agentbench.core import extras
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
 
-@expand_groups
+@options.expand_groups
 def import_harbor(
     sources: Annotated[
         list[Path], typer.Argument(help="Harbor's task folders, or folders of them.", metavar="DIR")
@@ -35,7 +34,7 @@ def import_harbor(
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
     *,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
 
@@ -48,7 +47,7 @@ def import_harbor(
     validate_and_report(imported, validation, prove=not no_prove)
 
 
-@expand_groups
+@options.expand_groups
 def import_terminal_bench(
     sources: Annotated[
         list[Path],
@@ -58,7 +57,7 @@ def import_terminal_bench(
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
     *,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of Terminal-Bench's folders, where they are a single container.
 
@@ -73,7 +72,7 @@ def import_terminal_bench(
 
 
 def validate_and_report(
-    imported: "ImportResult", validation: ValidationOptions, *, prove: bool
+    imported: "ImportResult", validation: options.ValidationOptions, *, prove: bool
 ) -> None:
     """Print the differences to the original, validate what was written, and print the result.
 
@@ -127,7 +126,7 @@ class InstanceOptions:
     limit: options.Limit = None
 
 
-@expand_groups
+@options.expand_groups
 def import_swebench(
     file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
     out: options.Out = Path("tasks"),
@@ -135,7 +134,7 @@ def import_swebench(
     instances: InstanceOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
@@ -238,9 +237,9 @@ def export_harbor(
     from agentbench.tasks.mirror import Mirrors
 
     cache_dir = usable_cache_dir()
-    selected = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag)
+    selection = options.TaskSelection(tasks=tasks, filter_glob=filter_glob, tag=tag)
     mirrors = Mirrors(cache_dir / "mirrors")
-    exported = export_tasks(selected, out, mirrors, image=image, replace=replace)
+    exported = export_tasks(selection.load(cache_dir), out, mirrors, image=image, replace=replace)
     _print_export(exported, as_json=as_json, quiet=quiet)
 
 

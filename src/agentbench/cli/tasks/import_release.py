@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.options import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.cli.tasks import validation as validating
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 _RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
 
 
-@expand_groups
+@options.expand_groups
 def import_release(
     words: Annotated[
         list[str] | None,
@@ -44,7 +43,7 @@ def import_release(
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
     *,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make a task of two releases of a package: OLD's sources have to pass NEW's tests.
 

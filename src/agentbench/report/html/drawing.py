@@ -8,9 +8,9 @@ or parse as formulas; the texts are inserted afterwards.
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -81,14 +81,6 @@ COLOUR_NAMES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LegendEntry:
-    """One line of a legend."""
-
-    colour: Colour
-    says: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """A figure of the page, with its numbers as a table."""
 
@@ -98,13 +90,7 @@ class Picture:
     note: str  # explains how to read it
     header: Sequence[str]
     rows: Sequence[Sequence[str]]  # the same numbers
-    keys: Sequence[LegendEntry] = ()
-
-
-OUTCOME_LEGEND = tuple(
-    LegendEntry(colour=colour, says=says) for colour, says in COLOUR_NAMES.items()
-)
-"""The legend of outcomes."""
+    legend: Mapping[Colour, str] = field(default_factory=dict)
 
 
 def short(text: str) -> str:

@@ -59,10 +59,6 @@ class TaskFolder:
     path: Path
     said: Counter[str]
 
-    def names(self) -> list[str]:
-        """Of the folders in it."""
-        return _names(self.path)
-
     def place(self, name: str) -> str:
         """How records name one of the folders."""
         return f"{self.path.name}/{name}"
@@ -120,7 +116,7 @@ def tasks_of(attempts: Path, headlines: Sequence[AttemptSummary]) -> Iterator[Ta
 
 def _copies_of_task(task: TaskFolder) -> Iterator[RecordCopy]:
     folders: dict[str, list[str]] = {}
-    for name in task.names():
+    for name in _names(task.path):
         folders.setdefault(task.place(name.partition(_RESCORED)[0]), []).append(name)
     for place, names in sorted(folders.items()):
         if len(names) <= task.said[place]:
@@ -142,7 +138,7 @@ def _names(folder: Path) -> list[str]:
 def unrecorded_attempts(folder: Path, headlines: Sequence[AttemptSummary]) -> Iterator[str]:
     """A sentence for each attempt whose last try left no record that can be read."""
     for task in tasks_of(folder / "attempts", headlines):
-        for name in last_retries(sorted(task.names())):
+        for name in last_retries(sorted(_names(task.path))):
             if task.place(name) in task.said:
                 continue
             path = task.path / name / RECORD_FILE
