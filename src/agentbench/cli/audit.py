@@ -16,9 +16,8 @@ from agentbench.audit.rule import AuditResult, weight
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import print_warnings, say_line
-from agentbench.core import extras
+from agentbench.core import extras, host
 from agentbench.core.display_text import counted, printable
-from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import Severity
 
@@ -102,7 +101,7 @@ def _audit_all(
     from agentbench.audit.task_facts import read_task_facts
     from agentbench.tasks.mirror import Mirrors
 
-    cache_dir = usable_cache_dir()
+    cache_dir = host.usable_cache_dir()
     mirrors = Mirrors(cache_dir / "mirrors")
     tasks = [folder for folder in folders if not is_run(folder)]
     if compare is not None and len(tasks) == len(folders):
@@ -203,7 +202,7 @@ def _comparison(
     if number == 0:
         say_line(f"{name}: no attempt was resolved: there is nothing to compare")
         return None
-    cache_dir = usable_cache_dir()
+    cache_dir = host.usable_cache_dir()
     chosen = run.configuration.sandbox if sandbox is None else sandbox.value
     back_end = select_back_end(chosen, cache_dir=cache_dir)
     print_warnings(back_end.warnings)

@@ -3,6 +3,7 @@
 import signal
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from agentbench.core.display_text import printable
 from agentbench.core.host import available_cpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from agentbench.attempt.record import AttemptRecord
     from agentbench.cli.live_progress import RunDisplay
     from agentbench.runs.run import Run
@@ -30,7 +29,7 @@ def say_nothing(_line: str) -> None:
     """Print no message, for `--quiet`."""
 
 
-def print_warnings(warnings: "Iterable[str]") -> None:
+def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings on stderr."""
     for warning in warnings:
         typer.echo(f"warning: {warning}", err=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
-from agentbench.report import summary
-from agentbench.report.formatting import statement
+from agentbench.report import formatting, summary
 from agentbench.report.summary import Rate, ResultSummary, TaskOutcome
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import Difference, paired_difference
@@ -174,7 +173,7 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
             "attempt in both runs, without task and infrastructure errors; run it again"
         )
     if judged.difference < 0 and judged.is_significant:
-        result = statement(judged)
+        result = formatting.statement(judged)
         return (
             f"regression: {result.difference}, {result.interval}. {result.verdict}. {result.test}."
         )

@@ -12,19 +12,16 @@ from agentbench import __version__
 from agentbench.agents.command import missing_programs, not_found_message
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.predictions import PredictionName
-from agentbench.attempt import task_image
-from agentbench.attempt.context import limits_of
-from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt import context, preparation, task_image
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import RunResources
 from agentbench.core.host import default_cache_dir, host_facts
 from agentbench.errors import InputError, SandboxError, UnavailableError, UsageError
-from agentbench.runs import components
+from agentbench.runs import components, scheduler
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.plan import remaining_attempts
 from agentbench.runs.run import Run
-from agentbench.runs.scheduler import fitting_jobs
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.store import RunStore, new_run_id, run_lock
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
@@ -82,14 +79,14 @@ def _missing_for_task(
     if not resources.settings.use_cache:
         raise UnavailableError("without the cache the preparation would be lost")
     say(f"preparing {task.id}, to look for {', '.join(programs)} in it")
-    prepared = prepare_task(task, resources).prepared
+    prepared = preparation.prepare_task(task, resources).prepared
     return _missing_in(prepared.snapshot, programs, task, resources)
 
 
 def _missing_in(
     source: ImageId | SnapshotId, programs: tuple[str, ...], task: Task, resources: RunResources
 ) -> tuple[str, ...]:
-    with resources.provider.open(source, limits=limits_of(task), network=False) as sandbox:
+    with resources.provider.open(source, limits=context.limits_of(task), network=False) as sandbox:
         return missing_programs(sandbox, programs, task.environment.env)
 
 
@@ -188,7 +185,7 @@ def _configuration(
         run_id=RunId(options.run_id) if options.run_id else new_run_id(now),
         agentbench_version=__version__,
         agent=agent.name,
-        jobs=options.jobs or slots or fitting_jobs(tasks),
+        jobs=options.jobs or slots or scheduler.fitting_jobs(tasks),
         sandbox=provider.name,
         sandbox_reason=selected.reason,
         sandbox_facts=dict(provider.describe()),

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.tasks import formats
-from agentbench.cli.tasks.history import mine, new_task
-from agentbench.cli.tasks.import_release import import_release
+from agentbench.cli.tasks import formats, history, import_release
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 
@@ -28,9 +26,9 @@ exporting = options.command_group(
     "Write tasks in another form.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
-tasks.command("new")(new_task)
-tasks.command("mine")(mine)
-importing.command("release")(import_release)
+tasks.command("new")(history.new_task)
+tasks.command("mine")(history.mine)
+importing.command("release")(import_release.import_release)
 importing.command("swebench")(formats.import_swebench)
 importing.command("harbor")(formats.import_harbor)
 importing.command("terminal-bench")(formats.import_terminal_bench)

@@ -10,9 +10,8 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks import validation as validating
-from agentbench.core import extras
+from agentbench.core import extras, host
 from agentbench.core.display_text import counted, printable
-from agentbench.core.host import usable_cache_dir
 
 if TYPE_CHECKING:
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
@@ -145,7 +144,7 @@ def import_swebench(
     from agentbench.tasks.mirror import Mirrors
 
     settings = validating.validation_settings(validation)
-    mirrors = Mirrors(usable_cache_dir() / "mirrors")
+    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
     detector = None
     if instances.detect:
         detector = _detect_by_trying(settings, mirrors, instances.repos)
@@ -236,7 +235,7 @@ def export_harbor(
     from agentbench.importers.harbor.export import export_tasks
     from agentbench.tasks.mirror import Mirrors
 
-    cache_dir = usable_cache_dir()
+    cache_dir = host.usable_cache_dir()
     selection = options.TaskSelection(tasks=tasks, filter_glob=filter_glob, tag=tag)
     mirrors = Mirrors(cache_dir / "mirrors")
     exported = export_tasks(selection.load(cache_dir), out, mirrors, image=image, replace=replace)

@@ -36,11 +36,10 @@ _ATTEMPTS_PER_CPU = 2  # attempts share a core, since each of them waits much of
 _GRACE = 60.0  # seconds that attempts have to end themselves after Ctrl-C
 
 
-def connect(address: str | None = None) -> int:
+def connect() -> int:
     """Join a cluster as its driver, unless that has been done; says how many slots it has.
 
-    Args:
-        address: Of its head; by default $RAY_ADDRESS, or the cluster of this machine.
+    It is that of $RAY_ADDRESS, or of this machine.
 
     Raises:
         UnavailableError: there is no cluster, or none of its nodes offers a slot.
@@ -49,7 +48,7 @@ def connect(address: str | None = None) -> int:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             ray.init(
-                address=address or os.environ.get("RAY_ADDRESS") or "auto",
+                address=os.environ.get("RAY_ADDRESS") or "auto",
                 log_to_driver=False,
                 logging_level="error",
             )
@@ -74,7 +73,6 @@ class _RemoteTask:
 
     planned: PlannedAttempt
     slot: AttemptSlot
-    ref: Any  # an ObjectRef; ray is typed nowhere
     status: AttemptStatus
 
 
@@ -95,7 +93,7 @@ class RayExecutor:
         self._resources = resources
         self._store = store
         self._remote = ray.remote(make)
-        self._remote_tasks: dict[Any, _RemoteTask] = {}
+        self._remote_tasks: dict[Any, _RemoteTask] = {}  # by ObjectRef; ray is typed nowhere
         self._returned: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
         self._cancelled_at: float | None = None
         self._files: dict[str, bytes] = {}  # of tasks, by their digests
@@ -139,7 +137,7 @@ class RayExecutor:
         ref = remote.remote(attempt)
         status = self._resources.live_status.begin(task.id, planned.attempt, retry_of=retry or None)
         status.where = "the cluster"
-        self._remote_tasks[ref] = _RemoteTask(planned=planned, slot=slot, ref=ref, status=status)
+        self._remote_tasks[ref] = _RemoteTask(planned=planned, slot=slot, status=status)
         ref.future().add_done_callback(lambda future: self._returned.put((ref, future)))
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
@@ -169,8 +167,8 @@ class RayExecutor:
         elif now < self._cancelled_at + _GRACE:
             return
         late = now >= self._cancelled_at + _GRACE
-        for away in self._remote_tasks.values():
-            ray.cancel(away.ref, force=late)
+        for ref in self._remote_tasks:
+            ray.cancel(ref, force=late)
 
     def _finish(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
         away = self._remote_tasks.pop(ref)
