@@ -11,6 +11,7 @@ from rich.console import Console
 
 from agentbench.report.formats import print_table
 from agentbench.report.reported_run import ReportedRun
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.cli.conftest import call
@@ -47,7 +48,7 @@ def said(*arguments):
 
 
 def test_the_runs_are_hostile(runs):
-    texts = [record.model_dump_json() for record in RunStore(runs[0]).reading(whole=True).records()]
+    texts = [record.model_dump_json() for record in read_run(runs[0], whole=True).records()]
     for marker in ("alert(1)", "\\u001b", "[bold red]", "=HYPERLINK", "\\u202e"):
         assert any(marker in text for text in texts), marker
 

@@ -3,7 +3,6 @@
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import StrEnum
 from functools import cache, partial
 from threading import Event
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from mcp.types import (
     ToolAnnotations,
 )
 
+from agentbench.core.choices import ErrorMode
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled
 from agentbench.mcp import pytest_tools
@@ -249,13 +249,6 @@ _TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
 def server_instructions(tools: Sequence[arguments.NamedTool]) -> str:
     """What the server tells a client's model about itself."""
     return INSTRUCTIONS + (SYMBOLIC_INSTRUCTIONS if SymbolicTool.CHECK in tools else "")
-
-
-class ErrorMode(StrEnum):
-    """How errors are sent to the client."""
-
-    STRUCTURED = "structured"  # as a result with isError, visible to the model
-    JSONRPC = "jsonrpc"  # as a JSON-RPC error, for clients built on ADR-007
 
 
 def make_server(

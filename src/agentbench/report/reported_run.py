@@ -13,7 +13,7 @@ import msgspec
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
 from agentbench.report.leaderboard import Entrant
-from agentbench.runs.store.reading import RunRecords
+from agentbench.runs.store.reading import RunRecords, read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 
@@ -38,7 +38,7 @@ class ReportedRun:
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        reading = RunStore.open(folder).reading(whole=whole, processes=processes)
+        reading = read_run(RunStore.open(folder).folder, whole=whole, processes=processes)
         return cls(folder=folder, reading=reading, latest=reading.latest())
 
     @property

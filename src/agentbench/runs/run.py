@@ -21,6 +21,7 @@ from agentbench.runs.options import open_model
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
 from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, run_lock
 
 
@@ -54,7 +55,7 @@ class Run:
 
     def _locked_attempts(self) -> Generator[AttemptRecord, None, None]:
         retries = inf if self.retry_lost else self.configuration.retries
-        done = self.store.reading().headlines  # also what another process has made meanwhile
+        done = read_run(self.store.folder).headlines  # also what another process has made meanwhile
         planned = remaining_attempts(self.planned, done, retries=retries)
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)

@@ -23,6 +23,7 @@ from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.plan import remaining_attempts
 from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, new_run_id, run_lock
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
 from agentbench.sandbox.registry import BACK_ENDS_BY_NAME, BackEndSelection
@@ -241,7 +242,7 @@ def resume_run(
     selected = components.select_sandbox(options)
     resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
     tasks = _with_recorded_images(given, configuration, resources)
-    reading = store.reading()
+    reading = read_run(store.folder)
     durations = components.durations_of(options, configuration)
     retries = inf if retry_lost else configuration.retries
     plan = components.plan_of(tasks, configuration, durations)

@@ -17,7 +17,7 @@ from agentbench.errors import InputError
 from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.lines import ATTEMPTS, RecordLines
-from agentbench.runs.store.reading import RunRecords, last_retries
+from agentbench.runs.store.reading import RunRecords, last_retries, read_run
 from agentbench.runs.store.store import RunStore, is_run_locked
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.taxonomy import StageName
@@ -301,7 +301,7 @@ class RunCache:
                 set_aside=tuple(lines.set_aside),
             )
         else:
-            reading = RunStore(folder).reading(processes=self._processes)
+            reading = read_run(folder, processes=self._processes)
         running = self._running.pop(folder, None) or RunningAttempts(folder)
         if fingerprint.is_live:
             self._running[folder] = running

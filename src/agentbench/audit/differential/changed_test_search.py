@@ -179,7 +179,10 @@ def _confirmed(runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]) ->
     """The first differences, with as few changes as possible, and the number of the others."""
     shown = found[:_MAX_SHOWN]
     fewer = runs.with_fewer_changes(shown)
-    smaller = fewer.sorted(fewer.differing()) if fewer.changed else []
+    smaller: list[ObservedDifference] = []
+    if fewer.changed:
+        trees = runs.subject.trees
+        smaller = fewer.sorted(differing(fewer.twice(trees.reference), fewer.twice(trees.agents)))
     confirmed: dict[RuleHit, None] = {}
     base, least = runs.base(), fewer.base() if smaller else {}
     for one in shown:
@@ -220,11 +223,6 @@ class _ChangedTestRuns:
     def sorted(self, found: Iterable[ObservedDifference]) -> list[ObservedDifference]:
         """Those with few and short changes first."""
         return sorted(found, key=self._size)
-
-    def differing(self) -> Iterator[ObservedDifference]:
-        """Run all in both trees, twice each."""
-        trees = self.subject.trees
-        return differing(self.twice(trees.reference), self.twice(trees.agents))
 
     def twice(self, tree: SourceTree) -> list[Observations]:
         """What the tests observe, with two orders of the items of sets.

@@ -25,7 +25,7 @@ from agentbench.core.host import default_cache_dir, usable_cache_dir
 from agentbench.errors import InputError
 from agentbench.mcp import transports
 from agentbench.mcp.local_project import local_project
-from agentbench.mcp.server import ErrorMode, make_server
+from agentbench.mcp.server import make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
@@ -106,8 +106,7 @@ def _serve(project: PytestProject, settings: server_options.McpServerOptions) ->
         version=__version__,
         installed=is_installed(SYMBOLIC),
     )
-    error_mode = ErrorMode(settings.error_mode.value)
-    server = make_server(project, error_mode, version=__version__, symbolic=symbolic)
+    server = make_server(project, settings.error_mode, version=__version__, symbolic=symbolic)
     work = partial(transports.serve_stdio, server)
     if settings.transport is server_options.McpTransport.HTTP:
         address = transports.HttpAddress(host=settings.host, port=settings.port, token=_token())

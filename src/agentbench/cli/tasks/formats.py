@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.task_folders import ImportResult
     from agentbench.tasks.dataset_rows import Rejection
-    from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.task_validation import ValidationSettings
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
@@ -139,16 +138,18 @@ def import_swebench(
 
     Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
     """
-    from agentbench.importers.swebench.importing import ImportSelection, import_file
+    from agentbench.importers.swebench import importing
     from agentbench.importers.task_folders import refuse_without_images
     from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.environment.trials import EnvironmentFinder
 
     settings = validating.validation_settings(validation)
     mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
     detector = None
     if instances.detect:
-        detector = _detect_by_trying(settings, mirrors, instances.repos)
-    selection = ImportSelection(
+        finder = EnvironmentFinder(settings.options)
+        detector = importing.InstanceEnvironmentFinder(finder, mirrors, instances.repos).detect
+    selection = importing.ImportSelection(
         out=out,
         replace=replace,
         instances=frozenset(instances.instance) if instances.instance else None,
@@ -156,7 +157,7 @@ def import_swebench(
         repos=_folder(instances.repos),
         sources=_sources(instances.recipes or [], instances.image_template, detector),
     )
-    imported = import_file(file, selection, mirrors)
+    imported = importing.import_file(file, selection, mirrors)
     refused = [*imported.rejections]
     if not no_prove:
         refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
@@ -170,17 +171,6 @@ def _folder(repos: Path | None) -> Path | None:
     if repos is not None and not repos.is_dir():
         raise typer.BadParameter(f"{repos} is not a folder", param_hint="--repos")
     return repos
-
-
-def _detect_by_trying(
-    settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None
-) -> "EnvironmentDetector":
-    from agentbench.importers.swebench.importing import InstanceEnvironmentFinder
-    from agentbench.validation.environment.trials import EnvironmentFinder
-
-    return InstanceEnvironmentFinder(
-        EnvironmentFinder(settings.options), mirrors, repos=repos
-    ).detect
 
 
 def _sources(

@@ -217,6 +217,8 @@ class RunRecords:
 def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRecords:
     """Read the lines of a run, and find each whole record.json that has none.
 
+    Records are in the order in which they were appended; warnings tell what is damaged.
+
     Args:
         folder: of the run.
         whole: Check every field of every record: for whoever goes on to read them. Else the

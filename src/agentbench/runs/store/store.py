@@ -28,7 +28,7 @@ from agentbench.runs.store.configuration import (
     why_invalid,
 )
 from agentbench.runs.store.lines import ATTEMPTS
-from agentbench.runs.store.reading import RECORD_FILE, RunRecords, read_run, unrecorded_attempts
+from agentbench.runs.store.reading import RECORD_FILE, read_run, unrecorded_attempts
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
 
@@ -216,27 +216,13 @@ class RunStore:
             if first:
                 sync_folder(self.folder)
 
-    def reading(self, *, whole: bool = False, processes: int = 1) -> RunRecords:
-        """Every record in the order they were appended, as a headline; what is damaged is said.
-
-        A record whose line is torn, damaged or missing is taken from its record.json.
-
-        Args:
-            whole: Check every field, for whoever goes on to read whole records.
-            processes: How many may read a very large run.
-
-        Raises:
-            InputError: a record is of a newer agentbench.
-        """
-        return read_run(self.folder, whole=whole, processes=processes)
-
     def latest(self) -> tuple[AttemptRecord, ...]:
         """One whole record per attempt, the last one of its tries: for runs that fit into memory.
 
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        reading = self.reading(whole=True)
+        reading = read_run(self.folder, whole=True)
         return tuple(reading.records(reading.latest()))
 
     def recover(self) -> tuple[str, ...]:
@@ -248,7 +234,7 @@ class RunStore:
             InputError: a record is of a newer agentbench.
             StorageError: the disk is full.
         """
-        reading = self.reading()
+        reading = read_run(self.folder)
         again = reading.last_words()  # the others are found where they are whenever it is read
         with storage_errors(self.folder):
             for copy in again:
