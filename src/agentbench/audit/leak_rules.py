@@ -133,7 +133,7 @@ def history_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     folders = {folder for path in facts.base.blobs for folder in path.parents}
     for path in facts.base.blobs:
         magic, kind = _GIT_FILES.get(path.suffix, (b"", ""))
-        content = facts.base.content(path)
+        content = facts.base.contents.get(path)
         if kind and (content is None or content.startswith(magic)):
             yield warning(path.as_posix(), f"a git {kind}: its history may contain the fix")
         elif path.name == "HEAD" and {path.with_name("objects"), path.with_name("refs")} <= folders:

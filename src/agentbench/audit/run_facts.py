@@ -157,7 +157,7 @@ class AttemptFacts:
 
     def before(self, path: str) -> bytes | None:
         """The base's content of a file, as far as it is known."""
-        return self.task.base.content(PurePosixPath(path)) if self.task else None
+        return self.task.base.contents.get(PurePosixPath(path)) if self.task else None
 
 
 def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> AttemptFacts:

@@ -143,11 +143,11 @@ def deciding_test_files(
     names = dict.fromkeys([*(path.as_posix() for path in hidden), *listed])
     files: list[DecidingTestFile] = []
     for name in names:
-        overlaid = hidden.get(PurePosixPath(name))
-        content = overlaid.content if overlaid is not None else base.content(PurePosixPath(name))
+        path = PurePosixPath(name)
+        overlaid, before = hidden.get(path), base.contents.get(path)
+        content = overlaid.content if overlaid is not None else before
         if content is None or not (name.endswith(".py") or name in listed):
             continue
-        before = base.content(PurePosixPath(name))
         files.append(
             DecidingTestFile(
                 path=name,

@@ -36,7 +36,7 @@ class SourceTree:
         if path in self.change:
             file = self.change[path]
             return None if file is None else file.content
-        return self.base.content(path)
+        return self.base.contents.get(path)
 
     def paths(self) -> Iterator[PurePosixPath]:
         """All files whose content is known."""

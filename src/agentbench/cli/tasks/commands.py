@@ -37,11 +37,6 @@ tasks.add_typer(importing, name="import")
 tasks.add_typer(exporting, name="export")
 
 
-@tasks.callback()
-def _group() -> None:
-    """The task catalogue."""
-
-
 @tasks.command("list")
 def list_tasks(
     paths: Annotated[

@@ -2,8 +2,8 @@
 
 The pictures have no inline style and no external references. Each meaning has a distinct colour for
 matplotlib. In the SVG these colours are replaced by classes, for which the browser picks light or
-dark ones. matplotlib gets `label(n)` in place of agents' texts, which it would measure, warn about,
-or parse as formulas; the texts are inserted afterwards.
+dark ones. matplotlib gets `label:0`, `label:1` … in place of agents' texts, which it would measure,
+warn about, or parse as formulas; the texts are inserted afterwards.
 """
 
 import io
@@ -120,11 +120,6 @@ class Margins:
     bottom: float = 42
 
 
-def label(number: int) -> str:
-    """The placeholder of a text in a picture."""
-    return f"label:{number}"
-
-
 def room_for(texts: Sequence[str]) -> float:
     """The width of the longest label, as a share of the picture's width."""
     return 16 + _LETTER * max(map(len, texts), default=0)
@@ -154,7 +149,7 @@ def new_drawing(height: float, sides: Margins) -> "Iterator[tuple[Figure, Axes]]
 def set_run_rows(axes: "Axes", count: int) -> None:
     """Give each run a row with its label, the first one at the top."""
     axes.set_ylim(count - 0.5, -0.5)
-    axes.set_yticks(range(count), [label(row) for row in range(count)])
+    axes.set_yticks(range(count), [f"label:{row}" for row in range(count)])
     axes.tick_params(axis="y", length=0)
 
 
@@ -197,7 +192,7 @@ def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) ->
         figure: The picture.
         name: A unique name on the page.
         says: A description for people who do not see it.
-        texts: The texts for `label(n)`.
+        texts: The texts for `label:0`, `label:1` …
     """
     target = io.StringIO()
     figure.savefig(target, format="svg", metadata={"Date": None})

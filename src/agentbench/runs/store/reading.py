@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby, takewhile
 from pathlib import Path
-from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -183,10 +182,27 @@ class RunRecords:
         Raises:
             InputError: a record was changed since, or its digest holds and it is none.
         """
+        for number, stored in self.stored(range(len(self.headlines)) if which is None else which):
+            where = self.path
+            try:
+                if isinstance(stored, RecordCopy):
+                    where = stored.path
+                    record = stored.record()
+                else:
+                    record = AttemptRecord.model_validate_json(stored)
+            except ValidationError as error:
+                place = self.headlines[number].place
+                raise InputError(f"{where}: the record of {place}: {why_invalid(error)}") from None
+            yield record
+
+    def stored(self, which: Iterable[int]) -> Iterator[tuple[int, bytes | RecordCopy]]:
+        """The line of each record, or its copy if it has no whole line, by its number."""
         any_line = self.path.is_file()
         with self.path.open("rb") if any_line else nullcontext(BytesIO()) as source:
-            for number in range(len(self.headlines)) if which is None else which:
-                yield self._record(number, source)
+            for number in which:
+                place = self.places[number]
+                source.seek(max(place, 0))
+                yield number, self.adopted[-1 - place] if place < 0 else source.readline()
 
     def latest(self) -> list[int]:
         """Of each attempt the last record's number, in the order of their first ones."""
@@ -199,19 +215,6 @@ class RunRecords:
         """The adopted copies after which no line comes: their attempts' last words."""
         last = takewhile(lambda place: place < 0, reversed(self.places))
         return tuple(self.adopted[-1 - place] for place in last)[::-1]
-
-    def _record(self, number: int, source: BinaryIO) -> AttemptRecord:
-        place = self.places[number]
-        where = self.adopted[-1 - place].path if place < 0 else self.path
-        try:
-            if place < 0:
-                return self.adopted[-1 - place].record()
-            source.seek(place)
-            return AttemptRecord.model_validate_json(source.readline())
-        except ValidationError as error:
-            raise InputError(
-                f"{where}: the record of {self.headlines[number].place}: {why_invalid(error)}"
-            ) from None
 
 
 def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRecords:
