@@ -247,7 +247,7 @@ def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[Defin
     found = dict.fromkeys(changed)
     front = list(found)
     for _ in range(_MAX_CALL_DISTANCE):
-        names = dict.fromkeys(_called_by(spot.name) for spot in front)
+        names = dict.fromkeys(_made_by_class(spot).name.rpartition(".")[2] for spot in front)
         front = [user for name in names for user in users.get(name, ()) if user not in found]
         found.update(dict.fromkeys(front))
     return list(found)
@@ -257,11 +257,6 @@ def _made_by_class(spot: DefinitionId) -> DefinitionId:
     """A constructor is called by its class."""
     scope, _, own = spot.name.rpartition(".")
     return DefinitionId(spot.path, scope) if own in _CONSTRUCTORS and scope else spot
-
-
-def _called_by(name: str) -> str:
-    scope, _, own = name.rpartition(".")
-    return scope.rpartition(".")[2] if own in _CONSTRUCTORS and scope else own
 
 
 def _is_callable(
