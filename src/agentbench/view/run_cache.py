@@ -169,16 +169,14 @@ class RunOverview:
         return ending.value if ending is not None else "cut off"
 
 
+@dataclass(frozen=True, eq=False)
 class LiveRun:
     """The current state of one run."""
 
-    def __init__(
-        self, folder: Path, overview: RunOverview, reading: RunRecords, running: RunningAttempts
-    ) -> None:
-        self.folder = folder
-        self.overview = overview
-        self.reading = reading
-        self._running = running
+    folder: Path
+    overview: RunOverview
+    reading: RunRecords
+    _running: RunningAttempts
 
     @property
     def name(self) -> str:

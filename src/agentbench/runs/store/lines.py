@@ -16,7 +16,7 @@ import msgspec
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.runs.store.configuration import is_damage, refuse_newer, why_invalid
+from agentbench.runs.store.configuration import why_refused
 from agentbench.runs.store.summaries import AttemptSummary, SummaryReader
 
 ATTEMPTS = "attempts.jsonl"
@@ -131,9 +131,7 @@ def record_of(line: bytes, where: str) -> AttemptRecord | str:
     try:
         return AttemptRecord.model_validate_json(line)
     except ValidationError as error:
-        if not is_damage(error):
-            refuse_newer(where, line)
-        return f"{where}: set aside: {why_invalid(error)}"
+        return f"{where}: set aside: {why_refused(error, where, line)}"
 
 
 class _Chunk(msgspec.Struct, array_like=True, gc=False):

@@ -21,12 +21,7 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import sync_folder, write_atomically
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.options import VALIDATION
-from agentbench.runs.store.configuration import (
-    RunConfiguration,
-    is_damage,
-    refuse_newer,
-    why_invalid,
-)
+from agentbench.runs.store.configuration import RunConfiguration, why_refused
 from agentbench.runs.store.lines import ATTEMPTS
 from agentbench.runs.store.reading import RECORD_FILE, read_run, unrecorded_attempts
 from agentbench.runs.store.summaries import AttemptSummary
@@ -136,10 +131,9 @@ class RunStore:
         try:
             return RunConfiguration.model_validate_json(content)
         except ValidationError as error:
-            if not is_damage(error):
-                refuse_newer(str(path), content)
+            why = why_refused(error, str(path), content)
             raise InputError(
-                f"{path}: {why_invalid(error)}; its records can still be read: "
+                f"{path}: {why}; its records can still be read: "
                 f"`agentbench report {self.folder}`, `agentbench show {self.folder} TASK`"
             ) from None
 
