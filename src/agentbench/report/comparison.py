@@ -46,18 +46,13 @@ class Comparison:
     interpreters: tuple[InterpreterChange, ...]  # if the records of both runs name them
     gained: tuple[Flip, ...]  # the second run resolved a larger share
     lost: tuple[Flip, ...]
-    overall: Difference  # over all attempts
+    overall: Difference  # second minus first, over all attempts
     judged: Difference | None  # excluding task and infrastructure errors
 
     @property
     def tasks(self) -> int:
         """The number of common tasks."""
         return self.overall.tasks
-
-    @property
-    def difference(self) -> float:
-        """Second minus first: the mean difference of the rates over the common tasks."""
-        return self.overall.difference
 
 
 def compare(

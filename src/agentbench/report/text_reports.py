@@ -298,7 +298,7 @@ def _comparison_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     for name in sorted((first, second), key=len)[-1] | first | second:
         is_rate = name == "resolved"
         lines = first.get(name), second.get(name)
-        points = formatting.points(comparison.difference) if is_rate else ""
+        points = formatting.points(comparison.overall.difference) if is_rate else ""
         yield name, *(line.overall if line else missing for line in lines), points
         if any(line and line.judged for line in lines):
             points = formatting.points(judged.difference) if judged and is_rate else ""
