@@ -2,7 +2,7 @@ from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot
 from agentbench.errors import RunCancelled, SandboxError
-from agentbench.runs.scheduler import was_interrupted
+from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.runs.records import RUN
 

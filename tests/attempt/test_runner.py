@@ -19,7 +19,7 @@ from agentbench.attempt.task_image import resolve_image
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.runs.scheduler import was_interrupted
+from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.task import TaskEnvironment

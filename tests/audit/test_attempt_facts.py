@@ -5,7 +5,6 @@ from tests.e2e.small_task import BUGGY
 
 def test_an_attempt_is_read_with_its_files_and_task(run_folder):
     facts = attempt_of(run_folder)
-    assert facts.place == "attempts/small/1"
     assert [file.path for file in facts.patch] == ["basket.py"]
     assert facts.raw_patch == facts.patch
     assert facts.before("basket.py") == BUGGY.encode()

@@ -40,7 +40,7 @@ def test_symlinks_are_no_files(base_of):
 def test_a_large_file_is_known_by_its_hash_alone(base_of):
     large = b"x" * 3_000_000
     base = base_of({"large": large, "small": b"x"})
-    assert (base.content(P("large")), base.unread) == (None, 1)
+    assert (base.contents.get(P("large")), base.unread) == (None, 1)
     assert base.equal_to(large) == [P("large")]
     assert base.equal_to(b"x") == [P("small")]
     assert base.equal_to(b"y") == []

@@ -47,14 +47,14 @@ def test_lines_that_are_no_records_are_set_aside(folder, content):
         target.write(content)
     run = open_run(folder)
     assert len(run.latest) == 1
-    assert len(run.all_records.warnings) == 1
+    assert len(run.set_aside) == 1
 
 
 def test_a_deeply_nested_line_is_set_aside(folder):
     (folder / "attempts.jsonl").write_bytes(b"[" * 200_000 + b"\n")
     run = open_run(folder)
     assert len(run.latest) == 0
-    assert len(run.all_records.warnings) == 1
+    assert len(run.set_aside) == 1
 
 
 @pytest.mark.parametrize("name", ["run.json", "attempts.jsonl"])

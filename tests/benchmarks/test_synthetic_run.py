@@ -6,6 +6,7 @@ import pytest
 
 from agentbench.attempt.logs import read_events
 from agentbench.report.summary import ResultSummary
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import Fault
@@ -21,10 +22,10 @@ def run(tmp_path_factory):
 
 
 def test_every_record_is_whole_and_has_the_verdict_of_its_evidence(run):
-    read = run.read()
-    assert read.warnings == ()
-    assert len(read.records) >= 120
-    for record in read.records:
+    read = read_run(run.folder, whole=True)
+    assert read.warnings() == ()
+    assert len(read.headlines) >= 120
+    for record in read.records():
         results = [
             StageResult(
                 stage=stage.name,
@@ -39,9 +40,9 @@ def test_every_record_is_whole_and_has_the_verdict_of_its_evidence(run):
 
 
 def test_every_attempt_is_there_with_all_kinds_of_ends(run):
-    latest = run.latest().records
+    latest = run.latest()
     assert len(latest) == 120
-    assert {record.fault for record in run.read().records} == {None, *Fault}
+    assert {record.fault for record in read_run(run.folder, whole=True).records()} == {None, *Fault}
     summary = ResultSummary.of(latest)
     assert 0 < summary.overall.resolved < 120
     assert summary.cost_usd is not None
@@ -49,7 +50,7 @@ def test_every_attempt_is_there_with_all_kinds_of_ends(run):
 
 
 def test_attempts_have_the_files_that_their_records_name(run):
-    for record in run.read().records:
+    for record in read_run(run.folder, whole=True).records():
         folder = run.folder_of(record)
         assert all((folder / stage.log).is_file() for stage in record.stages)
         assert record.patch is None or (folder / record.patch.path).is_file()
@@ -64,7 +65,10 @@ def test_the_same_options_make_the_same_run(tmp_path):
     )
     assert one.name == other.name
     without_logs = [
-        [record.model_copy(update={"stages": ()}) for record in RunStore(each).read().records]
+        [
+            record.model_copy(update={"stages": ()})
+            for record in read_run(each, whole=True).records()
+        ]
         for each in (one, other)
     ]
     assert without_logs[0] == without_logs[1]
@@ -72,7 +76,7 @@ def test_the_same_options_make_the_same_run(tmp_path):
 
 def test_texts_that_are_handed_in_are_said_by_the_agents(tmp_path):
     wanted = Wanted(runs_dir=tmp_path, tasks=40, texts=HOSTILE, folders=True)
-    records = RunStore(write_run(wanted)).read().records
+    records = tuple(read_run(write_run(wanted), whole=True).records())
     said = "".join(record.detail for record in records)
     assert "<script>" in said
     assert any(text in str(records[0].tests[0].node_id) for text in HOSTILE)
@@ -86,6 +90,6 @@ def test_the_program_prints_the_folder(tmp_path):
         text=True,
         check=True,
     )
-    records = RunStore.open(Path(done.stdout.strip())).read().records
+    records = tuple(read_run(Path(done.stdout.strip()), whole=True).records())
     assert {record.task_id for record in records} == {"cache__00000", "router__00001"}
     assert {record.usage.cost_usd for record in records if record.usage} <= {None}

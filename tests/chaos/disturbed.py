@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentbench import AttemptRecord
-from agentbench.runs.scheduler import was_interrupted
-from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.reading import read_run
+from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.program import begun_program, run_program
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
@@ -105,7 +105,7 @@ class Disturbed:
 
     def tries(self) -> tuple[AttemptRecord, ...]:
         """Every record of the run."""
-        return RunStore.open(self.run).read().records
+        return tuple(read_run(self.run, whole=True).records())
 
     def check(self) -> None:
         """Every attempt has the verdict of an undisturbed run, and has it once."""

@@ -237,7 +237,7 @@ def _rows(said: Said) -> list[object]:
 
 
 def _verdicts(run: Path) -> dict[str, FailureReason | None]:
-    records = RunStore.open(run).latest().records
+    records = RunStore.open(run).latest()
     return {record.task_id: record.failure_reason for record in records}
 
 

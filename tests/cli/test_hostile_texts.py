@@ -11,6 +11,7 @@ from rich.console import Console
 
 from agentbench.report.formats import print_table
 from agentbench.report.reported_run import ReportedRun
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.cli.conftest import call
@@ -47,7 +48,7 @@ def said(*arguments):
 
 
 def test_the_runs_are_hostile(runs):
-    texts = [record.model_dump_json() for record in RunStore(runs[0]).read().records]
+    texts = [record.model_dump_json() for record in read_run(runs[0], whole=True).records()]
     for marker in ("alert(1)", "\\u001b", "[bold red]", "=HYPERLINK", "\\u202e"):
         assert any(marker in text for text in texts), marker
 
@@ -62,7 +63,7 @@ def test_no_report_steers_the_terminal(runs, format_name):
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_no_attempt_steers_the_terminal(runs, more):
-    for record in RunStore(runs[0]).latest().records:
+    for record in RunStore(runs[0]).latest():
         text = said("show", runs[0], record.task_id, record.attempt, *more)
         assert steering(text) <= {"\t"}
         assert record.task_id in text

@@ -9,7 +9,7 @@ import sys
 from junitparser import JUnitXml
 
 from agentbench.core.extras import install_command
-from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.reading import read_run
 from tests.runs.records import resolved
 
 
@@ -42,7 +42,7 @@ def test_csv_and_markdown_have_a_row_for_each_attempt(cli, runs_dir):
 def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkeypatch):
     (first,) = runs_dir.iterdir()
     shutil.copytree(first, runs_dir / "other")
-    records = RunStore.open(first).read().records
+    records = tuple(read_run(first, whole=True).records())
     others = [record.model_copy(update={"run_id": "other"}) for record in records]
     lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
@@ -82,7 +82,7 @@ def second(runs_dir, **more):
     """Another run of the same two attempts, made from the first one's records."""
     (first,) = runs_dir.iterdir()
     shutil.copytree(first, runs_dir / "other")
-    records = RunStore.open(first).read().records
+    records = tuple(read_run(first, whole=True).records())
     others = [record.model_copy(update={"run_id": "other", **more}) for record in records]
     lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)

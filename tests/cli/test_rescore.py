@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from tests.runs.records import failed
 
@@ -28,11 +29,11 @@ def test_verdicts_that_hold_are_counted(cli, runs_dir):
 
 
 def test_a_verdict_that_changes_is_shown_and_nothing_is_written(cli, runs_dir, stale):
-    before = stale.read()
+    before = list(read_run(stale.folder).records())
     said = rescore(cli, runs_dir)
     assert said.stdout == "one attempt 2: resolved -> TESTS_FAILED\n"
     assert said.stderr == "1 of 2 verdicts change\n"
-    assert stale.read() == before
+    assert list(read_run(stale.folder).records()) == before
 
 
 def test_json_is_one_document(cli, runs_dir, stale):
@@ -43,9 +44,9 @@ def test_json_is_one_document(cli, runs_dir, stale):
 
 
 def test_only_when_told_the_new_verdict_is_kept_beside_the_old(cli, runs_dir, stale):
-    count = len(stale.read().records)
+    count = len(read_run(stale.folder).headlines)
     rescore(cli, runs_dir, "--write")
-    assert len(stale.read().records) == count + 1
-    assert [record.resolved for record in stale.latest().records] == [True, False]
+    assert len(read_run(stale.folder).headlines) == count + 1
+    assert [record.resolved for record in stale.latest()] == [True, False]
     assert (stale.folder / "attempts/one/2.retry-1.rescored-1/record.json").is_file()
     assert rescore(cli, runs_dir).stderr == "0 of 2 verdicts change\n"

@@ -27,7 +27,7 @@ def test_what_is_missing_is_made_and_the_whole_run_is_shown(cli, cut_off):
     assert said.code == 0, said.stderr
     assert "1 attempts to make\n" in said.stderr
     assert said.stderr.splitlines()[-1].startswith("resolved 0/2 ")
-    assert len(RunStore.open(cut_off).latest().records) == 2
+    assert len(RunStore.open(cut_off).latest()) == 2
     assert cli("resume", "last", "--runs-dir", cut_off.parent).stderr.startswith("0 attempts")
 
 

@@ -1,31 +1,33 @@
 import pytest
 
-from agentbench.cli.options import parse_jobs, select_tasks
+from agentbench.cli.options import TaskSelection, parse_jobs
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import InputError, UsageError
 
 
 def chosen(*paths, **more):
-    return [task.id for task in select_tasks(paths, cache_dir=default_cache_dir(), **more)]
+    return [task.id for task in TaskSelection(tasks=paths, **more).load(default_cache_dir())]
 
 
 @pytest.mark.parametrize(
     ("given", "ids"),
     [
         ({}, ["first", "second"]),
-        ({"glob": "f*"}, ["first"]),
-        ({"glob": "*"}, ["first", "second"]),
+        ({"filter_glob": "f*"}, ["first"]),
+        ({"filter_glob": "*"}, ["first", "second"]),
         ({"tag": "unfixed"}, ["second"]),
         ({"limit": 1}, ["first"]),
         ({"limit": 9}, ["first", "second"]),
-        ({"glob": "s*", "tag": "unfixed", "limit": 1}, ["second"]),
+        ({"filter_glob": "s*", "tag": "unfixed", "limit": 1}, ["second"]),
     ],
 )
 def test_tasks_are_narrowed_down(tasks, given, ids):
     assert chosen(tasks, **given) == ids
 
 
-@pytest.mark.parametrize("given", [{"glob": "First"}, {"tag": "unfix"}, {"glob": "f*", "tag": "x"}])
+@pytest.mark.parametrize(
+    "given", [{"filter_glob": "First"}, {"tag": "unfix"}, {"filter_glob": "f*", "tag": "x"}]
+)
 def test_when_none_is_left_it_says_which_there_are(tasks, given):
     with pytest.raises(InputError, match="known tasks: first, second"):
         chosen(tasks, **given)

@@ -10,6 +10,7 @@ from agentbench import AttemptRecord, RunOptions, run_attempt
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import Agent
 from agentbench.attempt.record import rescore
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import SandboxProvider
@@ -76,7 +77,7 @@ class Bench:
         """Hold a record against what is promised of every one."""
         assert tuple(stage.name for stage in record.stages) == walked, record.detail
         store = RunStore.open(self.options.runs_dir / record.run_id)
-        assert store.read().records[-1] == record
+        assert tuple(read_run(store.folder, whole=True).records())[-1] == record
         kept = (store.folder_of(record) / "record.json").read_bytes()
         assert AttemptRecord.model_validate_json(kept) == record
         assert rescore(record) == record

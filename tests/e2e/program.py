@@ -82,4 +82,4 @@ def argv(*arguments: str | Path) -> list[str]:
 
 def records_of(run: Path) -> tuple[AttemptRecord, ...]:
     """The last record of every attempt of a run."""
-    return RunStore.open(run).latest().records
+    return RunStore.open(run).latest()

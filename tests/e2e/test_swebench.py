@@ -88,7 +88,7 @@ class Benchmark:
         store = RunStore.open(self.folder / "runs" / model)
         ids = {one["instance_id"].lower(): one["instance_id"] for one in self.instances}
         found = {}
-        for record in store.latest().records:
+        for record in store.latest():
             if ids[record.task_id] not in names:
                 continue
             final = next((s for s in record.stages if s.name is StageName.FINAL_TEST), None)

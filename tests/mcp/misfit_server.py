@@ -8,9 +8,10 @@ from pathlib import Path
 
 import anyio
 
+from agentbench.core.choices import ErrorMode
 from agentbench.mcp import transports
 from agentbench.mcp.local_project import local_project
-from agentbench.mcp.server import ErrorMode, make_server
+from agentbench.mcp.server import make_server
 
 
 def broken(paths):

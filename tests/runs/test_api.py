@@ -61,7 +61,7 @@ def test_closing_the_iterator_stops_the_run(task, provider, options):
     (folder,) = options.runs_dir.iterdir()
     store = RunStore.open(folder)
     assert store.configuration().ending is RunEnding.INTERRUPTED
-    assert len(store.latest().records) < 5
+    assert len(store.latest()) < 5
 
 
 def test_faults_are_raised_at_once_and_not_at_the_first_record(task, provider, options, tmp_path):

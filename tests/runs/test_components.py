@@ -49,10 +49,10 @@ def test_what_a_killed_run_left_goes_and_what_a_living_one_has_stays(cache_dir, 
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "kept\n"
-        assert not mentions(remove_all_orphans(cache_dir, own))
+        assert not mentions(said_by_removal(cache_dir, own))
         assert own.find("once-0a1b") is not None
         other.kill()
-    said = remove_all_orphans(cache_dir, own)
+    said = said_by_removal(cache_dir, own)
     assert said is not None
     assert said.startswith("removed what a killed run left: 1 folder")  # of its open sandbox
     assert "1 snapshot" in said
@@ -61,7 +61,14 @@ def test_what_a_killed_run_left_goes_and_what_a_living_one_has_stays(cache_dir, 
     assert list((cache_dir.parent / "tmp").iterdir()) == []
     left = [path.name for path in (cache_dir / "prepared" / "process").iterdir()]
     assert [name for name in left if name.startswith("once-")] == []
-    assert not mentions(remove_all_orphans(cache_dir, own))
+    assert not mentions(said_by_removal(cache_dir, own))
+
+
+def said_by_removal(cache_dir, provider) -> str | None:
+    """What the removal of all orphans says, if anything."""
+    said: list[str] = []
+    remove_all_orphans(cache_dir, provider, say=said.append)
+    return said[0] if said else None
 
 
 def mentions(said: str | None) -> bool:
@@ -76,7 +83,7 @@ def test_half_a_state_and_half_a_toolbox_are_counted(cache_dir, own):
     (half / "in-use").touch()
     for name in ("agent-1.new", "agent-2.new"):
         (cache_dir / "toolboxes" / name / "tools").mkdir(parents=True)
-    said = remove_all_orphans(cache_dir, own)
+    said = said_by_removal(cache_dir, own)
     assert said is not None
     assert "1 unfinished snapshot, 2 unfinished toolboxes" in said
     assert not half.exists()
@@ -88,9 +95,9 @@ def test_where_there_is_nothing_it_does_little_and_says_nothing(cache_dir, own, 
         calls_of(monkeypatch, subprocess, "Popen"),
         calls_of(monkeypatch, os, "scandir"),
     )
-    assert not mentions(remove_all_orphans(cache_dir, own))
+    assert not mentions(said_by_removal(cache_dir, own))
     assert started == []
     assert len([place for (place,) in listed if str(place).startswith(str(cache_dir))]) < 30
     monkeypatch.undo()
     shutil.rmtree(cache_dir)
-    assert not mentions(remove_all_orphans(cache_dir, own))
+    assert not mentions(said_by_removal(cache_dir, own))

@@ -1,6 +1,6 @@
 import itertools
 
-from agentbench.runs.plan import AttemptProgress, Plan, in_order
+from agentbench.runs.plan import Plan, in_order
 from agentbench.tasks.task import RepoSource
 
 
@@ -31,16 +31,16 @@ def test_every_task_has_its_first_attempt_before_any_has_its_second(task):
 def test_what_is_done_is_left_out_and_a_later_mark_counts_more(task):
     plan = Plan([named(task, "a"), named(task, "b")], 2)
     marks = [
-        AttemptProgress(task_id="a", attempt=1, is_done=True),
-        AttemptProgress(task_id="b", attempt=2, is_done=True),
-        AttemptProgress(task_id="a", attempt=1, is_done=False),
-        AttemptProgress(task_id="another", attempt=1, is_done=True),
-        AttemptProgress(task_id="a", attempt=3, is_done=True),
+        (("a", 1), True),
+        (("b", 2), True),
+        (("a", 1), False),
+        (("another", 1), True),
+        (("a", 3), True),
     ]
     rest = plan.less(marks)
     assert listed(rest) == [("a", 1), ("b", 1), ("a", 2)]
     assert len(rest) == 3
-    assert len(rest.less([AttemptProgress(task_id="b", attempt=1, is_done=True)])) == 2
+    assert len(rest.less([(("b", 1), True)])) == 2
     assert len(plan) == 4
 
 

@@ -9,6 +9,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.start import resume_run, start_run
 from agentbench.runs.store.configuration import RunEnding
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault
@@ -21,7 +22,7 @@ def ending(run) -> RunEnding | None:
 
 
 def made(run) -> list[tuple[str, int]]:
-    return [(record.task_id, record.attempt) for record in run.store.latest().records]
+    return [(record.task_id, record.attempt) for record in run.store.latest()]
 
 
 def test_resuming_makes_what_was_not_finished(task, options):
@@ -32,7 +33,7 @@ def test_resuming_makes_what_was_not_finished(task, options):
     assert [item.attempt for item in resumed.planned] == [2, 3]
     assert len(list(resumed.attempts())) == 2
     assert made(resumed) == [(task.id, 1), (task.id, 2), (task.id, 3)]
-    assert resumed.store.read().records[0] == first
+    assert next(read_run(resumed.store.folder, whole=True).records()) == first
     assert ending(resumed) is RunEnding.FINISHED
     assert len(resume_run(run.store.folder).planned) == 0
 
@@ -60,7 +61,7 @@ def test_an_attempt_that_ctrl_c_cut_off_is_made_again_and_kept(task, options):
     resumed = resume_run(run.store.folder)
     (record,) = resumed.attempts()
     assert record.retry_of == 1
-    assert len(resumed.store.read().records) == 2
+    assert len(tuple(read_run(resumed.store.folder, whole=True).records())) == 2
 
 
 def test_a_run_that_goes_on_says_so_until_it_ends(task, options):

@@ -12,7 +12,7 @@ def ending(run) -> RunEnding | None:
 
 
 def made(run) -> list[tuple[str, int]]:
-    return [(record.task_id, record.attempt) for record in run.store.latest().records]
+    return [(record.task_id, record.attempt) for record in run.store.latest()]
 
 
 def test_a_run_to_its_end_says_finished(task, options):

@@ -12,7 +12,7 @@ from tests.fakes.unreliable_provider import UnreliableProvider
 
 
 def made(run) -> list[tuple[str, int]]:
-    return [(record.task_id, record.attempt) for record in run.store.latest().records]
+    return [(record.task_id, record.attempt) for record in run.store.latest()]
 
 
 def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, options, provider):

@@ -11,8 +11,10 @@ from agentbench.errors import OutageError
 from agentbench.models.interface import ModelUsage
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.runs.scheduler import Capacity, Schedule, retry_delay, run_attempts, was_interrupted
+from agentbench.runs.scheduler import Capacity, Schedule, retry_delay, run_attempts
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import TaskEnvironment
@@ -69,7 +71,7 @@ def test_an_attempt_is_yielded_when_it_is_on_disk(task, workshop, store):
     seen = []
     for record in records:
         seen.append(record)
-        assert store.read().records == tuple(seen)
+        assert tuple(read_run(store.folder, whole=True).records()) == tuple(seen)
     assert [record.attempt for record in seen] == [1, 2]
 
 
@@ -86,7 +88,7 @@ def test_what_the_infrastructure_failed_is_made_again(task, workshop, store, pro
     )
     assert record.failure_reason is FailureReason.TESTS_FAILED
     assert record.retry_of == 2
-    tries = store.read().records
+    tries = tuple(read_run(store.folder, whole=True).records())
     assert [each.failure_reason for each in tries[:2]] == [FailureReason.SANDBOX_ERROR] * 2
     assert len(tries) == 3
     assert waits == [1, 2]
@@ -126,7 +128,7 @@ def test_others_are_made_while_one_waits_for_its_retry(task, workshop, store, pr
 def test_what_the_agent_failed_is_not_made_again(task, workshop, store):
     (record,) = made(planned(task), NoopAgent(), workshop(), store, retries=5)
     assert record.fault is Fault.AGENT
-    assert len(store.read().records) == 1
+    assert len(tuple(read_run(store.folder, whole=True).records())) == 1
 
 
 def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
@@ -138,7 +140,7 @@ def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
 
     (record,) = made(planned(task, 3), NoopAgent(), shop, store, retries=9, back_off=cancels)
     assert record.fault is Fault.INFRASTRUCTURE
-    assert len(store.read().records) == 1
+    assert len(tuple(read_run(store.folder, whole=True).records())) == 1
 
 
 def test_an_attempt_that_there_is_no_room_for_waits(task, workshop, store):
@@ -216,7 +218,7 @@ def test_closing_the_iterator_cuts_off_what_is_under_way(task, workshop, store):
     with closing(records):
         assert next(records).agent_run is not None
     assert shop.cancel.is_set()
-    left = store.read().records
+    left = tuple(read_run(store.folder, whole=True).records())
     assert sum(map(was_interrupted, left)) >= 1
     assert len(left) < 9
 
@@ -244,7 +246,7 @@ def test_nothing_is_tried_while_something_is_away(task, workshop, store):
     breaker = CircuitBreaker([need], cancel=Clockless(), say=said.append)
     (record,) = made(planned(task), NoopAgent(), workshop(breaker=breaker), store)
     assert record.failure_reason is FailureReason.TESTS_FAILED
-    assert len(store.read().records) == 1
+    assert len(tuple(read_run(store.folder, whole=True).records())) == 1
     assert len(said) == 2
 
 
@@ -253,7 +255,7 @@ def test_what_stays_away_ends_the_run_and_burns_no_try(task, workshop, store):
     shop = workshop(breaker=CircuitBreaker([need], cancel=Clockless()))
     with pytest.raises(OutageError, match="the engine is away"):
         list(made(planned(task, 3), NoopAgent(), shop, store, retries=5))
-    assert store.read().records == ()
+    assert tuple(read_run(store.folder, whole=True).records()) == ()
 
 
 def test_a_model_is_asked_again_after_an_attempt_that_the_infrastructure_failed(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from starlette.testclient import TestClient
 
-from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.reading import read_run
 from agentbench.view.app import make_app
 from agentbench.view.auth_guard import AccessPolicy
 from benchmarks.synthetic_run import Wanted, write_run
@@ -25,7 +25,7 @@ class Shown(NamedTuple):
 
     def place(self, wanted: Callable[..., bool], run: str | None = None) -> str:
         """The place of the first attempt of the first run, or another, that is wanted."""
-        reading = RunStore(self.folder / (run or self.first)).reading()
+        reading = read_run(self.folder / (run or self.first))
         return next(told.place for told in reading.headlines if wanted(told))
 
     def address(self, wanted: Callable[..., bool] = lambda _told: True) -> str:

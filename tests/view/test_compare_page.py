@@ -3,6 +3,7 @@ import re
 
 from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.tasks.problem import TaskId
 from tests.runs.records import configuration, failed, resolved
@@ -22,7 +23,7 @@ def test_two_runs_are_told_with_difference_test_and_flips(client, shown):
     text = html.unescape(answer.text)
     headlines = []
     for name in (shown.first, shown.second):
-        reading = RunStore(shown.folder / name).reading()
+        reading = read_run(shown.folder / name)
         headlines.append([reading.headlines[number] for number in reading.latest()])
     told = compare(*headlines)
     said = statement(told.overall)

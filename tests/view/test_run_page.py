@@ -1,6 +1,7 @@
 import re
 
 from agentbench.report.summary import ResultSummary
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.tasks.problem import TaskId
 from benchmarks.synthetic_run import Wanted, write_run
@@ -10,7 +11,7 @@ from tests.view.test_run_cache import begun
 
 
 def summary_of(shown):
-    reading = RunStore(shown.folder / shown.first).reading()
+    reading = read_run(shown.folder / shown.first)
     return ResultSummary.of(reading.headlines[number] for number in reading.latest())
 
 

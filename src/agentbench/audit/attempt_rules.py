@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import ValidationError
 
@@ -15,7 +15,7 @@ from agentbench.integrity.records import ControlRun, Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
 from agentbench.pytest_results.model import PytestResult
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.scoring.taxonomy import StageName
 
 _RECORD = "record.json"
 _VERDICT_FIELDS = ("resolved", "quarantined", "failure_reason", "fault")
@@ -42,7 +42,7 @@ def verdict_differs(facts: AttemptFacts) -> Iterator[RuleHit]:
     """A verdict that its own evidence does not give was edited, or judged by other rules."""
     record, verdict = facts.record, rejudge(facts.record)
     if any(getattr(record, name) != getattr(verdict, name) for name in _VERDICT_FIELDS):
-        was, now = (_verdict_word(one.failure_reason) for one in (record, verdict))
+        was, now = (one.failure_reason or "resolved" for one in (record, verdict))
         remedy = "`agentbench rescore` shows the changes"
         yield critical(_RECORD, f"the verdict is {was}, but its evidence gives {now} ({remedy})")
         return
@@ -117,10 +117,6 @@ def already_recorded(facts: AttemptFacts) -> Iterator[RuleHit]:
             yield info(one.where, f"recorded ({one.severity.value}): {one.rule}: {one.what}")
 
 
-def _verdict_word(reason: FailureReason | None) -> str:
-    return reason.value if reason is not None else "resolved"
-
-
 def _patch_difference(facts: AttemptFacts) -> Iterator[RuleHit]:
     patch = facts.record.patch
     if patch is None:
@@ -146,20 +142,19 @@ def _read_report(facts: AttemptFacts, name: str) -> PytestResult | str:
         return f"is not a valid report: {where}: {first['msg']}"
 
 
-def _outcomes(result: PytestResult) -> dict[NodeId, set[CaseOutcome]]:
-    outcomes: dict[NodeId, set[CaseOutcome]] = {}
-    for test in result.tests:
-        outcomes.setdefault(test.node_id, set()).add(test.outcome)
-    return outcomes
-
-
 def _case_difference(
-    node_id: NodeId, recorded: CaseOutcome | None, reported: set[CaseOutcome]
+    result: PytestResult, recorded: Iterable[tuple[NodeId, CaseOutcome | None]]
 ) -> str | None:
-    if recorded in reported:
-        return None
-    shown = ", ".join(sorted(reported)) or "nothing"
-    return f"has {shown} for {node_id}, but the record has {recorded}"
+    """How a report differs from the record in the first test for which it does."""
+    reported: dict[NodeId, set[CaseOutcome]] = {}
+    for test in result.tests:
+        reported.setdefault(test.node_id, set()).add(test.outcome)
+    for node_id, outcome in recorded:
+        outcomes = reported.get(node_id, set())
+        if outcome not in outcomes:
+            shown = ", ".join(sorted(outcomes)) or "nothing"
+            return f"has {shown} for {node_id}, but the record has {outcome}"
+    return None
 
 
 def _report_difference(facts: AttemptFacts, name: str, report: ReportFacts) -> str | None:
@@ -168,12 +163,7 @@ def _report_difference(facts: AttemptFacts, name: str, report: ReportFacts) -> s
         return result
     if (result.outcome, result.complete) != (report.outcome, report.complete):
         return f"has the outcome {result.outcome}, but the record has {report.outcome}"
-    outcomes = _outcomes(result)
-    differences = (
-        _case_difference(case.node_id, case.outcome, outcomes.get(case.node_id, set()))
-        for case in report.cases
-    )
-    return next(filter(None, differences), None)
+    return _case_difference(result, ((case.node_id, case.outcome) for case in report.cases))
 
 
 def no_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
@@ -237,13 +227,8 @@ def _control_report_difference(facts: AttemptFacts, name: str, run: ControlRun) 
     result = _read_report(facts, name)
     if isinstance(result, str):
         return result
-    outcomes = _outcomes(result)
-    differences = (
-        _case_difference(test.node_id, test.outcome, outcomes.get(test.node_id, set()))
-        for test in run.tests
-        if "[" not in test.node_id and test.outcome is not None
-    )
-    return next(filter(None, differences), None)
+    known = [test for test in run.tests if "[" not in test.node_id and test.outcome is not None]
+    return _case_difference(result, ((test.node_id, test.outcome) for test in known))
 
 
 def equals_solution(facts: AttemptFacts) -> Iterator[RuleHit]:

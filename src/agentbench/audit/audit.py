@@ -4,23 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import MappingProxyType
 
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.audit import attempt_rules, audit, hidden_test_rules, leak_rules, setup_rules
-from agentbench.audit.hidden_test_rules import controlled_functions
-from agentbench.audit.rule import (
-    AuditResult,
-    AuditSubject,
-    RuleHit,
-    Rules,
-    apply_rules,
-    by_severity,
-    critical,
-    info,
-)
+from agentbench.audit import attempt_rules, hidden_test_rules, leak_rules, rule, setup_rules
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.errors import InputError
@@ -31,48 +19,44 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
 _ATTEMPTS_FILE = "attempts.jsonl"
-TASK_RULES: Rules[TaskFacts] = MappingProxyType(
-    {
-        "hidden-tests-in-base": leak_rules.hidden_tests_in_base,
-        "visible-tests": leak_rules.visible_tests,
-        "solution-in-instruction": leak_rules.solution_in_instruction,
-        "solution-in-base": leak_rules.solution_in_base,
-        "solution-named-in-base": leak_rules.solution_named_in_base,
-        "built-copy-in-base": leak_rules.built_copies_in_base,
-        "history-in-base": leak_rules.history_in_base,
-        "tests-in-instruction": leak_rules.tests_in_instruction,
-        "fixed-release": setup_rules.fixed_release_installed,
-        "unpinned-install": setup_rules.unpinned_installs,
-        "secret-in-environment": setup_rules.secrets_in_environment,
-        "few-tests": hidden_test_rules.few_tests,
-        "no-regression-tests": hidden_test_rules.no_regression_tests,
-        "weak-control": hidden_test_rules.weakly_controlled,
-        "controls-off": hidden_test_rules.controls_off,
-        "asserts-nothing": hidden_test_rules.asserts_nothing,
-        "configuration-touched": hidden_test_rules.touches_configuration,
-        "no-solution": hidden_test_rules.no_solution,
-        "not-read": hidden_test_rules.not_read,
-    }
-)
+TASK_RULES: rule.Rules[TaskFacts] = {
+    "hidden-tests-in-base": leak_rules.hidden_tests_in_base,
+    "visible-tests": leak_rules.visible_tests,
+    "solution-in-instruction": leak_rules.solution_in_instruction,
+    "solution-in-base": leak_rules.solution_in_base,
+    "solution-named-in-base": leak_rules.solution_named_in_base,
+    "built-copy-in-base": leak_rules.built_copies_in_base,
+    "history-in-base": leak_rules.history_in_base,
+    "tests-in-instruction": leak_rules.tests_in_instruction,
+    "fixed-release": setup_rules.fixed_release_installed,
+    "unpinned-install": setup_rules.unpinned_installs,
+    "secret-in-environment": setup_rules.secrets_in_environment,
+    "few-tests": hidden_test_rules.few_tests,
+    "no-regression-tests": hidden_test_rules.no_regression_tests,
+    "weak-control": hidden_test_rules.weakly_controlled,
+    "controls-off": hidden_test_rules.controls_off,
+    "asserts-nothing": hidden_test_rules.asserts_nothing,
+    "configuration-touched": hidden_test_rules.touches_configuration,
+    "no-solution": hidden_test_rules.no_solution,
+    "not-read": hidden_test_rules.not_read,
+}
 """The rules for a task."""
-ATTEMPT_RULES: Rules[AttemptFacts] = MappingProxyType(
-    {
-        "verdict-differs": attempt_rules.verdict_differs,
-        "finding-left-out": attempt_rules.findings_hidden,
-        "resolved-in-spite": attempt_rules.resolved_despite_finding,
-        "files-disagree": attempt_rules.files_disagree,
-        "controls-disagree": attempt_rules.controls_disagree,
-        "no-controls": attempt_rules.no_controls,
-        "weakly-controlled": attempt_rules.weak_controls,
-        "sandbox-lacks": attempt_rules.sandbox_lacks,
-        "task-changed": attempt_rules.task_changed,
-        "equals-solution": attempt_rules.equals_solution,
-        "hidden-tests-in-patch": attempt_rules.hidden_tests_in_patch,
-        "fetched-upstream": attempt_rules.fetched_upstream,
-        "suspicious-code": attempt_rules.suspicious,
-        "recorded": attempt_rules.already_recorded,
-    }
-)
+ATTEMPT_RULES: rule.Rules[AttemptFacts] = {
+    "verdict-differs": attempt_rules.verdict_differs,
+    "finding-left-out": attempt_rules.findings_hidden,
+    "resolved-in-spite": attempt_rules.resolved_despite_finding,
+    "files-disagree": attempt_rules.files_disagree,
+    "controls-disagree": attempt_rules.controls_disagree,
+    "no-controls": attempt_rules.no_controls,
+    "weakly-controlled": attempt_rules.weak_controls,
+    "sandbox-lacks": attempt_rules.sandbox_lacks,
+    "task-changed": attempt_rules.task_changed,
+    "equals-solution": attempt_rules.equals_solution,
+    "hidden-tests-in-patch": attempt_rules.hidden_tests_in_patch,
+    "fetched-upstream": attempt_rules.fetched_upstream,
+    "suspicious-code": attempt_rules.suspicious,
+    "recorded": attempt_rules.already_recorded,
+}
 """The rules for an attempt."""
 FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
 """Further findings about an attempt."""
@@ -86,32 +70,32 @@ class RunAuditFacts:
     missing_tasks: dict[str, str]
 
 
-def torn_records(facts: RunAuditFacts) -> Iterator[RuleHit]:
+def torn_records(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """A line that is not a record may hide an attempt, although a power cut leaves one, too."""
-    for warning in facts.run.all_records.warnings:
+    for warning in facts.run.set_aside:
         where, _, what = warning.partition(": ")
-        yield critical(where.rpartition("/")[2], what)
+        yield rule.critical(where.rpartition("/")[2], what)
 
 
-def records_disagree(facts: RunAuditFacts) -> Iterator[RuleHit]:
+def records_disagree(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """Each record is stored twice; if the two differ or one is gone, somebody changed them."""
     run = facts.run
     listed: dict[str, list[AttemptRecord]] = {}
-    for record in run.all_records.records:
+    for record in run.all_records:
         listed.setdefault(run.attempt_folder_of(record), []).append(record)
     kept: dict[str, list[AttemptRecord]] = {}
     for name in run.record_files():
         place = name.removesuffix("/record.json").partition(".rescored-")[0]
         record_or_fault = _record_in(run, name)
         if isinstance(record_or_fault, str):
-            yield critical(name, record_or_fault)
+            yield rule.critical(name, record_or_fault)
             continue
         kept.setdefault(place, []).append(record_or_fault)
         if record_or_fault not in listed.get(place, []):
-            yield critical(name, f"has no equal line in {_ATTEMPTS_FILE}")
+            yield rule.critical(name, f"has no equal line in {_ATTEMPTS_FILE}")
     for place, records in listed.items():
         if any(record not in kept.get(place, []) for record in records):
-            yield critical(place, f"a line of {_ATTEMPTS_FILE} has no equal record.json")
+            yield rule.critical(place, f"a line of {_ATTEMPTS_FILE} has no equal record.json")
 
 
 def _record_in(run: RunFolder, name: str) -> AttemptRecord | str:
@@ -123,21 +107,21 @@ def _record_in(run: RunFolder, name: str) -> AttemptRecord | str:
         return "is not a valid record"
 
 
-def record_of_another_run(facts: RunAuditFacts) -> Iterator[RuleHit]:
+def record_of_another_run(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """A record of another run, or of a task that run.json does not name, was put here."""
     configuration = facts.run.configuration
     digests = {entry.id: entry.digest for entry in configuration.tasks}
-    for record in facts.run.all_records.records:
+    for record in facts.run.all_records:
         place = facts.run.attempt_folder_of(record)
         if record.run_id != configuration.run_id:
-            yield critical(place, f"belongs to the run {record.run_id}")
+            yield rule.critical(place, f"belongs to the run {record.run_id}")
         elif record.task_id not in digests:
-            yield critical(place, "belongs to a task that run.json does not list")
+            yield rule.critical(place, "belongs to a task that run.json does not list")
         elif record.task_digest != digests[record.task_id]:
-            yield critical(place, "belongs to another state of its task than run.json lists")
+            yield rule.critical(place, "belongs to another state of its task than run.json lists")
 
 
-def attempts_missing(facts: RunAuditFacts) -> Iterator[RuleHit]:
+def attempts_missing(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """A finished run has a record of every attempt; a missing one changes the rate."""
     configuration = facts.run.configuration
     there = {(record.task_id, record.attempt) for record in facts.run.latest}
@@ -152,36 +136,34 @@ def attempts_missing(facts: RunAuditFacts) -> Iterator[RuleHit]:
     finished = configuration.ending is RunEnding.FINISHED and configuration.max_cost_usd is None
     ending = configuration.ending.value if configuration.ending else "cut off"
     what = f"{len(missing)} planned attempts have no record, first {missing[0]} (run: {ending})"
-    yield RuleHit(Severity.CRITICAL if finished else Severity.INFO, _ATTEMPTS_FILE, what)
+    yield rule.RuleHit(Severity.CRITICAL if finished else Severity.INFO, _ATTEMPTS_FILE, what)
 
 
-def tasks_not_here(facts: RunAuditFacts) -> Iterator[RuleHit]:
+def tasks_not_here(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """Without its task, an attempt cannot be compared with hidden tests, fix and base."""
     for task_id, why in facts.missing_tasks.items():
-        yield info(f"task {task_id}", f"not checked against its task: {why}")
+        yield rule.info(f"task {task_id}", f"not checked against its task: {why}")
 
 
-def audit_task(facts: TaskFacts) -> AuditResult:
+def audit_task(facts: TaskFacts) -> rule.AuditResult:
     """Apply every rule to a task."""
-    controlled = controlled_functions(facts)
+    controlled = hidden_test_rules.controlled_functions(facts)
     sure = sum(why is None for why in controlled.values())
-    return AuditResult(
-        subject=AuditSubject.TASK,
+    return rule.AuditResult(
+        subject=rule.AuditSubject.TASK,
         name=facts.task.id,
         note=f"{sure} of {len(controlled)} fail_to_pass functions controlled" if controlled else "",
-        findings=apply_rules(TASK_RULES, facts),
+        findings=rule.apply_rules(TASK_RULES, facts),
     )
 
 
-RUN_RULES: Rules[RunAuditFacts] = MappingProxyType(
-    {
-        "record-torn": audit.torn_records,
-        "records-disagree": audit.records_disagree,
-        "record-of-another-run": audit.record_of_another_run,
-        "attempt-missing": audit.attempts_missing,
-        "task-not-here": audit.tasks_not_here,
-    }
-)
+RUN_RULES: rule.Rules[RunAuditFacts] = {
+    "record-torn": torn_records,
+    "records-disagree": records_disagree,
+    "record-of-another-run": record_of_another_run,
+    "attempt-missing": attempts_missing,
+    "task-not-here": tasks_not_here,
+}
 """The rules for a run."""
 
 
@@ -191,15 +173,15 @@ def audit_run(
     *,
     glob: str | None = None,
     further: FurtherFindings | None = None,
-) -> Iterator[AuditResult]:
+) -> Iterator[rule.AuditResult]:
     """Apply every rule to a run and to the attempts whose task's id fits."""
     tasks, missing = _task_facts_of(run, mirrors, glob)
     configuration = run.configuration
-    yield AuditResult(
-        subject=AuditSubject.RUN,
+    yield rule.AuditResult(
+        subject=rule.AuditSubject.RUN,
         name=configuration.run_id,
         note=f"{len(run.latest)} attempts by {configuration.agent} in {configuration.sandbox}",
-        findings=apply_rules(RUN_RULES, RunAuditFacts(run=run, missing_tasks=missing)),
+        findings=rule.apply_rules(RUN_RULES, RunAuditFacts(run=run, missing_tasks=missing)),
     )
     for record in sorted(run.latest, key=lambda one: (one.task_id, one.attempt)):
         if is_selected(record.task_id, glob):
@@ -209,14 +191,14 @@ def audit_run(
 
 def _audit_attempt(
     record: AttemptRecord, facts: AttemptFacts, further: tuple[Finding, ...]
-) -> AuditResult:
-    findings = (*apply_rules(ATTEMPT_RULES, facts), *further)
+) -> rule.AuditResult:
+    findings = (*rule.apply_rules(ATTEMPT_RULES, facts), *further)
     verdict = "resolved" if record.resolved else record.failure_reason or "not resolved"
-    return AuditResult(
-        subject=AuditSubject.ATTEMPT,
+    return rule.AuditResult(
+        subject=rule.AuditSubject.ATTEMPT,
         name=f"{record.task_id} {record.attempt}",
         note=str(verdict),
-        findings=by_severity(findings),
+        findings=rule.by_severity(findings),
     )
 
 

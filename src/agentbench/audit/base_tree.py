@@ -33,10 +33,6 @@ class BaseTree:
         """How many files were too large, or too many, to be read."""
         return len(self.blobs) - len(self.contents)
 
-    def content(self, path: PurePosixPath) -> bytes | None:
-        """A file's content; `None` where there is none, or it was too large."""
-        return self.contents.get(path)
-
     def text(self, path: str) -> str | None:
         """A file's content as text; `None` where there is none, or it is not text."""
         content = self.contents.get(PurePosixPath(path))

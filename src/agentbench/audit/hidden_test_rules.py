@@ -143,4 +143,5 @@ def _dropped(
     facts: TaskFacts, files: FilesByPath, protection: ProtectionRules
 ) -> tuple[DroppedPath, ...]:
     tree = WorkspaceTree(entries=dict.fromkeys(facts.base.blobs, TreeEntry(kind=EntryKind.FILE)))
-    return protect(WorkspaceChange(files=dict(files)), protection, tree, facts.base.content).dropped
+    change = WorkspaceChange(files=dict(files))
+    return protect(change, protection, tree, facts.base.contents.get).dropped

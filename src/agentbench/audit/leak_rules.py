@@ -133,7 +133,7 @@ def history_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     folders = {folder for path in facts.base.blobs for folder in path.parents}
     for path in facts.base.blobs:
         magic, kind = _GIT_FILES.get(path.suffix, (b"", ""))
-        content = facts.base.content(path)
+        content = facts.base.contents.get(path)
         if kind and (content is None or content.startswith(magic)):
             yield warning(path.as_posix(), f"a git {kind}: its history may contain the fix")
         elif path.name == "HEAD" and {path.with_name("objects"), path.with_name("refs")} <= folders:
@@ -146,13 +146,10 @@ def tests_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
     instruction = facts.task.problem.instruction
     for name in sorted(facts.hidden_names & set(re.findall(r"\w+", instruction))):
         yield warning(_INSTRUCTION, f"names the hidden test {name}")
-    yield from _assertions_in_instruction(facts, " ".join(instruction.split()))
-
-
-def _assertions_in_instruction(facts: TaskFacts, instruction: str) -> Iterator[RuleHit]:
     hidden = [file for file in facts.deciding_files if file.hidden]
     every = {text for file in hidden for text in assertions(file)}
-    told = sorted(text for text in every if text in instruction)
+    on_one_line = " ".join(instruction.split())
+    told = sorted(text for text in every if text in on_one_line)
     if told:
         severity = Severity.WARNING if 2 * len(told) >= len(every) else Severity.INFO
         what = f"quotes {len(told)} of {len(every)} assertions of the hidden tests: {told[0]}"

@@ -23,6 +23,11 @@ class Hunk:
     new_start: int
     lines: tuple[bytes, ...]
 
+    def signed_texts(self) -> Iterator[tuple[str, str]]:
+        """Each line's sign, and its text without the line's end."""
+        for line in self.lines:
+            yield line[:1].decode(), line[1:].decode("utf-8", "replace").rstrip("\r\n")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePatch:
@@ -36,28 +41,25 @@ class FilePatch:
         """The added lines, with their numbers in the new file."""
         for hunk in self.hunks:
             number = hunk.new_start
-            for line in hunk.lines:
-                if line[:1] == b"+":
-                    yield number, line[1:].decode("utf-8", "replace").rstrip("\r\n")
-                number += line[:1] != b"-"
+            for sign, text in hunk.signed_texts():
+                if sign == "+":
+                    yield number, text
+                number += sign != "-"
 
     def sides(self) -> Iterator[tuple[list[str], list[str]]]:
         """The old and the new lines of each hunk, with the context of the change."""
         for hunk in self.hunks:
-            texts = [line[1:].decode("utf-8", "replace").rstrip("\r\n") for line in hunk.lines]
-            signs = [line[:1] for line in hunk.lines]
-            yield (
-                [text for sign, text in zip(signs, texts, strict=True) if sign != b"+"],
-                [text for sign, text in zip(signs, texts, strict=True) if sign != b"-"],
-            )
+            lines = list(hunk.signed_texts())
+            old = [text for sign, text in lines if sign != "+"]
+            yield old, [text for sign, text in lines if sign != "-"]
 
     def changed(self) -> Iterator[str]:
         """The added and removed lines, with their signs and without surrounding space."""
         for hunk in self.hunks:
-            for line in hunk.lines:
-                text = line[1:].decode("utf-8", "replace").strip()
-                if line[:1] in {b"+", b"-"} and text:
-                    yield line[:1].decode() + text
+            for sign, line in hunk.signed_texts():
+                text = line.strip()
+                if sign != " " and text:
+                    yield sign + text
 
 
 def parse_patch(patch: bytes) -> tuple[FilePatch, ...]:

@@ -12,7 +12,7 @@ from agentbench.audit.task_facts import TaskFacts
 from agentbench.errors import InputError
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.lines import read_lines
-from agentbench.runs.store.store import ReadRecords, RunStore
+from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptSummary
 
 _CONFIGURATION_BYTES = 64 * 1024 * 1024
@@ -34,7 +34,8 @@ class RunFolder:
 
     folder: Path
     configuration: RunConfiguration
-    all_records: ReadRecords  # each line of attempts.jsonl
+    all_records: tuple[AttemptRecord, ...]  # each line of attempts.jsonl
+    set_aside: tuple[str, ...]  # a sentence for each line that is no record
     latest: tuple[AttemptRecord, ...]  # the last record of each attempt
 
     def read(self, relative: str, *, limit: int = _FILE_BYTES) -> bytes:
@@ -95,7 +96,8 @@ def open_run(folder: Path) -> RunFolder:
     return RunFolder(
         folder=folder,
         configuration=configuration,
-        all_records=ReadRecords(records=tuple(lines), warnings=tuple(set_aside)),
+        all_records=tuple(lines),
+        set_aside=tuple(set_aside),
         latest=tuple(last.values()),
     )
 
@@ -146,8 +148,7 @@ class AttemptFacts:
     """An attempt with its files, and its task if that still exists."""
 
     record: AttemptRecord
-    place: str  # of its files, relative to the run's folder
-    read: Callable[[str], bytes]  # of a file relative to the place; raises UnreadableRunFileError
+    read: Callable[[str], bytes]  # of a file in its folder; raises UnreadableRunFileError
     task: TaskFacts | None
     patch: tuple[FilePatch, ...]  # as it was judged
     raw_patch: tuple[FilePatch, ...]  # with what was dropped
@@ -156,16 +157,12 @@ class AttemptFacts:
 
     def before(self, path: str) -> bytes | None:
         """The base's content of a file, as far as it is known."""
-        return self.task.base.content(PurePosixPath(path)) if self.task else None
+        return self.task.base.contents.get(PurePosixPath(path)) if self.task else None
 
 
 def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> AttemptFacts:
     """Read an attempt's files; missing ones are empty, and a rule reports them."""
     place = run.attempt_folder_of(record)
-
-    def read(name: str) -> bytes:
-        """The content of a file of the attempt."""
-        return run.read(f"{place}/{name}")
 
     def optional(name: str, limit: int) -> bytes:
         """The content of a file; empty if it cannot be read."""
@@ -180,8 +177,7 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
     raw = optional("patch.raw.diff", _PATCH_BYTES) if has_raw else b""
     return AttemptFacts(
         record=record,
-        place=place,
-        read=read,
+        read=lambda name: run.read(f"{place}/{name}"),
         task=task,
         patch=patch,
         raw_patch=parse_patch(raw) or patch,

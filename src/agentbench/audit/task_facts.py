@@ -39,6 +39,7 @@ LeakFingerprint = tuple[str, ...]
 LeakFingerprints = frozenset[LeakFingerprint]
 _MAX_PARSED_BYTES = 2 * 1024 * 1024
 FilesByPath = Mapping[PurePosixPath, FileContent | None]
+"""The new contents of files, and `None` for removed ones."""
 
 
 def found_in(text: str, fingerprints: LeakFingerprints) -> dict[LeakFingerprint, int]:
@@ -111,12 +112,9 @@ class DecidingTestFile:
     listed: tuple[NodeId, ...]  # its fail_to_pass ids
 
     @property
-    def listed_functions(self) -> Mapping[str, tuple[NodeId, ...]]:
-        """The functions that fail_to_pass names, with their ids."""
-        names: dict[str, list[NodeId]] = {}
-        for node_id in self.listed:
-            names.setdefault(split_id(node_id)[0], []).append(node_id)
-        return {name: tuple(ids) for name, ids in names.items()}
+    def listed_functions(self) -> list[str]:
+        """The functions that fail_to_pass names."""
+        return list(dict.fromkeys(split_id(node_id)[0] for node_id in self.listed))
 
     @property
     def deciding(self) -> Iterator[tuple[str, FoundFunction]]:
@@ -136,7 +134,7 @@ class DecidingTestFile:
 
 
 def deciding_test_files(
-    task: Task, base: BaseTree, hidden: Mapping[PurePosixPath, FileContent | None]
+    task: Task, base: BaseTree, hidden: FilesByPath
 ) -> tuple[DecidingTestFile, ...]:
     """The Python files of tests.patch, and the other ones that fail_to_pass names."""
     listed: dict[str, list[NodeId]] = {}
@@ -145,11 +143,11 @@ def deciding_test_files(
     names = dict.fromkeys([*(path.as_posix() for path in hidden), *listed])
     files: list[DecidingTestFile] = []
     for name in names:
-        overlaid = hidden.get(PurePosixPath(name))
-        content = overlaid.content if overlaid is not None else base.content(PurePosixPath(name))
+        path = PurePosixPath(name)
+        overlaid, before = hidden.get(path), base.contents.get(path)
+        content = overlaid.content if overlaid is not None else before
         if content is None or not (name.endswith(".py") or name in listed):
             continue
-        before = base.content(PurePosixPath(name))
         files.append(
             DecidingTestFile(
                 path=name,

@@ -13,11 +13,6 @@ from agentbench.errors import UsageError
 agents = options.command_group("The agents that can be named here.")
 
 
-@agents.callback()
-def _group() -> None:
-    """The agents that can be named here."""
-
-
 @agents.command("list")
 def list_agents() -> None:
     """List the agents, a line each.

@@ -1,6 +1,7 @@
 """The program and its commands: named here, and imported when one is used."""
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,30 +84,19 @@ class LazyCommands(TyperGroup):
         return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
 
 
-class _CommandsOnDemand(MutableMapping[str, "Command"]):
+class _CommandsOnDemand(Mapping[str, "Command"]):
     """Commands by name, each created on request."""
 
-    def __init__(self) -> None:
-        self._created: dict[str, Command] = {}
-
     def __getitem__(self, name: str) -> "Command":
-        if name not in self._created:
-            if name not in SHORT_HELP:
-                raise KeyError(name)
-            self._created[name] = _command(name)
-        return self._created[name]
+        if name not in SHORT_HELP:
+            raise KeyError(name)
+        return _command(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*SHORT_HELP, *self._created)))
+        return iter(SHORT_HELP)
 
     def __len__(self) -> int:
-        return len(set(SHORT_HELP) | set(self._created))
-
-    def __setitem__(self, name: str, command: "Command") -> None:
-        self._created[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._created[name]
+        return len(SHORT_HELP)
 
 
 def command_named(name: str) -> Any:  # noqa: ANN401 - a function, or a group of commands
@@ -115,6 +105,7 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a function, or a group of
     return getattr(import_module(f"agentbench.cli.{module}"), name)
 
 
+@cache
 def _command(name: str) -> "Command":
     found = command_named(name)
     if not isinstance(found, typer.Typer):

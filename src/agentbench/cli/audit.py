@@ -5,26 +5,26 @@ With --wrong-fixes it also compares resolved attempts with the reference fix.
 
 import json
 from collections import Counter
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import TypeAdapter
 
+from agentbench.audit.rule import AuditResult, weight
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import print_warnings, say_line
-from agentbench.core import extras
+from agentbench.core import extras, host
 from agentbench.core.display_text import counted, printable
-from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError, UsageError
+from agentbench.scoring.evidence import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentbench.audit.audit import FurtherFindings
-    from agentbench.audit.rule import AuditResult
     from agentbench.audit.run_facts import RunFolder
 
 
@@ -49,14 +49,6 @@ SecondsOption = Annotated[
 ]
 
 
-class FailOn(StrEnum):
-    """What `--fail-on` takes."""
-
-    INFO = "info"
-    WARNING = "warning"
-    CRITICAL = "critical"
-
-
 def audit(
     paths: Annotated[
         list[str],
@@ -67,8 +59,8 @@ def audit(
         ),
     ],
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Exit 1 on a finding of this weight or more.")
-    ] = FailOn.CRITICAL,
+        Severity, typer.Option("--fail-on", help="Exit 1 on a finding of this weight or more.")
+    ] = Severity.CRITICAL,
     wrong_fixes: WrongFixesOption = False,
     sandbox: SandboxOption = None,
     seconds: SecondsOption = 60,
@@ -87,11 +79,8 @@ def audit(
         extras.require("audit --wrong-fixes", extras.SYMBOLIC)
         compare = partial(_comparison, glob=filter_glob, sandbox=sandbox, seconds=seconds)
     audited = _audit_all([_folder_for(path, runs_dir) for path in paths], filter_glob, compare)
-    counts = {
-        level: sum(f.severity.value == level for one in audited for f in one.findings)
-        for level in FailOn
-    }
-    failed = any(counts[level] for level in list(FailOn)[list(FailOn).index(fail_on) :])
+    counts = Counter(finding.severity for one in audited for finding in one.findings)
+    failed = any(weight(level) >= weight(fail_on) for level in counts)
     if as_json:
         typer.echo(json.dumps(_document(audited, counts, failed=failed), indent=1))
     else:
@@ -105,21 +94,21 @@ def _audit_all(
     folders: "Sequence[Path]",
     glob: str | None,
     compare: "Callable[[RunFolder], FurtherFindings | None] | None",
-) -> "list[AuditResult]":
+) -> list[AuditResult]:
     """Audit tasks and then runs; `compare` gives what compares the attempts of a run."""
     from agentbench.audit.audit import audit_run, audit_task
     from agentbench.audit.run_facts import is_run, open_run
     from agentbench.audit.task_facts import read_task_facts
     from agentbench.tasks.mirror import Mirrors
 
-    cache_dir = usable_cache_dir()
+    cache_dir = host.usable_cache_dir()
     mirrors = Mirrors(cache_dir / "mirrors")
     tasks = [folder for folder in folders if not is_run(folder)]
     if compare is not None and len(tasks) == len(folders):
         raise UsageError("--wrong-fixes compares what attempts wrote: expected a run, found none")
     audited: list[AuditResult] = []
     if tasks:
-        selected = options.select_tasks(tasks, cache_dir=cache_dir, glob=glob)
+        selected = options.TaskSelection(tasks=tasks, filter_glob=glob).load(cache_dir)
         audited += [audit_task(read_task_facts(task, mirrors)) for task in selected]
     for folder in folders:
         if folder not in tasks:
@@ -136,7 +125,8 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
 
     folder = Path(path)
     try:
-        if folder.is_file() or _holds_tasks(folder) or is_run(folder):
+        is_task = (folder / "task.toml").exists() or any(folder.glob("*/task.toml"))
+        if folder.is_file() or is_task or is_run(folder):
             return folder
         if not folder.exists():
             return find_run(path, runs_dir)
@@ -150,33 +140,21 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
     )
 
 
-def _holds_tasks(path: Path) -> bool:
-    return (path / "task.toml").exists() or any(path.glob("*/task.toml"))
-
-
 def _document(
-    audited: "Sequence[AuditResult]", counts: dict[FailOn, int], *, failed: bool
+    audited: "list[AuditResult]", counts: Counter[Severity], *, failed: bool
 ) -> dict[str, object]:
     return {
         "failed": failed,
-        "counts": {level.value: count for level, count in counts.items()},
-        "audited": [
-            {
-                "subject": one.subject.value,
-                "name": one.name,
-                "note": one.note,
-                "findings": [finding.model_dump(mode="json") for finding in one.findings],
-            }
-            for one in audited
-        ],
+        "counts": {level.value: counts[level] for level in Severity},
+        "audited": TypeAdapter(list[AuditResult]).dump_python(audited, mode="json"),
     }
 
 
-def _summary(audited: "Sequence[AuditResult]", counts: dict[FailOn, int]) -> str:
+def _summary(audited: "Sequence[AuditResult]", counts: Counter[Severity]) -> str:
     subjects = Counter(one.subject.value for one in audited)
     looked = ", ".join(counted(n, name) for name, n in subjects.items())
     clean = sum(not one.findings for one in audited)
-    found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(FailOn))
+    found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(Severity))
     return f"{looked} audited, {clean} without a finding; {found}"
 
 
@@ -224,7 +202,7 @@ def _comparison(
     if number == 0:
         say_line(f"{name}: no attempt was resolved: there is nothing to compare")
         return None
-    cache_dir = usable_cache_dir()
+    cache_dir = host.usable_cache_dir()
     chosen = run.configuration.sandbox if sandbox is None else sandbox.value
     back_end = select_back_end(chosen, cache_dir=cache_dir)
     print_warnings(back_end.warnings)

@@ -17,9 +17,7 @@ from agentbench.core.file_locks import removal_lock, users_file
 from agentbench.core.files import has_owner_file
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import cleanup as local
-from agentbench.sandbox.cleanup import Orphan
 from agentbench.sandbox.docker import cleanup
-from agentbench.sandbox.docker.cleanup import StoredSnapshot, stored_snapshots
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end
@@ -199,10 +197,10 @@ class CacheContents:
                 )
 
     def _preparations_in_engine(self) -> Iterator[CacheEntry]:
-        snapshots = dict[str, StoredSnapshot]()
+        snapshots = dict[str, cleanup.StoredSnapshot]()
         if self.engine is not None:
             with suppress(SandboxError):
-                snapshots = {each.key: each for each in stored_snapshots(self.engine)}
+                snapshots = {each.key: each for each in cleanup.stored_snapshots(self.engine)}
         for key in sorted({*self._prepared("docker"), *snapshots}):
             snapshot, folder = snapshots.get(key), self.folder / "prepared" / "docker" / key
             yield CacheEntry(
@@ -281,14 +279,14 @@ def _mtime(path: Path) -> float:
         return 0.0
 
 
-def find_all_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
+def find_all_orphans(cache_dir: Path) -> tuple[local.Orphan, ...]:
     """What of ours is on the machine and in its engine; also what living runs use."""
     engine = _engine()
     in_engine = cleanup.find_engine_orphans(engine) if engine is not None else ()
     return (*in_engine, *local.find_orphans(cache_dir))
 
 
-def remove_dead_orphans(orphans: Sequence[Orphan]) -> None:
+def remove_dead_orphans(orphans: Sequence[local.Orphan]) -> None:
     """Remove those whose owner is dead, on this machine and in an engine that answers."""
     dead = [each for each in orphans if not each.owner_alive]
     in_engine = [each for each in dead if each.kind not in _LOCAL_KINDS]

@@ -11,9 +11,8 @@ from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.report import append_github_summary
 from agentbench.cli.run_execution import print_warnings
-from agentbench.core import extras
+from agentbench.core import extras, host
 from agentbench.core.display_text import list_with_more, printable
-from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, Report
     folders = [find_run(name, runs_dir) for name in (first, second)]
     if folders[0].resolve() == folders[1].resolve():
         typer.echo(f"warning: {folders[0]}: compared with itself", err=True)
-    one, other = (ReportedRun.read(folder, processes=available_cpus()) for folder in folders)
+    one, other = (ReportedRun.read(folder, processes=host.available_cpus()) for folder in folders)
     print_warnings(dict.fromkeys((*one.reading.warnings(), *other.reading.warnings())))
     return one, other
 

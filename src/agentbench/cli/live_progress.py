@@ -3,18 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich import progress
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -148,30 +139,36 @@ class RunDisplay:
             self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _bar(console: Console) -> Progress:
+def _bar(console: Console) -> progress.Progress:
     """A line of figures with a bar if there is room for it, or two lines of figures."""
-    counts = (MofNCompleteColumn(), TextColumn("{task.fields[resolved]}"))
-    others = (TextColumn("{task.fields[cost]}"), TimeElapsedColumn(), TimeRemainingColumn())
+    text = progress.TextColumn
+    columns = (
+        progress.MofNCompleteColumn(),
+        text("{task.fields[resolved]}"),
+        text("{task.fields[cost]}"),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    if console.width < _FIGURES_WIDTH:
+        return _TwoLines(*columns, console=console)
     room = min(_LONGEST_BAR, console.width - _FIGURES_WIDTH)
-    if room >= _LEAST_BAR:
-        bar = BarColumn(bar_width=room)
-        return Progress(TextColumn("{task.description}"), bar, *counts, *others, console=console)
-    if console.width >= _FIGURES_WIDTH:
-        return Progress(TextColumn("{task.description}"), *counts, *others, console=console)
-    return _TwoLines(*counts, *others, console=console)
+    bar = [progress.BarColumn(bar_width=room)] if room >= _LEAST_BAR else []
+    return progress.Progress(text("{task.description}"), *bar, *columns, console=console)
 
 
-class _TwoLines(Progress):
+class _TwoLines(progress.Progress):
     """Figures in a narrow terminal: the counts, and below them cost and time."""
 
-    def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+    def make_tasks_table(self, tasks: Iterable[progress.Task]) -> Table:
         """Two lines for each task."""
         table = Table.grid()
         half = len(self.columns) // 2
         for task in tasks:
             for columns in (self.columns[:half], self.columns[half:]):
                 line = Table.grid(padding=(0, 1))
-                line.add_row(*(each(task) for each in columns if isinstance(each, ProgressColumn)))
+                line.add_row(
+                    *(each(task) for each in columns if isinstance(each, progress.ProgressColumn))
+                )
                 table.add_row(line)
         return table
 

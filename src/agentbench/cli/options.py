@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -138,11 +138,18 @@ class SandboxName(StrEnum):
     PROCESS = "process"
 
 
-def _refuse_nan(value: float | None) -> float | None:
-    """Refuse a limit that no value reaches or exceeds."""
-    if value is not None and math.isnan(value):
-        raise typer.BadParameter("expected a number, found nan")
-    return value
+def _number_option(
+    flag: str, help_text: str, *, least: float | None = 0, most: float | None = None
+) -> object:
+    """An option for a limit; NaN is refused, as no value reaches or exceeds it."""
+
+    def refuse_nan(value: float | None) -> float | None:
+        """Return the value unless it is NaN."""
+        if value is not None and math.isnan(value):
+            raise typer.BadParameter("expected a number, found nan")
+        return value
+
+    return typer.Option(flag, help=help_text, min=least, max=most, callback=refuse_nan)
 
 
 Sandbox = Annotated[
@@ -151,52 +158,36 @@ Sandbox = Annotated[
 ]
 TimeoutScale = Annotated[
     float,
-    typer.Option(
+    _number_option(
         "--timeout-scale",
-        help="Multiplies every stage's time limit.",
-        max=_LARGEST_TIMEOUT_SCALE,
-        callback=_refuse_nan,
+        "Multiplies every stage's time limit.",
+        least=None,
+        most=_LARGEST_TIMEOUT_SCALE,
     ),
 ]
-
 MaxOutage = Annotated[
     float | None,
-    typer.Option(
+    _number_option(
         "--max-outage",
-        help="Minutes to wait for an unavailable engine, model (default 15) or disk (1).",
-        min=0,
-        max=_LONGEST_DURATION,
-        callback=_refuse_nan,
+        "Minutes to wait for an unavailable engine, model (default 15) or disk (1).",
+        most=_LONGEST_DURATION,
     ),
 ]
 AttemptTimeout = Annotated[
     float | None,
-    typer.Option(
+    _number_option(
         "--attempt-timeout",
-        help="Seconds for a whole attempt; default: the sum of its stages' limits and a margin.",
-        min=0,
-        max=_LONGEST_DURATION,
-        callback=_refuse_nan,
+        "Seconds for a whole attempt; default: the sum of its stages' limits and a margin.",
+        most=_LONGEST_DURATION,
     ),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option(
-        "--max-cost",
-        help="Start no further attempts once this many USD are spent.",
-        min=0,
-        callback=_refuse_nan,
-    ),
+    _number_option("--max-cost", "Start no further attempts once this many USD are spent."),
 ]
 FailUnder = Annotated[
     float | None,
-    typer.Option(
-        "--fail-under",
-        help="Exit with code 1 below this resolved rate.",
-        min=0,
-        max=1,
-        callback=_refuse_nan,
-    ),
+    _number_option("--fail-under", "Exit with code 1 below this resolved rate.", most=1),
 ]
 
 
@@ -205,38 +196,6 @@ def command_group(help_text: str) -> typer.Typer:
     return typer.Typer(
         help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False
     )
-
-
-def select_tasks(
-    paths: Sequence[Path],
-    *,
-    cache_dir: Path,
-    glob: str | None = None,
-    tag: str | None = None,
-    limit: int | None = None,
-) -> "list[Task]":
-    """Load and filter tasks; prints warnings on stderr.
-
-    Raises:
-        InputError: a task is wrong, or none is left.
-    """
-    from agentbench.tasks.loading import load_tasks
-    from agentbench.tasks.mirror import Mirrors
-
-    catalogue = load_tasks(paths, mirrors=Mirrors(cache_dir / "mirrors"))
-    print_warnings(catalogue.warnings)
-    selected = [
-        task
-        for task in catalogue.tasks
-        if (glob is None or fnmatchcase(task.id, glob))
-        and (tag is None or tag in task.problem.tags)
-    ]
-    if not selected:
-        known = ", ".join(task.id for task in catalogue.tasks)
-        filters = [f"--filter {glob!r}"] if glob is not None else []
-        filters += [f"--tag {tag!r}"] if tag is not None else []
-        raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
-    return selected[:limit]
 
 
 def parse_jobs(text: str) -> int | None:
@@ -262,10 +221,29 @@ class TaskSelection:
     limit: Limit = None
 
     def load(self, cache_dir: Path) -> "list[Task]":
-        """Load and filter the tasks; prints warnings on stderr."""
-        return select_tasks(
-            self.tasks, cache_dir=cache_dir, glob=self.filter_glob, tag=self.tag, limit=self.limit
-        )
+        """Load and filter the tasks; prints warnings on stderr.
+
+        Raises:
+            InputError: a task is wrong, or none is left.
+        """
+        from agentbench.tasks.loading import load_tasks
+        from agentbench.tasks.mirror import Mirrors
+
+        catalogue = load_tasks(self.tasks, mirrors=Mirrors(cache_dir / "mirrors"))
+        print_warnings(catalogue.warnings)
+        glob, tag = self.filter_glob, self.tag
+        selected = [
+            task
+            for task in catalogue.tasks
+            if (glob is None or fnmatchcase(task.id, glob))
+            and (tag is None or tag in task.problem.tags)
+        ]
+        if not selected:
+            known = ", ".join(task.id for task in catalogue.tasks)
+            filters = [f"--filter {glob!r}"] if glob is not None else []
+            filters += [f"--tag {tag!r}"] if tag is not None else []
+            raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
+        return selected[: self.limit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -70,13 +69,10 @@ def _guarded(stream: TextIO) -> TextIO:
 @contextmanager
 def handling_signals(handler: Callable[[int], None]) -> Iterator[None]:
     """Call a handler on Ctrl-C and SIGTERM during the block."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        """Pass on the signal's number."""
-        del frame
-        handler(number)
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, lambda number, _frame: handler(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
@@ -90,12 +86,7 @@ def raise_keyboard_interrupt_on_signals() -> None:
     Also if a shell started the program in the background and Ctrl-C was ignored.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _forward_as_sigint)
-
-
-def _forward_as_sigint(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
 
 
 def raise_open_files_limit() -> None:

@@ -20,10 +20,8 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.run_execution import print_warnings
-from agentbench.core import extras
+from agentbench.core import extras, files, host
 from agentbench.core.display_text import printable
-from agentbench.core.files import UNFINISHED
-from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -116,7 +114,7 @@ def _without_duplicates(folders: Sequence[Path]) -> list[Path]:
 def _read(folder: Path, *, whole: bool) -> "ReportedRun":
     from agentbench.report.reported_run import ReportedRun
 
-    run = ReportedRun.read(folder, whole=whole, processes=available_cpus())
+    run = ReportedRun.read(folder, whole=whole, processes=host.available_cpus())
     print_warnings(run.reading.warnings())
     return run
 
@@ -143,45 +141,45 @@ class _ReportContents(NamedTuple):
 
 
 def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -> None:
+    from agentbench.report import formats
     from agentbench.report.attempt_text import in_order
-    from agentbench.report.formats import csv_lines, json_chunks
 
     match format_name:
         case ReportFormat.TABLE:
             _print_table(report, target)
         case ReportFormat.JSON:
             records = chain.from_iterable(run.records() for run in report.runs)
-            target.writelines(json_chunks(report.results, records, report.board))
+            target.writelines(formats.json_chunks(report.results, records, report.board))
         case ReportFormat.CSV:
-            target.writelines(csv_lines(in_order(report.attempts)))
+            target.writelines(formats.csv_lines(in_order(report.attempts)))
         case ReportFormat.MARKDOWN:
             target.writelines(_markdown(report))
         case ReportFormat.JUNIT:
-            from agentbench.report.formats import junit_lines
-
-            target.writelines(junit_lines(_suites(report.runs)))
+            target.writelines(formats.junit_lines(_suites(report.runs)))
         case ReportFormat.HTML:
             from agentbench.report.html.page import html_chunks
             from agentbench.report.reported_run import TimedRun
 
             target.writelines(html_chunks([TimedRun.of(run) for run in report.runs]))
         case ReportFormat.SWEBENCH:
-            write_swebench(report.runs, target)
+            from agentbench.importers.swebench.report import run_report
+
+            document = run_report(_reported_instances(report.runs)).model_dump(mode="json")
+            target.write(f"{json.dumps(document, indent=4)}\n")
 
 
 def _print_table(report: _ReportContents, target: TextIO) -> None:
-    from agentbench.report.formats import print_table
+    from agentbench.report import formats, text_reports, text_table
     from agentbench.report.summary import summary_line
-    from agentbench.report.text_reports import print_leaderboard, print_summary
-    from agentbench.report.text_table import console_of
 
-    console = console_of(target)
+    console = text_table.console_of(target)
     if report.board is not None:
-        print_leaderboard(report.board, console)
-    print_table(report.attempts, console)
+        text_reports.print_leaderboard(report.board, console)
+    formats.print_table(report.attempts, console)
     are_several = len(report.results) > 1
     for result in report.results:
-        print_summary(result.summary, console, title=result.label if are_several else "")
+        title = result.label if are_several else ""
+        text_reports.print_summary(result.summary, console, title=title)
     for result in report.results:
         summary = result.summary
         folders = [str(run.folder) for run in report.runs if run.entrant.name in result.runs]
@@ -218,19 +216,6 @@ def append_github_summary(chunks: Iterable[str]) -> None:
 
     if not append_summary(chunks, os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
-
-
-def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
-    """Write the report of a run as SWE-bench's own tool does.
-
-    Raises:
-        UsageError: there are several runs.
-        InputError: a record of the run is damaged.
-    """
-    from agentbench.importers.swebench.report import run_report
-
-    report = run_report(_reported_instances(runs)).model_dump(mode="json")
-    target.write(f"{json.dumps(report, indent=4)}\n")
 
 
 def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
@@ -277,7 +262,7 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     is_special = path.exists() and not path.is_file()  # a device, or a pipe that somebody reads
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{files.UNFINISHED}")
     try:
         target = (path if is_special else scratch).open("w", encoding="utf-8", newline="")
     except OSError as error:

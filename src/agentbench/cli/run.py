@@ -155,10 +155,11 @@ def rescore(
     Example: agentbench rescore last
     """
     from agentbench.attempt.record import rescore as judged_again
+    from agentbench.runs.store.reading import read_run
     from agentbench.runs.store.store import RunStore, find_run
 
     store = RunStore.open(find_run(run, runs_dir))
-    reading = store.reading(whole=True)
+    reading = read_run(store.folder, whole=True)
     print_warnings(reading.warnings())
     latest = reading.latest()
     changed: list[dict[str, object]] = []

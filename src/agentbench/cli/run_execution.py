@@ -3,7 +3,9 @@
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,10 +15,8 @@ from agentbench.core.display_text import printable
 from agentbench.core.host import available_cpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from agentbench.attempt.record import AttemptRecord
     from agentbench.cli.live_progress import RunDisplay
+    from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.run import Run
     from agentbench.runs.store.summaries import AttemptSummary
 
@@ -30,7 +30,7 @@ def say_nothing(_line: str) -> None:
     """Print no message, for `--quiet`."""
 
 
-def print_warnings(warnings: "Iterable[str]") -> None:
+def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings on stderr."""
     for warning in warnings:
         typer.echo(f"warning: {warning}", err=True)
@@ -75,18 +75,18 @@ def execute_run(
     run: "Run", *, as_json: bool, quiet: bool, verbose: bool, fail_under: float | None = None
 ) -> None:
     """Make a run's attempts, print the results of the whole run, and exit with its code."""
+    from agentbench.report.reported_run import ReportedRun
     from agentbench.report.summary import ResultSummary, summary_line
 
     print_warnings(run.warnings)
     started = time.monotonic()
     follow_run(run, quiet=quiet, verbose=verbose)
     seconds = time.monotonic() - started
-    reading = run.store.reading(whole=as_json, processes=available_cpus())
-    latest = reading.latest()
-    attempts = [reading.headlines[number] for number in latest]
+    reported = ReportedRun.read(run.store.folder, whole=as_json, processes=available_cpus())
+    attempts = reported.attempts
     summary = ResultSummary.of(attempts)
     if as_json:
-        _print_json(run, attempts, reading.records(latest))
+        _print_json(run, reported)
     elif not quiet:
         from agentbench.report.formats import print_table
         from agentbench.report.text_table import console_of
@@ -118,20 +118,12 @@ def _check_resolved_rate(
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _print_json(
-    run: "Run", attempts: "Sequence[AttemptSummary]", records: "Iterable[AttemptRecord]"
-) -> None:
+def _print_json(run: "Run", reported: "ReportedRun") -> None:
     from agentbench.report.formats import json_chunks
-    from agentbench.report.leaderboard import Entrant, results_by_agent
+    from agentbench.report.leaderboard import results_by_agent
 
-    configuration = run.configuration
-    entrant = Entrant(
-        name=configuration.run_id,
-        attempts=attempts,
-        agent_command=configuration.agent_command,
-        base_url=configuration.base_url,
-    )
-    sys.stdout.writelines(json_chunks(results_by_agent([entrant]), records))
+    entrant = replace(reported.entrant, name=run.configuration.run_id)
+    sys.stdout.writelines(json_chunks(results_by_agent([entrant]), reported.records()))
 
 
 def _check_complete(run: "Run", made: int) -> None:

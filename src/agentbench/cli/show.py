@@ -33,10 +33,11 @@ def show(
     Example: agentbench show last lru-expiry
     """
     from agentbench.report.attempt_text import render_attempt
+    from agentbench.runs.store.reading import read_run
     from agentbench.runs.store.store import RunStore, find_run
 
     store = RunStore.open(find_run(run, runs_dir))
-    reading = store.reading(processes=available_cpus())
+    reading = read_run(store.folder, processes=available_cpus())
     print_warnings(reading.warnings())
     key = (task, attempt)
     found = [n for n, each in enumerate(reading.headlines) if (each.task_id, each.attempt) == key]

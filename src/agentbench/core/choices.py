@@ -40,6 +40,13 @@ class ControlLevel(StrEnum):
     FULL = "full"  # two, and each test must fail in exactly one of them
 
 
+class ErrorMode(StrEnum):
+    """How the MCP server sends errors to the client."""
+
+    STRUCTURED = "structured"  # as a result with isError, visible to the model
+    JSONRPC = "jsonrpc"  # as a JSON-RPC error, for clients built on ADR-007
+
+
 class ExecutorName(StrEnum):
     """What `--executor` takes."""
 

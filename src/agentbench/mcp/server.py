@@ -3,7 +3,6 @@
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import StrEnum
 from functools import cache, partial
 from threading import Event
 
@@ -16,6 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
+from agentbench.core.choices import ErrorMode
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled
 from agentbench.mcp import pytest_tools
@@ -232,13 +232,6 @@ _TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
 def server_instructions(tools: Sequence[arguments.NamedTool]) -> str:
     """What the server tells a client's model about itself."""
     return INSTRUCTIONS + (SYMBOLIC_INSTRUCTIONS if SymbolicTool.CHECK in tools else "")
-
-
-class ErrorMode(StrEnum):
-    """How errors are sent to the client."""
-
-    STRUCTURED = "structured"  # as a result with isError, visible to the model
-    JSONRPC = "jsonrpc"  # as a JSON-RPC error, for clients built on ADR-007
 
 
 def make_server(

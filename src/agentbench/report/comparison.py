@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
-from agentbench.report import summary
-from agentbench.report.formatting import statement
-from agentbench.report.summary import Rate, ResultSummary, TaskOutcome, TaskOutcomes
+from agentbench.report import formatting, summary
+from agentbench.report.summary import Rate, ResultSummary, TaskOutcome
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import Difference, paired_difference
 from agentbench.scoring.statistics import ALPHA
@@ -47,18 +46,13 @@ class Comparison:
     interpreters: tuple[InterpreterChange, ...]  # if the records of both runs name them
     gained: tuple[Flip, ...]  # the second run resolved a larger share
     lost: tuple[Flip, ...]
-    overall: Difference  # over all attempts
+    overall: Difference  # second minus first, over all attempts
     judged: Difference | None  # excluding task and infrastructure errors
 
     @property
     def tasks(self) -> int:
         """The number of common tasks."""
         return self.overall.tasks
-
-    @property
-    def difference(self) -> float:
-        """Second minus first: the mean difference of the rates over the common tasks."""
-        return self.overall.difference
 
 
 def compare(
@@ -71,7 +65,7 @@ def compare(
     Raises:
         InputError: they have no common task.
     """
-    ours, theirs = TaskOutcomes(first).by_task, TaskOutcomes(second).by_task
+    ours, theirs = summary.outcomes_by_task(first), summary.outcomes_by_task(second)
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise InputError(
@@ -152,8 +146,7 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     """The regression in the second run, in one line; None if there is none.
 
     A regression is a significantly lower rate of judged attempts. Task and infrastructure errors
-    are excluded, since they say nothing about the agent. If `strict`, a single task with a lower
-    rate is enough, whatever the reason.
+    are excluded, since they say nothing about the agent.
 
     Args:
         comparison: The comparison with the first run as the baseline.
@@ -175,7 +168,7 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
             "attempt in both runs, without task and infrastructure errors; run it again"
         )
     if judged.difference < 0 and judged.is_significant:
-        result = statement(judged)
+        result = formatting.statement(judged)
         return (
             f"regression: {result.difference}, {result.interval}. {result.verdict}. {result.test}."
         )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from agentbench.core.display_text import list_with_more
 from agentbench.report import summary
-from agentbench.report.summary import Rate, ResultSummary, TaskOutcome, TaskOutcomes
+from agentbench.report.summary import Rate, ResultSummary, TaskOutcome
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import compact_letters, holm, significance
 from agentbench.scoring.statistics import ALPHA
@@ -82,7 +82,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
         with_groups: Whether to test pairs, which needs scipy and statsmodels.
     """
     summaries = [ResultSummary.of(entrant.attempts) for entrant in entrants]
-    outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]
+    outcomes = [summary.outcomes_by_task(entrant.attempts) for entrant in entrants]
     common = set.intersection(*(set(each) for each in outcomes))
     rates = [
         Rate.of(summary.overall_scores(Counter(each[task] for task in common))) for each in outcomes
@@ -170,32 +170,29 @@ class _ResultKey(NamedTuple):
     model: str | None
     base_url: str | None
     task_set: str
-    run: str | None  # of a run with an unreadable configuration, which is not pooled
 
 
 def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
     """The result of each agent, model and task set, in the order of their first runs."""
-    pools: dict[_ResultKey, list[tuple[str, list[AttemptSummary]]]] = {}
+    # By the name of the run as well if its configuration is unreadable: it is not pooled.
+    pools: dict[tuple[_ResultKey, str | None], list[tuple[str, list[AttemptSummary]]]] = {}
     for entrant in entrants:
+        apart = None if entrant.is_configuration_known else entrant.name
         for key, attempts in _attempts_by_agent(entrant):
-            pools.setdefault(key, []).append((entrant.name, attempts))
-    labels = {
-        key: agent_label(key.agent or "no attempts", key.model, key.agent_command) for key in pools
-    }
-    often = Counter(labels.values())
+            pools.setdefault((key, apart), []).append((entrant.name, attempts))
+    labels = [
+        agent_label(key.agent or "no attempts", key.model, key.agent_command) for key, _ in pools
+    ]
+    often = Counter(labels)
     results = []
-    for key, pool in pools.items():
-        label, runs = labels[key], [name for name, _ in pool]
+    for label, (key, _), pool in zip(labels, pools, pools.values(), strict=True):
+        runs = [name for name, _ in pool]
         if often[label] > 1:
             label = f"{label} ({list_with_more(runs, _MAX_RUNS_NAMED)})"
         results.append(
             AgentResult(
+                **key._asdict(),
                 label=label,
-                agent=key.agent,
-                agent_command=key.agent_command,
-                model=key.model,
-                base_url=key.base_url,
-                task_set=key.task_set,
                 runs=tuple(runs),
                 summary=ResultSummary.of(each for _, attempts in pool for each in attempts),
             )
@@ -215,7 +212,6 @@ def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[Atte
                 model=model,
                 base_url=entrant.base_url,
                 task_set=_task_set(attempts),
-                run=None if entrant.is_configuration_known else entrant.name,
             ),
             attempts,
         )

@@ -1,10 +1,8 @@
 """A run for reports: the last record and the start of each attempt."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import msgspec
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
 from agentbench.report.leaderboard import Entrant
-from agentbench.runs.store.reading import RunRecords
+from agentbench.runs.store.reading import RecordCopy, RunRecords, read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 
@@ -38,7 +36,7 @@ class ReportedRun:
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        reading = RunStore.open(folder).reading(whole=whole, processes=processes)
+        reading = read_run(RunStore.open(folder).folder, whole=whole, processes=processes)
         return cls(folder=folder, reading=reading, latest=reading.latest())
 
     @property
@@ -156,19 +154,14 @@ _START_DECODER = msgspec.json.Decoder(_StartTime)
 
 def _start_times(reading: RunRecords, numbers: Sequence[int]) -> Iterator[datetime]:
     """The starts of attempts, which their summaries do not have."""
-    has_lines = reading.path.is_file()
-    with reading.path.open("rb") if has_lines else nullcontext(BytesIO()) as lines:
-        for number in numbers:
-            position = reading.places[number]
-            if position < 0:
-                yield reading.adopted[-1 - position].record().started_at
-                continue
-            lines.seek(position)
-            try:
-                yield _START_DECODER.decode(lines.readline()).started_at
-            except msgspec.DecodeError as error:
-                attempt = reading.headlines[number].place
-                raise InputError(
-                    f"{reading.path}: the record of {attempt} was changed while it was read: "
-                    f"{error}"
-                ) from None
+    for number, stored in reading.stored(numbers):
+        if isinstance(stored, RecordCopy):
+            yield stored.record().started_at
+            continue
+        try:
+            yield _START_DECODER.decode(stored).started_at
+        except msgspec.DecodeError as error:
+            attempt = reading.headlines[number].place
+            raise InputError(
+                f"{reading.path}: the record of {attempt} was changed while it was read: {error}"
+            ) from None

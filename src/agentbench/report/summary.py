@@ -42,34 +42,26 @@ class TaskOutcome(NamedTuple):
         return TaskScore(self.resolved, self.judged) if self.judged else None
 
 
-class TaskOutcomes:
-    """Outcomes by task; equal ones are shared."""
-
-    def __init__(self, attempts: Iterable[AttemptSummary]) -> None:
-        self.by_task: dict[TaskId, TaskOutcome] = {}
-        shared: dict[TaskOutcome, TaskOutcome] = {}
-        for attempt in attempts:
-            resolved, number, judged = self.by_task.get(attempt.task_id, _NO_ATTEMPTS)
-            outcome = TaskOutcome(
-                resolved + attempt.resolved,
-                number + 1,
-                judged + (attempt.fault not in EXCLUDED_FAULTS),
-            )
-            self.by_task[attempt.task_id] = shared.setdefault(outcome, outcome)
-
-    def overall(self) -> Scores:
-        """How many tasks have each score over all attempts."""
-        return overall_scores(Counter(self.by_task.values()))
-
-    def judged(self) -> Scores:
-        """How many tasks have each score over judged attempts."""
-        outcomes = Counter(self.by_task.values())
-        return _summed((each.judged_score, tasks) for each, tasks in outcomes.items())
+def outcomes_by_task(attempts: Iterable[AttemptSummary]) -> dict[TaskId, TaskOutcome]:
+    """The outcome of each task; equal ones are shared."""
+    by_task: dict[TaskId, TaskOutcome] = {}
+    shared: dict[TaskOutcome, TaskOutcome] = {}
+    for attempt in attempts:
+        resolved, number, judged = by_task.get(attempt.task_id, _NO_ATTEMPTS)
+        is_judged = attempt.fault not in EXCLUDED_FAULTS
+        outcome = TaskOutcome(resolved + attempt.resolved, number + 1, judged + is_judged)
+        by_task[attempt.task_id] = shared.setdefault(outcome, outcome)
+    return by_task
 
 
 def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
     """How many tasks have each score over all attempts, from the numbers of outcomes."""
     return _summed((each.overall_score, tasks) for each, tasks in outcomes.items())
+
+
+def judged_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
+    """How many tasks have each score over judged attempts, from the numbers of outcomes."""
+    return _summed((each.judged_score, tasks) for each, tasks in outcomes.items())
 
 
 OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
@@ -184,8 +176,8 @@ class ResultSummary:
     def of(cls, attempts: Iterable[AttemptRecord | AttemptSummary]) -> "ResultSummary":
         """Summarise attempts."""
         summaries = list(map(AttemptSummary.of, attempts))
-        outcomes = TaskOutcomes(summaries)
-        overall, judged = outcomes.overall(), outcomes.judged()
+        outcomes = Counter(outcomes_by_task(summaries).values())
+        overall, judged = overall_scores(outcomes), judged_scores(outcomes)
         reasons = Counter(each.failure_reason for each in summaries if each.failure_reason)
         faults = Counter(each.fault for each in summaries)
         metered = [each for each in summaries if each.is_metered]

@@ -18,7 +18,6 @@ from agentbench.errors import UsageError
 from agentbench.report import formatting
 from agentbench.report.attempt_text import HEADER, AttemptRow, rows
 from agentbench.report.comparison import Comparison, Flip
-from agentbench.report.formatting import judged_title, summary_lines
 from agentbench.report.leaderboard import LETTERS_NOTE, AgentResult, Leaderboard, LeaderboardEntry
 from agentbench.report.summary import Rate, ResultSummary
 from agentbench.report.text_table import TableColumn, print_rows, print_text
@@ -68,8 +67,8 @@ def head(names: Sequence[str]) -> str:
 
 def summary_markdown(summary: ResultSummary) -> Iterator[str]:
     """A summary as a table of both denominators."""
-    yield head(["", "all attempts", judged_title(summary)])
-    for line in summary_lines(summary):
+    yield head(["", "all attempts", formatting.judged_title(summary)])
+    for line in formatting.summary_lines(summary):
         yield row(escaped(cell) for cell in line)
     yield "\n"
 
@@ -299,7 +298,7 @@ def _comparison_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     for name in sorted((first, second), key=len)[-1] | first | second:
         is_rate = name == "resolved"
         lines = first.get(name), second.get(name)
-        points = formatting.points(comparison.difference) if is_rate else ""
+        points = formatting.points(comparison.overall.difference) if is_rate else ""
         yield name, *(line.overall if line else missing for line in lines), points
         if any(line and line.judged for line in lines):
             points = formatting.points(judged.difference) if judged and is_rate else ""

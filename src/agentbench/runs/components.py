@@ -1,7 +1,7 @@
 """Creates the parts of a run from its options: agent, model, back end and plan; removes orphans."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agentbench.agents.client_bundles import bundles_folder, remove_unfinished
@@ -19,14 +19,17 @@ from agentbench.sandbox.snapshot_store import sweep_all
 from agentbench.tasks.task import Task
 
 
-def remove_all_orphans(cache_dir: Path, provider: SandboxProvider) -> str | None:
-    """Remove what dead processes left; a sentence about it, if there was anything.
+def remove_all_orphans(
+    cache_dir: Path, provider: SandboxProvider, *, say: Callable[[str], None]
+) -> None:
+    """Remove what dead processes left, and say so if there was anything.
 
     Takes some 10 ms if there is nothing. What is in an engine that is lost stays there.
 
     Args:
         cache_dir: The folder of mirrors, preparations and snapshots.
         provider: The back end of the run; its engine is asked if it has one.
+        say: Receives a sentence about what was removed.
     """
     removed = Counter[str](each.kind for each in remove_orphans(find_dead_orphans(cache_dir)))
     removed["unfinished snapshot"] += sweep_all(cache_dir)
@@ -38,7 +41,8 @@ def remove_all_orphans(cache_dir: Path, provider: SandboxProvider) -> str | None
     except SandboxError:
         pass
     counted = [_counted(number, kind) for kind, number in removed.items() if number]
-    return f"removed what a killed run left: {', '.join(counted)}" if counted else None
+    if counted:
+        say(f"removed what a killed run left: {', '.join(counted)}")
 
 
 def _counted(number: int, kind: str) -> str:
@@ -82,13 +86,6 @@ def select_sandbox(options: RunOptions) -> BackEndSelection:
     if isinstance(options.sandbox, str):
         return select_back_end(options.sandbox, cache_dir=options.cache_dir)
     return BackEndSelection(provider=options.sandbox, reason="handed in", warnings=())
-
-
-def report_removed_orphans(options: RunOptions, provider: SandboxProvider) -> None:
-    """Remove what killed runs left, and say so."""
-    message = remove_all_orphans(options.cache_dir, provider)
-    if message is not None:
-        options.say(message)
 
 
 def durations_of(options: RunOptions, configuration: RunConfiguration) -> AttemptDurations | None:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import Schema
-from agentbench.runs.store.summaries import AttemptSummary, attempt_key
+from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
@@ -36,15 +36,6 @@ class PlannedAttempt:
 
     task: Task
     attempt: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptProgress:
-    """Whether one attempt is done; a later mark counts more than an earlier one."""
-
-    task_id: TaskId
-    attempt: int
-    is_done: bool
 
 
 class Plan:
@@ -83,15 +74,19 @@ class Plan:
         """Whether a task was tried before, and is prepared."""
         return task.id in self._known
 
-    def less(self, marks: Iterable[AttemptProgress]) -> Self:
-        """This plan without what is done; marks of attempts that it does not have are left out."""
+    def less(self, marks: Iterable[tuple[AttemptKey, bool]]) -> Self:
+        """This plan without what is done.
+
+        Args:
+            marks: Whether each attempt is done; its last mark counts. Other attempts are ignored.
+        """
         rest = type(self)(self._tasks, self._attempts, known=self._known)
         rest._done[:] = self._done
         places = {task.id: place for place, task in enumerate(self._tasks)}
-        for mark in marks:
-            place = places.get(mark.task_id)
-            if place is not None and 1 <= mark.attempt <= self._attempts:
-                rest._done[(mark.attempt - 1) * len(self._tasks) + place] = mark.is_done
+        for (task_id, attempt), is_done in marks:
+            place = places.get(task_id)
+            if place is not None and 1 <= attempt <= self._attempts:
+                rest._done[(attempt - 1) * len(self._tasks) + place] = is_done
         rest._left = rest._done.count(False)
         return rest
 
@@ -155,16 +150,15 @@ def remaining_attempts(
 
 def _progress_of(
     tries: Iterable[AttemptRecord | AttemptSummary], retries: float
-) -> Iterator[AttemptProgress]:
-    lost: Counter[tuple[TaskId, int]] = Counter()
+) -> Iterator[tuple[AttemptKey, bool]]:
+    lost: Counter[AttemptKey] = Counter()
     for one in tries:
         told = AttemptSummary.of(one)
-        is_done = not told.was_interrupted
+        attempt, is_done = attempt_key(told), not told.was_interrupted
         if is_done and told.fault is Fault.INFRASTRUCTURE:
-            attempt = attempt_key(told)
             lost[attempt] += 1
             is_done = lost[attempt] > retries
-        yield AttemptProgress(task_id=told.task_id, attempt=told.attempt, is_done=is_done)
+        yield attempt, is_done
 
 
 class _DurationLine(Schema):

@@ -21,6 +21,7 @@ from agentbench.runs.options import open_model
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
 from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, run_lock
 
 
@@ -54,7 +55,7 @@ class Run:
 
     def _locked_attempts(self) -> Generator[AttemptRecord, None, None]:
         retries = inf if self.retry_lost else self.configuration.retries
-        done = self.store.reading().headlines  # also what another process has made meanwhile
+        done = read_run(self.store.folder).headlines  # also what another process has made meanwhile
         planned = remaining_attempts(self.planned, done, retries=retries)
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)
@@ -84,7 +85,7 @@ class Run:
             cancel=self.resources.cancel,
             max_cost_usd=settings.max_cost_usd,
             is_prepared=self.planned.knows,
-            on_end=self.durations.note if self.durations is not None else _ignore_record,
+            on_end=self.durations.note if self.durations is not None else lambda _record: None,
         )
 
     def _executor(self, gateway: ModelGateway | None) -> Executor:
@@ -117,7 +118,3 @@ class Run:
     def cancel(self) -> None:
         """Stop: running attempts are recorded as interrupted, and no other one starts."""
         self.resources.cancel.set()
-
-
-def _ignore_record(_record: AttemptRecord) -> None:
-    pass

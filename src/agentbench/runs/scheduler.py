@@ -14,7 +14,8 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.runs.store.summaries import was_interrupted
+from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.task import Task, TaskEnvironment
 
 _ATTEMPTS_PER_CORE = 2
@@ -45,6 +46,7 @@ class FreeCapacity:
         return self.is_all or (needs.cpus <= self.cpus and needs.memory_mib <= self.memory_mib)
 
 
+@dataclass(slots=True, kw_only=True)
 class Capacity:
     """Cores and memory, minus those that the tasks of running attempts declare. For one thread.
 
@@ -52,18 +54,10 @@ class Capacity:
     memory must be free when an attempt starts, whoever else uses the machine.
     """
 
-    def __init__(
-        self,
-        *,
-        cpus: float,
-        memory_mib: float,
-        available: Callable[[], int | None] = lambda: None,
-    ) -> None:
-        """Count against these amounts; `available` says what memory is free now, if it can."""
-        self._cpus = cpus
-        self._memory_mib = memory_mib
-        self._available = available
-        self._running = 0
+    cpus: float  # that are free
+    memory_mib: float
+    available: Callable[[], int | None] = lambda: None  # what memory is free now, if that is known
+    _running: int = 0
 
     @classmethod
     def of_host(
@@ -83,24 +77,24 @@ class Capacity:
 
     def room(self) -> FreeCapacity:
         """The cores and memory that are free now."""
-        available = self._available() if self._running else None
+        available = self.available() if self._running else None
         return FreeCapacity(
-            cpus=self._cpus,
-            memory_mib=self._memory_mib if available is None else min(self._memory_mib, available),
+            cpus=self.cpus,
+            memory_mib=self.memory_mib if available is None else min(self.memory_mib, available),
             is_all=not self._running,
         )
 
     def take(self, task: Task) -> None:
         """An attempt at a task starts."""
         self._running += 1
-        self._cpus -= task.environment.cpus
-        self._memory_mib -= task.environment.memory_mib
+        self.cpus -= task.environment.cpus
+        self.memory_mib -= task.environment.memory_mib
 
     def give_back(self, task: Task) -> None:
         """It has ended."""
         self._running -= 1
-        self._cpus += task.environment.cpus
-        self._memory_mib += task.environment.memory_mib
+        self.cpus += task.environment.cpus
+        self.memory_mib += task.environment.memory_mib
 
 
 def fitting_jobs(tasks: Sequence[Task]) -> int:
@@ -288,14 +282,6 @@ def run_attempts(
         finally:
             if scheduler.running:
                 schedule.cancel.set()
-
-
-def was_interrupted(record: AttemptRecord) -> bool:
-    """Whether the run's cancellation ended an attempt: `resume` makes it again."""
-    return any(
-        failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE
-        for failure in record.failures
-    )
 
 
 class _Scheduler:

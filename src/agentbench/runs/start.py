@@ -12,21 +12,18 @@ from agentbench import __version__
 from agentbench.agents.command import missing_programs, not_found_message
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.predictions import PredictionName
-from agentbench.attempt import task_image
-from agentbench.attempt.context import limits_of
-from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt import context, preparation, task_image
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.task_image import with_images
 from agentbench.core.host import default_cache_dir, host_facts
 from agentbench.errors import InputError, SandboxError, UnavailableError, UsageError
-from agentbench.runs import components
+from agentbench.runs import components, scheduler
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.plan import remaining_attempts
 from agentbench.runs.run import Run
-from agentbench.runs.scheduler import fitting_jobs
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, new_run_id, run_lock
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
 from agentbench.sandbox.registry import BACK_ENDS_BY_NAME, BackEndSelection
@@ -83,14 +80,14 @@ def _missing_for_task(
     if not resources.settings.use_cache:
         raise UnavailableError("without the cache the preparation would be lost")
     say(f"preparing {task.id}, to look for {', '.join(programs)} in it")
-    prepared = prepare_task(task, resources).prepared
+    prepared = preparation.prepare_task(task, resources).prepared
     return _missing_in(prepared.snapshot, programs, task, resources)
 
 
 def _missing_in(
     source: ImageId | SnapshotId, programs: tuple[str, ...], task: Task, resources: RunResources
 ) -> tuple[str, ...]:
-    with resources.provider.open(source, limits=limits_of(task), network=False) as sandbox:
+    with resources.provider.open(source, limits=context.limits_of(task), network=False) as sandbox:
         return missing_programs(sandbox, programs, task.environment.env)
 
 
@@ -109,7 +106,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     selected = components.select_sandbox(options)
     provider = selected.provider
     _refuse_unsandboxed(options, provider)
-    components.report_removed_orphans(options, provider)
+    components.remove_all_orphans(options.cache_dir, provider, say=options.say)
     with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
@@ -189,7 +186,7 @@ def _configuration(
         run_id=RunId(options.run_id) if options.run_id else new_run_id(now),
         agentbench_version=__version__,
         agent=agent.name,
-        jobs=options.jobs or slots or fitting_jobs(tasks),
+        jobs=options.jobs or slots or scheduler.fitting_jobs(tasks),
         sandbox=provider.name,
         sandbox_reason=selected.reason,
         sandbox_facts=dict(provider.describe()),
@@ -245,7 +242,7 @@ def resume_run(
     selected = components.select_sandbox(options)
     resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
     tasks = _with_recorded_images(given, configuration, resources)
-    reading = store.reading()
+    reading = read_run(store.folder)
     durations = components.durations_of(options, configuration)
     retries = inf if retry_lost else configuration.retries
     plan = components.plan_of(tasks, configuration, durations)
@@ -273,7 +270,7 @@ def _check(run: Run, options: RunOptions) -> None:
     """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
     check_model(options, run.agent)
     slots_elsewhere(options.executor)
-    components.report_removed_orphans(options, run.resources.provider)
+    components.remove_all_orphans(options.cache_dir, run.resources.provider, say=options.say)
     if run.planned:
         with open_model(options, run.agent, probe=True):
             pass
@@ -321,7 +318,7 @@ def _with_recorded_images(
         image = images[task.id] or task.environment.image
         environment = task.environment.model_copy(update={"image": image})
         named.append(task.model_copy(update={"environment": environment}))
-    return with_images(named, resources.provider, resources.mirrors)
+    return task_image.with_images(named, resources.provider, resources.mirrors)
 
 
 def _image_warnings(

@@ -276,7 +276,7 @@ def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) ->
     """
     run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
     follow(run)
-    return FinishedRun(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
+    return FinishedRun(records=run.store.latest(), sandbox=run.configuration.sandbox)
 
 
 def find_deciding_tests(

@@ -15,9 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from agentbench.errors import InputError
-from agentbench.view import run_pages
-from agentbench.view.attempt_files import attempt_file, run_file
-from agentbench.view.attempt_page import attempt_values
+from agentbench.view import attempt_files, attempt_page, run_pages
 from agentbench.view.auth_guard import AccessPolicy, AuthGuard
 from agentbench.view.queries import BadQueryError
 from agentbench.view.rendering import PageContext, TemplateValues, html_response
@@ -58,13 +56,13 @@ def _routes(context: PageContext) -> list[BaseRoute]:
         ("/compare", "compare.html", run_pages.compare_values),
         ("/runs/{run}", "run.html", run_pages.run_values),
         ("/runs/{run}/parts", "run_parts.html", run_pages.run_values),
-        (_ATTEMPT, "attempt.html", attempt_values),
-        (f"{_ATTEMPT}/parts", "attempt_parts.html", attempt_values),
+        (_ATTEMPT, "attempt.html", attempt_page.attempt_values),
+        (f"{_ATTEMPT}/parts", "attempt_parts.html", attempt_page.attempt_values),
     )
     return [
         *(Route(path, partial(_page, context, template, of)) for path, template, of in pages),
-        Route("/runs/{run}/run.json", partial(run_file, context)),
-        Route(f"{_ATTEMPT}/files/{{file:path}}", partial(attempt_file, context)),
+        Route("/runs/{run}/run.json", partial(attempt_files.run_file, context)),
+        Route(f"{_ATTEMPT}/files/{{file:path}}", partial(attempt_files.attempt_file, context)),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
 

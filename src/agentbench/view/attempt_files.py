@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import BinaryIO
 
 from markupsafe import Markup
@@ -145,19 +144,17 @@ def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> Tran
 
 _PLAIN, _JSON = "text/plain; charset=utf-8", "application/json"
 
-CONTENT_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        "record.json": _JSON,
-        "patch.diff": _PLAIN,
-        "patch.raw.diff": _PLAIN,
-        "baseline.json": _JSON,
-        "final.json": _JSON,
-        "events.jsonl": _PLAIN,
-        "agent/trajectory.json": _JSON,
-        "agent/llm.jsonl": _PLAIN,
-        **{log_name(stage): _PLAIN for stage in StageName},
-    }
-)
+CONTENT_TYPES: Mapping[str, str] = {
+    "record.json": _JSON,
+    "patch.diff": _PLAIN,
+    "patch.raw.diff": _PLAIN,
+    "baseline.json": _JSON,
+    "final.json": _JSON,
+    "events.jsonl": _PLAIN,
+    "agent/trajectory.json": _JSON,
+    "agent/llm.jsonl": _PLAIN,
+    **{log_name(stage): _PLAIN for stage in StageName},
+}
 """The downloadable files of an attempt, and their descriptions."""
 
 

@@ -17,13 +17,12 @@ from agentbench.errors import InputError
 from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.lines import ATTEMPTS, RecordLines
-from agentbench.runs.store.reading import RunRecords
+from agentbench.runs.store.reading import RunRecords, last_retries, read_run
 from agentbench.runs.store.store import RunStore, is_run_locked
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.taxonomy import StageName
 from agentbench.view.runs_folder import RUN_FILE
 
-_RETRY = ".retry-"
 _SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with its content
 _MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
@@ -57,8 +56,6 @@ class RunningAttempts:
     def update(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
         """The attempts that have no record in `recorded`, the oldest first.
 
-        Those that began before `since`, the start of the run's process, ended with an earlier one.
-
         Args:
             recorded: The folders of attempts with a record.
             since: The start of the run's process; older attempts ended with an earlier one.
@@ -68,9 +65,8 @@ class RunningAttempts:
                 if entry.is_dir(follow_symlinks=False):
                     self._scan_task(entry)
         self._open = {folder for folder in self._open if folder not in recorded}
-        running = (
-            read_running_attempt(self._attempts, folder) for folder in _last_retries(self._open)
-        )
+        last = last_retries(self._open)
+        running = (read_running_attempt(self._attempts, folder) for folder in last)
         current = [one for one in running if one is not None and one.began >= since]
         return sorted(current, key=lambda one: (one.began, one.folder))
 
@@ -106,19 +102,6 @@ def read_running_attempt(attempts: Path, folder: str) -> RunningAttempt | None:
         stage_began=last.at,
         done=tuple(event for event in events if event.event is EventKind.STAGE_ENDED),
     )
-
-
-def _last_retries(folders: Collection[str]) -> list[str]:
-    """The folder of each attempt's last retry."""
-    last: dict[str, tuple[int, str]] = {}
-    for folder in folders:
-        attempt, _, retry = folder.partition(_RETRY)
-        number = attempt.rpartition("/")[2]
-        if not number.isdigit() or (retry and not retry.isdigit()):
-            continue  # a rescored one, or a foreign folder
-        rank = (int(retry or 0), folder)
-        last[attempt] = max(rank, last.get(attempt, rank))
-    return [folder for _, folder in last.values()]
 
 
 class FileFingerprint(NamedTuple):
@@ -186,16 +169,14 @@ class RunOverview:
         return ending.value if ending is not None else "cut off"
 
 
+@dataclass(frozen=True, eq=False)
 class LiveRun:
     """The current state of one run."""
 
-    def __init__(
-        self, folder: Path, overview: RunOverview, reading: RunRecords, running: RunningAttempts
-    ) -> None:
-        self.folder = folder
-        self.overview = overview
-        self.reading = reading
-        self._running = running
+    folder: Path
+    overview: RunOverview
+    reading: RunRecords
+    _running: RunningAttempts
 
     @property
     def name(self) -> str:
@@ -316,10 +297,9 @@ class RunCache:
                 headlines=tuple(lines.headlines),
                 places=lines.starts[:],
                 set_aside=tuple(lines.set_aside),
-                adopted=(),
             )
         else:
-            reading = RunStore(folder).reading(processes=self._processes)
+            reading = read_run(folder, processes=self._processes)
         running = self._running.pop(folder, None) or RunningAttempts(folder)
         if fingerprint.is_live:
             self._running[folder] = running

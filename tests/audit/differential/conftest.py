@@ -6,7 +6,8 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.audit.base_tree import BaseTree
-from agentbench.audit.differential.trees import AttemptTrees, FileChanges, SourceTree
+from agentbench.audit.differential.trees import AttemptTrees, SourceTree
+from agentbench.audit.task_facts import FilesByPath
 from agentbench.core.files import FileContent
 
 Files = Mapping[str, str | None]
@@ -19,7 +20,7 @@ def tree_of(base: Mapping[str, str], change: Files) -> SourceTree:
     return SourceTree(base=BaseTree(blobs=blobs, contents=contents), change=_change(change))
 
 
-def _change(files: Files) -> FileChanges:
+def _change(files: Files) -> FilesByPath:
     return {
         PurePosixPath(path): None
         if text is None

@@ -85,7 +85,7 @@ def run_of(kind: str, tasks: Sequence[Path], folder: Path) -> Path:
 
 def resolved_by(kind: str, tasks: Sequence[Path], folder: Path) -> set[str]:
     """The ids of the tasks that such a run resolves."""
-    records = RunStore.open(run_of(kind, tasks, folder)).latest().records
+    records = RunStore.open(run_of(kind, tasks, folder)).latest()
     return {record.task_id for record in records if record.resolved}
 
 

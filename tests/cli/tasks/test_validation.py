@@ -9,11 +9,11 @@ import typer
 
 from agentbench.cli.options import SandboxName, ValidationOptions
 from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
+from agentbench.cli.tasks.validation import follow_validation, print_result, validation_settings
 from agentbench.errors import UsageError
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
-from agentbench.validation.task_validation import ValidationResult
+from agentbench.validation.task_validation import ValidationResult, validate_folders
 from tests.fakes.staging import small_task
 from tests.patience import wait_until
 
@@ -75,7 +75,7 @@ def test_no_folder_proves_nothing(tmp_path, sandbox):
         repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs", quiet=True
     )
     settings = validation_settings(given)
-    assert validate_new_tasks([], settings, given) == []
+    assert validate_folders([], settings, follow_validation(given)) == []
 
 
 def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
@@ -87,7 +87,7 @@ def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
     pressing = threading.Thread(target=press_once_it_runs, args=(tmp_path / "runs",))
     pressing.start()
     with pytest.raises(typer.Exit) as caught:
-        validate_new_tasks([tmp_path / "small"], settings, given)
+        validate_folders([tmp_path / "small"], settings, follow_validation(given))
     pressing.join()
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     assert not (tmp_path / "small" / "proof.json").exists()

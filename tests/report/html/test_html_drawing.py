@@ -7,7 +7,6 @@ from agentbench.report.html.drawing import (
     COLOUR_BY_CODE,
     Colour,
     Margins,
-    label,
     new_drawing,
     room_for,
     svg,
@@ -19,7 +18,7 @@ def a_picture(texts=(), **named):
     with new_drawing(120, Margins()) as (figure, axes):
         axes.barh([0], [1], color=Colour.TASK.code, hatch="///")
         axes.plot([0, 1], [0, 0], marker="o", color=Colour.AGENT.code)
-        axes.set_yticks(range(len(texts)), [label(number) for number in range(len(texts))])
+        axes.set_yticks(range(len(texts)), [f"label:{number}" for number in range(len(texts))])
         return svg(figure, **{"name": "one", "says": "a bar", "texts": texts, **named})
 
 

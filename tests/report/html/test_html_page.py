@@ -57,7 +57,7 @@ def test_two_runs_are_compared_in_the_order_they_were_asked_for(two, runs):
     assert found.gained or found.lost
     assert f"{len(found.gained)} tasks that the second resolves more often" in two.text
     assert f"{len(found.lost)} tasks that the second resolves less often" in two.text
-    points = f"{100 * found.difference:+.1f} points".replace("-", "\u2212")
+    points = f"{100 * found.overall.difference:+.1f} points".replace("-", "\u2212")
     assert points in two.text
     assert "From alpha example/large to beta example/large" in two.text
     other = Parsed(page_of(*reversed(runs)))

@@ -2,6 +2,7 @@
 
 from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.store.reading import read_run
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason
 
@@ -29,8 +30,8 @@ class ExecutorConformance:
         assert over.planned == planned
         assert over.record.failure_reason is FailureReason.TESTS_FAILED
         assert over.record.agent_run.ending is AgentEnding.SUBMITTED
-        assert store.read().records == (over.record,)
-        assert store.read().warnings == ()
+        assert tuple(read_run(store.folder, whole=True).records()) == (over.record,)
+        assert read_run(store.folder, whole=True).warnings() == ()
 
     def test_its_files_are_in_its_folder(self, executor, store, task):
         with executor:
@@ -47,7 +48,7 @@ class ExecutorConformance:
                 executor.start(PlannedAttempt(task=task, attempt=1))
                 (over,) = all_ended(executor, 1)
                 assert over.record.retry_of == retry_of
-        assert len(store.read().records) == 2
+        assert len(tuple(read_run(store.folder, whole=True).records())) == 2
 
     def test_several_are_under_way_and_none_is_lost(self, executor, store, task):
         with executor:
@@ -55,7 +56,9 @@ class ExecutorConformance:
                 executor.start(PlannedAttempt(task=task, attempt=number))
             over = all_ended(executor, 2)
         assert {each.planned.attempt for each in over} == {1, 2}
-        assert store.read().records == tuple(each.record for each in over)
+        assert tuple(read_run(store.folder, whole=True).records()) == tuple(
+            each.record for each in over
+        )
 
     def test_where_nothing_ends_nothing_is_said(self, executor):
         with executor:

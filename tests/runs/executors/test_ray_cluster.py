@@ -12,9 +12,11 @@ from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig
 from agentbench.runs.options import RunOptions
 from agentbench.runs.plan import Plan, PlannedAttempt
-from agentbench.runs.scheduler import Capacity, Schedule, run_attempts, was_interrupted
+from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.start import resume_run, start_run
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX
@@ -81,7 +83,7 @@ def test_a_run_on_a_cluster_is_a_run_like_any_other(task, tmp_path):
     left = resume_run(run.store.folder)
     assert 1 <= len(left.planned) <= 2
     assert all(record.resolved for record in left.attempts())
-    assert {record.attempt for record in left.store.latest().records} == {1, 2, 3}
+    assert {record.attempt for record in left.store.latest()} == {1, 2, 3}
     assert RunStore.open(run.store.folder).configuration().ending == "finished"
 
 
@@ -137,7 +139,7 @@ def test_ctrl_c_ends_what_is_under_way_and_what_has_not_begun(on_cluster, store,
         shop.cancel.set()
         over = all_ended(executor, 3)
     assert all(was_interrupted(each.record) for each in over)
-    assert len(store.read().records) == 3
+    assert len(tuple(read_run(store.folder, whole=True).records())) == 3
 
 
 def _interruptible(_errand: RemoteAttempt):
@@ -157,7 +159,7 @@ def test_a_process_that_dies_is_the_infrastructure_s_fault(on_cluster, store, ta
         (over,) = all_ended(executor, 1)
     assert over.record.fault is Fault.INFRASTRUCTURE
     assert over.record.failure_reason is FailureReason.SANDBOX_ERROR
-    assert store.read().records == (over.record,)
+    assert tuple(read_run(store.folder, whole=True).records()) == (over.record,)
 
 
 def _bug(_errand: RemoteAttempt):
@@ -217,7 +219,7 @@ def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
         for record in run_attempts(Plan([task], 16), executor, schedule)
     }
     assert verdicts == dict.fromkeys(range(1, 17), FailureReason.TESTS_FAILED)
-    records = store.read().records
+    records = tuple(read_run(store.folder, whole=True).records())
     lost = [record for record in records if record.fault is Fault.INFRASTRUCTURE]
     assert 1 <= len(lost) <= 2
     assert {record.attempt for record in records if record.retry_of} == {

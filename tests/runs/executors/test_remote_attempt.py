@@ -15,7 +15,7 @@ from agentbench.runs.executors.remote_attempt import (
     run_on_node,
     unpack,
 )
-from agentbench.runs.scheduler import was_interrupted
+from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason
 from tests.e2e.models.client import command

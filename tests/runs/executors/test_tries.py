@@ -2,6 +2,7 @@ from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.outages import CircuitBreaker
 from agentbench.runs.executors.local import LocalAttempts
 from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import StageName
 from tests.fakes.scripted_agent import ScriptedAgent
@@ -26,7 +27,7 @@ def tried(workshop, folder, task, agent=None):
 
 def test_a_try_is_on_disk_when_it_is_over(task, workshop, tmp_path):
     record, store = tried(workshop(), tmp_path, task)
-    assert store.read().records == (record,)
+    assert tuple(read_run(store.folder, whole=True).records()) == (record,)
     assert record.timing.queue_wait_s >= 0
 
 

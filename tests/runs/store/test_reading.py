@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.runs.store import reading
-from agentbench.runs.store.reading import copies_without_lines, read_copy, tasks_of
+from agentbench.runs.store.reading import copies_without_lines, read_copy, read_run, tasks_of
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptSummary
 from tests.runs.records import configuration, failed, resolved
@@ -18,12 +18,12 @@ def store(tmp_path):
 
 def test_no_file_is_opened_where_lines_and_folders_agree(store, monkeypatch):
     monkeypatch.setattr(reading, "read_copy", None)
-    headlines = store.reading().headlines
+    headlines = read_run(store.folder).headlines
     assert list(copies_without_lines(store.folder / "attempts", headlines)) == []
 
 
 def test_a_copy_is_found_where_a_folder_has_no_line(store):
-    headlines = store.reading().headlines
+    headlines = read_run(store.folder).headlines
     attempts = store.folder / "attempts"
     (copy,) = copies_without_lines(attempts, headlines[:1] + headlines[2:])
     assert copy.path == attempts / "one/2/record.json"

@@ -9,6 +9,7 @@ import pytest
 from agentbench.attempt.record import RunId
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.store.configuration import RunEnding
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, find_run, new_run_id
 from agentbench.tasks.problem import TaskId
 from tests.runs.records import RUN, configuration, failed, resolved
@@ -89,9 +90,9 @@ def test_a_record_is_on_disk_as_a_line_and_as_a_file(store):
 
 def test_records_come_back_in_their_order(store):
     written = [append(store, resolved(attempt=number)) for number in (2, 1, 3)]
-    read = store.read()
-    assert list(read.records) == written
-    assert read.warnings == ()
+    read = read_run(store.folder, whole=True)
+    assert list(read.records()) == written
+    assert read.warnings() == ()
 
 
 def test_a_retry_overwrites_nothing_and_its_record_is_the_latest(store):
@@ -102,8 +103,8 @@ def test_a_retry_overwrites_nothing_and_its_record_is_the_latest(store):
     names = sorted(path.name for path in (store.folder / "attempts/one").iterdir())
     assert names == ["1", "1.retry-1", "1.retry-2"]
     assert store.folder_of(last).name == "1.retry-2"
-    assert store.latest().records == (last,)
-    assert store.read().records == (first, again, last)
+    assert store.latest() == (last,)
+    assert tuple(read_run(store.folder, whole=True).records()) == (first, again, last)
 
 
 def test_a_folder_without_a_record_counts_as_a_try(store):
@@ -116,23 +117,23 @@ def test_a_torn_last_line_is_set_aside_and_the_next_is_whole(store, torn):
     first = append(store, failed(attempt=1))
     with (store.folder / "attempts.jsonl").open("ab") as target:
         target.write(torn)
-    read = store.read()
-    assert read.records == (first,)
-    assert "attempts.jsonl:2: set aside" in read.warnings[0]
+    read = read_run(store.folder, whole=True)
+    assert tuple(read.records()) == (first,)
+    assert "attempts.jsonl:2: set aside" in read.warnings()[0]
     second = append(store, resolved(attempt=2))
-    assert store.read().records == (first, second)
-    assert len(store.latest().warnings) == 1
+    assert tuple(read_run(store.folder, whole=True).records()) == (first, second)
+    assert len(read_run(store.folder).warnings()) == 1
 
 
 def test_a_record_of_a_newer_agentbench_is_refused(store):
     line = json.loads(resolved().model_dump_json()) | {"schema_version": 2, "new_field": 1}
     (store.folder / "attempts.jsonl").write_text(json.dumps(line) + "\n")
     with pytest.raises(InputError, match=r"attempts\.jsonl:1: schema_version 2 is of a newer"):
-        store.read()
+        read_run(store.folder, whole=True)
 
 
 def test_a_run_without_records_has_none(store):
-    assert store.read().records == ()
+    assert tuple(read_run(store.folder, whole=True).records()) == ()
 
 
 def test_a_line_is_on_the_disk_before_append_returns(store, monkeypatch):
@@ -165,10 +166,10 @@ def test_threads_append_whole_lines(store):
         thread.start()
     for thread in threads:
         thread.join()
-    read = store.read()
-    assert len(read.records) == 20
-    assert read.warnings == ()
-    assert len({(record.attempt, record.retry_of) for record in read.records}) == 20
+    read = read_run(store.folder, whole=True)
+    assert len(read.headlines) == 20
+    assert read.warnings() == ()
+    assert len({(record.attempt, record.retry_of) for record in read.headlines}) == 20
 
 
 def test_a_record_judged_again_gets_a_folder_beside_the_first(store):
@@ -229,7 +230,7 @@ def test_a_damaged_version_is_damage_and_not_a_newer_agentbench(store):
         path.write_bytes(content[:at] + b"9" + content[at + 1 :])
     with pytest.raises(InputError, match="the file was damaged or changed"):
         store.configuration()
-    assert "set aside: digest: says sha256:" in store.read().warnings[0]
+    assert "set aside: digest: says sha256:" in read_run(store.folder, whole=True).warnings()[0]
 
 
 @pytest.mark.parametrize("at", [0, 1, 40, 400, -1, -2, -50, -90])
@@ -237,19 +238,19 @@ def test_a_line_with_a_flipped_bit_is_taken_from_its_own_file(store, at):
     records = [append(store, failed(attempt=1)), append(store, resolved(attempt=2))]
     path = store.folder / "attempts.jsonl"
     damaged(path, at % path.stat().st_size)
-    read = store.read()
-    assert sorted(read.records, key=lambda record: record.attempt) == records
-    assert any("set aside" in warning for warning in read.warnings) or at == -1
-    assert store.latest().records == read.records
+    read = read_run(store.folder, whole=True)
+    assert sorted(read.records(), key=lambda record: record.attempt) == records
+    assert any("set aside" in warning for warning in read.warnings()) or at == -1
+    assert store.latest() == tuple(read.records())
 
 
 def test_damage_to_both_copies_is_said_and_the_attempt_is_gone(store):
     append(store, failed())
     damaged(store.folder / "attempts.jsonl", 100)
     damaged(store.folder / "attempts/one/1/record.json", 100)
-    read = store.read()
-    assert read.records == ()
-    assert "attempts.jsonl:1: set aside: digest: says" in read.warnings[0]
+    read = read_run(store.folder, whole=True)
+    assert tuple(read.records()) == ()
+    assert "attempts.jsonl:1: set aside: digest: says" in read.warnings()[0]
 
 
 def test_what_was_lost_between_file_and_line_is_completed(store):
@@ -257,13 +258,13 @@ def test_what_was_lost_between_file_and_line_is_completed(store):
     path = store.folder / "attempts.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[: whole.index(b"\n") + 1])
-    assert store.read().records == (first, second)
+    assert tuple(read_run(store.folder, whole=True).records()) == (first, second)
     (said,) = store.recover()
     assert said.endswith("attempts/one/2/record.json: its line in attempts.jsonl was lost, and is "
                          "written again")  # fmt: skip
     assert path.read_bytes() == whole
     assert store.recover() == ()
-    assert store.read().warnings == ()
+    assert read_run(store.folder, whole=True).warnings() == ()
 
 
 def test_a_try_that_left_no_record_is_said_until_a_later_one_did(store):

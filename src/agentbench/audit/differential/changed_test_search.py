@@ -8,14 +8,9 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from agentbench.audit.differential import search
-from agentbench.audit.differential.search import (
-    ComparedAttempt,
-    ConfirmedDifference,
-    SearchResult,
-    sources_of_tests,
-)
 from agentbench.audit.differential.tree_difference import NotCompared
 from agentbench.audit.differential.trees import SourceTree
+from agentbench.audit.rule import RuleHit, warning
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.core.files import FileContent
 from agentbench.core.python_syntax import UNPARSABLE
@@ -152,14 +147,12 @@ def _is_well_formed(step: dict[str, Any]) -> bool:
     if step["kind"] == "raises":
         names = [step.get("type"), step.get("text"), *(step.get("mro") or [None])]
         return all(isinstance(name, str) for name in names) and "explicit" in step
-    return step["kind"] == "timeout" or _is_value_form(step.get("form"))
+    form = step.get("form")
+    is_value = isinstance(form, list) and bool(form) and isinstance(form[0], str)
+    return step["kind"] == "timeout" or is_value
 
 
-def _is_value_form(form: object) -> bool:
-    return isinstance(form, list) and bool(form) and isinstance(form[0], str)
-
-
-def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
+def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
     """Run changed tests in the trees of the reference and the agent, each twice and alone.
 
     Raises:
@@ -167,29 +160,30 @@ def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
     """
     changed = _changed_files(subject.facts)
     if not changed:
-        return SearchResult()
+        return search.SearchResult()
     share = max(seconds / _RUNS, _LEAST_SECONDS)
     runs = _ChangedTestRuns(subject=subject, changed=changed, seconds=share)
     reference = runs.twice(subject.trees.reference)
     if not reference[0]:
-        return SearchResult(left=runs.nothing_observed())
+        return search.SearchResult(left=runs.nothing_observed())
     agents = runs.twice(subject.trees.agents)
     found = runs.sorted(differing(reference, agents))
     effort = f"{len(reference[0])} changed tests run"
     if found:
-        return SearchResult(differences=tuple(_confirmed(runs, found)), effort=effort)
+        return search.SearchResult(differences=tuple(_confirmed(runs, found)), effort=effort)
     # Finding nothing means nothing if the agent's tree was not observed.
-    return SearchResult(effort=effort, left=() if all(agents) else runs.nothing_observed())
+    return search.SearchResult(effort=effort, left=() if all(agents) else runs.nothing_observed())
 
 
-def _confirmed(
-    runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]
-) -> Iterator[ConfirmedDifference]:
+def _confirmed(runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]) -> Iterator[RuleHit]:
     """The first differences, with as few changes as possible, and the number of the others."""
     shown = found[:_MAX_SHOWN]
     fewer = runs.with_fewer_changes(shown)
-    smaller = fewer.sorted(fewer.differing()) if fewer.changed else []
-    confirmed: dict[ConfirmedDifference, None] = {}
+    smaller: list[ObservedDifference] = []
+    if fewer.changed:
+        trees = runs.subject.trees
+        smaller = fewer.sorted(differing(fewer.twice(trees.reference), fewer.twice(trees.agents)))
+    confirmed: dict[RuleHit, None] = {}
     base, least = runs.base(), fewer.base() if smaller else {}
     for one in shown:
         less = next((two for two in smaller if fewer.is_part(two, runs, one)), None)
@@ -198,14 +192,14 @@ def _confirmed(
     yield from confirmed
     if len(found) > len(shown):
         more = f"{len(found) - len(shown)} more changed tests observe a difference"
-        yield ConfirmedDifference(where="tests", what=more)
+        yield warning("tests", more)
 
 
 @dataclass(slots=True, kw_only=True)
 class _ChangedTestRuns:
     """Runs the changed tests of an attempt, each time in a fresh sandbox."""
 
-    subject: ComparedAttempt
+    subject: search.ComparedAttempt
     changed: Mapping[PurePosixPath, variants.AmplifiedTests]
     seconds: float  # for each run
     why: str = ""  # the last run observed nothing
@@ -230,11 +224,6 @@ class _ChangedTestRuns:
         """Those with few and short changes first."""
         return sorted(found, key=self._size)
 
-    def differing(self) -> Iterator[ObservedDifference]:
-        """Run all in both trees, twice each."""
-        trees = self.subject.trees
-        return differing(self.twice(trees.reference), self.twice(trees.agents))
-
     def twice(self, tree: SourceTree) -> list[Observations]:
         """What the tests observe, with two orders of the items of sets.
 
@@ -255,7 +244,7 @@ class _ChangedTestRuns:
         same = _path(found) == _path(other) and mine.origin is whole.origin
         return same and set(mine.changes) < set(whole.changes)
 
-    def words(self, found: ObservedDifference, base: Observations) -> ConfirmedDifference:
+    def words(self, found: ObservedDifference, base: Observations) -> RuleHit:
         """A difference, for a reader."""
         variant, path = self._variant(found), _path(found)
         seen = self.changed[path].places[found.at] if found.at >= 0 else "the test"
@@ -267,7 +256,7 @@ class _ChangedTestRuns:
             f"differs from the reference where {changes}: {seen} {found.agents}; "
             f"the reference {found.reference} (base: {before})"
         )
-        return ConfirmedDifference(where=f"{path}::{variant.test}", what=what)
+        return warning(f"{path}::{variant.test}", what)
 
     def _variant(self, found: ObservedDifference) -> variants.ChangedTestVariant:
         return self.changed[_path(found)].variants[variants.changed_name(found.test)]
@@ -353,7 +342,7 @@ def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTes
 
 
 def _test_texts(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, str]]:
-    for path, source in sources_of_tests(facts):
+    for path, source in search.sources_of_tests(facts):
         yield path, source.decode("utf-8", "replace")
 
 

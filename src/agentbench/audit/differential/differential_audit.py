@@ -4,22 +4,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential import search as searching
 from agentbench.audit.differential.changed_test_search import search_tests
 from agentbench.audit.differential.input_search import search_inputs
-from agentbench.audit.differential.search import ComparedAttempt, DifferenceSearch, read_task_tests
 from agentbench.audit.differential.tree_difference import NotCompared, compare_trees
 from agentbench.audit.differential.trees import AttemptTrees, NotComparableError, trees_of
-from agentbench.audit.rule import RuleHit, Rules, apply_rules, info, warning
+from agentbench.audit.rule import RuleHit, Rules, apply_rules, info
 from agentbench.audit.run_facts import AttemptFacts
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.scoring.evidence import Finding
 
-SEARCHES: tuple[DifferenceSearch, ...] = (search_inputs, search_tests)
+SEARCHES: tuple[searching.DifferenceSearch, ...] = (search_inputs, search_tests)
 """The searches for a difference; they share an attempt's time."""
 
 Say = Callable[[str], None]
@@ -30,17 +28,17 @@ class DifferentialResult:
     """The result of comparing an attempt."""
 
     differences: tuple[RuleHit, ...] = ()
-    left: tuple[RuleHit, ...] = ()
+    left: tuple[NotCompared, ...] = ()
     effort: tuple[RuleHit, ...] = ()
 
 
-DIFFERENTIAL_RULES: Rules[DifferentialResult] = MappingProxyType(
-    {
-        "differs-from-reference": lambda compared: compared.differences,
-        "not-compared": lambda compared: compared.left,
-        "compared": lambda compared: compared.effort,
-    }
-)
+DIFFERENTIAL_RULES: Rules[DifferentialResult] = {
+    "differs-from-reference": lambda compared: compared.differences,
+    "not-compared": lambda compared: (
+        info(left.where, f"not compared: {left.why}") for left in compared.left
+    ),
+    "compared": lambda compared: compared.effort,
+}
 """The rules for a resolved attempt."""
 
 
@@ -52,7 +50,7 @@ class DifferentialAudit:
     cache_dir: Path
     seconds: float  # for an attempt
     say: Say
-    searches: Sequence[DifferenceSearch] = SEARCHES
+    searches: Sequence[searching.DifferenceSearch] = SEARCHES
     _benches: dict[str, searching.ComparisonSandboxes] = field(default_factory=dict)
     _known: dict[tuple[str, bytes], tuple[Finding, ...]] = field(default_factory=dict)
 
@@ -87,7 +85,7 @@ class DifferentialAudit:
         self, facts: AttemptFacts, task: TaskFacts, trees: AttemptTrees
     ) -> DifferentialResult:
         began = time.monotonic()
-        tests = read_task_tests(task)
+        tests = searching.read_task_tests(task)
         difference = compare_trees(trees, task.task.problem.test_paths, tests.imported)
         where = _location(facts)
         if difference.none:
@@ -96,18 +94,16 @@ class DifferentialAudit:
         if not difference.callable:
             why = "nothing that differs can be called by a public name in both trees"
             left = (*difference.one_sided, NotCompared(where, why))
-            return DifferentialResult(left=tuple(map(_not_compared_hit, left)))
-        subject = ComparedAttempt(
+            return DifferentialResult(left=left)
+        subject = searching.ComparedAttempt(
             facts=task, trees=trees, contrast=difference, bench=self._bench(task)
         )
         found = [search(subject, self.seconds / len(self.searches)) for search in self.searches]
         left = (*difference.one_sided, *(each for one in found for each in one.left))
         effort = "; ".join(one.effort for one in found if one.effort) or "nothing could be compared"
         return DifferentialResult(
-            differences=tuple(
-                warning(each.where, each.what) for one in found for each in one.differences
-            ),
-            left=tuple(map(_not_compared_hit, left)),
+            differences=tuple(each for one in found for each in one.differences),
+            left=left,
             effort=(info(where, f"{effort}; {time.monotonic() - began:.0f} s"),),
         )
 
@@ -125,8 +121,4 @@ def _location(facts: AttemptFacts) -> str:
 
 
 def _not_compared(facts: AttemptFacts, why: str) -> DifferentialResult:
-    return DifferentialResult(left=(_not_compared_hit(NotCompared(_location(facts), why)),))
-
-
-def _not_compared_hit(left: NotCompared) -> RuleHit:
-    return info(left.where, f"not compared: {left.why}")
+    return DifferentialResult(left=(NotCompared(_location(facts), why),))

@@ -11,15 +11,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from agentbench.audit.differential import search
-from agentbench.audit.differential.search import (
-    ComparedAttempt,
-    ConfirmedDifference,
-    SearchResult,
-    TaskTests,
-    read_task_tests,
-)
 from agentbench.audit.differential.tree_difference import DefinitionId, NotCompared, TreeDifference
 from agentbench.audit.differential.trees import SourceTree
+from agentbench.audit.rule import RuleHit, warning
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.symbolic import analysis
@@ -38,18 +32,18 @@ _REPLAY_SECONDS = 60.0  # for one program
 _REPLAY_TIMES = 3
 
 
-def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
+def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
     """Compare what can be called in one sandbox, then confirm differences in three others.
 
     Raises:
         SandboxError: a sandbox is lost.
     """
-    tests = read_task_tests(subject.facts)
+    tests = search.read_task_tests(subject.facts)
     ordered = _ordered(subject.contrast, tests)
     most = min(_MAX_PAIRS, max(1, int(seconds / _LEAST_SECONDS)))
     chosen, beyond = ordered[:most], ordered[most:]
     if not chosen:
-        return SearchResult()
+        return search.SearchResult()
     answers, why = _compare(subject, chosen, tests, seconds)
     compared = list(zip_longest(chosen, answers))
     differing = [
@@ -58,7 +52,7 @@ def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
         if answer is not None and answer.difference is not None
     ]
     confirmed, doubtful = reproduce_differences(subject, differing)
-    return SearchResult(
+    return search.SearchResult(
         differences=confirmed,
         left=(
             *doubtful,
@@ -69,19 +63,19 @@ def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
     )
 
 
-def _ordered(contrast: TreeDifference, tests: TaskTests) -> list[DefinitionId]:
+def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[DefinitionId]:
     """What differs itself goes first, then what tests call, since its purpose is known."""
     differing = set(contrast.differing)
-
-    def rank(spot: DefinitionId) -> tuple[bool, bool]:
-        """Differing definitions first, then those that the tests name."""
-        return spot not in differing, not tests.mentions(spot.name)
-
-    return sorted(contrast.callable, key=rank)
+    return sorted(
+        contrast.callable, key=lambda spot: (spot not in differing, not tests.mentions(spot.name))
+    )
 
 
 def _compare(
-    subject: ComparedAttempt, spots: Sequence[DefinitionId], tests: TaskTests, seconds: float
+    subject: search.ComparedAttempt,
+    spots: Sequence[DefinitionId],
+    tests: search.TaskTests,
+    seconds: float,
 ) -> tuple[list[ComparisonResult], str]:
     """The answers, as many as came, and why not more."""
     near, far = spots[:_ALONG_PATHS], spots[_ALONG_PATHS:]
@@ -117,17 +111,17 @@ def _compare(
 
 
 def _pair(
-    subject: ComparedAttempt,
+    subject: search.ComparedAttempt,
     spot: DefinitionId,
     places: tuple[PurePosixPath, PurePosixPath],
-    tests: TaskTests,
+    tests: search.TaskTests,
 ) -> analysis.FunctionPair:
     left, right = (import_place_of(subject, spot, place) for place in places)
     return analysis.FunctionPair(left=left, right=right, observed=tests.calls_of(spot.name))
 
 
 def import_place_of(
-    subject: ComparedAttempt, spot: DefinitionId, tree: PurePosixPath
+    subject: search.ComparedAttempt, spot: DefinitionId, tree: PurePosixPath
 ) -> analysis.FunctionLocation:
     """Where a sandbox finds a definition, for a tree in some folder."""
     module = subject.contrast.modules[spot.path]
@@ -178,8 +172,8 @@ class _Replays(NamedTuple):
 
 
 def reproduce_differences(
-    subject: ComparedAttempt, found: Sequence[tuple[str, analysis.BehaviourDifference]]
-) -> tuple[tuple[ConfirmedDifference, ...], tuple[NotCompared, ...]]:
+    subject: search.ComparedAttempt, found: Sequence[tuple[str, analysis.BehaviourDifference]]
+) -> tuple[tuple[RuleHit, ...], tuple[NotCompared, ...]]:
     """The differences that were reproduced, and why the others were not.
 
     Raises:
@@ -190,7 +184,7 @@ def reproduce_differences(
     programs = [difference.program for _, difference in found]
     trees = (subject.trees.base, subject.trees.reference, subject.trees.agents)
     replayed = [_replayed(subject, tree, programs) for tree in trees]
-    confirmed: list[ConfirmedDifference] = []
+    confirmed: list[RuleHit] = []
     doubtful: list[NotCompared] = []
     for (where, difference), replays in zip(found, map(_Replays, *replayed), strict=True):
         why = _why_not_reproduced(replays)
@@ -198,19 +192,21 @@ def reproduce_differences(
             doubtful.append(NotCompared(where, f"a difference on {difference.call} {why}"))
         else:
             what = _difference_text(difference.call, replays)
-            confirmed.append(ConfirmedDifference(where=where, what=what))
+            confirmed.append(warning(where, what))
     return tuple(confirmed), tuple(doubtful)
 
 
 def _replayed(
-    subject: ComparedAttempt, tree: SourceTree, programs: Sequence[tuple[str, ...]]
+    subject: search.ComparedAttempt, tree: SourceTree, programs: Sequence[tuple[str, ...]]
 ) -> list[ReplayResult]:
     with subject.bench.opened() as sandbox:
         search.write_changes(sandbox, sandbox.workspace, tree)
         return [_replay(subject, sandbox, program) for program in programs]
 
 
-def _replay(subject: ComparedAttempt, sandbox: Sandbox, program: tuple[str, ...]) -> ReplayResult:
+def _replay(
+    subject: search.ComparedAttempt, sandbox: Sandbox, program: tuple[str, ...]
+) -> ReplayResult:
     roots = {module.root for module in subject.contrast.modules.values()}
     paths = dict.fromkeys(sandbox.workspace / root for root in (*sorted(roots), PurePosixPath()))
     request = analysis.ReplayRequest(

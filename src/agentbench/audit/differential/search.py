@@ -13,6 +13,7 @@ from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential.tree_difference import NotCompared, TreeDifference, is_test_path
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree
+from agentbench.audit.rule import RuleHit
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.core import python_syntax
 from agentbench.errors import SandboxError
@@ -133,18 +134,10 @@ class ComparedAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmedDifference:
-    """A difference that was confirmed: where, and in which words."""
-
-    where: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The result of a search."""
 
-    differences: tuple[ConfirmedDifference, ...] = ()
+    differences: tuple[RuleHit, ...] = ()  # that were confirmed
     left: tuple[NotCompared, ...] = ()  # what was not compared
     effort: str = ""  # what was compared, in words
 
@@ -169,7 +162,7 @@ class TaskTests:
             ast.unparse(node)
             for tree in self.trees
             for node in ast.walk(tree)
-            if isinstance(node, ast.Call) and _name_of(node) == own and _is_literal(node)
+            if isinstance(node, ast.Call) and _name_of(node.func) == own and _is_literal(node)
         )
         return tuple(dict.fromkeys(call for call in found if len(call) <= _MAX_LITERAL_CHARACTERS))
 
@@ -187,7 +180,7 @@ class TaskTests:
     def mentions(self, name: str) -> bool:
         """Whether they call or read something by this name."""
         own = name.rpartition(".")[2]
-        return any(_mentions(node, own) for tree in self.trees for node in ast.walk(tree))
+        return any(_name_of(node) == own for tree in self.trees for node in ast.walk(tree))
 
 
 def read_task_tests(facts: TaskFacts) -> TaskTests:
@@ -223,11 +216,10 @@ def sources_of_tests(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, bytes]]:
             yield path, content
 
 
-def _name_of(node: ast.Call) -> str:
-    function = node.func
-    if isinstance(function, ast.Name):
-        return function.id
-    return function.attr if isinstance(function, ast.Attribute) else ""
+def _name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_literal(node: ast.Call) -> bool:
@@ -243,9 +235,3 @@ def _is_literal(node: ast.Call) -> bool:
 
 def _words(value: object) -> list[str]:
     return _WORD.findall(value) if isinstance(value, str) else []
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return (isinstance(node, ast.Name) and node.id == name) or (
-        isinstance(node, ast.Attribute) and node.attr == name
-    )

@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -81,14 +82,9 @@ def _statement(node: ast.stmt) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
 
 
 def _head(node: ast.ClassDef) -> ast.ClassDef:
-    body = [one for one in node.body if not isinstance(one, _SCOPES)]
-    return ast.ClassDef(
-        name=node.name,
-        bases=node.bases,
-        keywords=node.keywords,
-        body=body,
-        decorator_list=node.decorator_list,
-    )
+    head = copy(node)
+    head.body = [one for one in node.body if not isinstance(one, _SCOPES)]
+    return head
 
 
 class _WithoutDocstrings(ast.NodeTransformer):
@@ -208,8 +204,6 @@ def compare_trees(
 ) -> TreeDifference:
     """Find what differs outside of the tests.
 
-    The `tested` names, which tests import, are part of a contract, even private ones.
-
     Args:
         trees: The trees.
         test_paths: Where the tests are, which do not count.
@@ -253,7 +247,7 @@ def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[Defin
     found = dict.fromkeys(changed)
     front = list(found)
     for _ in range(_MAX_CALL_DISTANCE):
-        names = dict.fromkeys(_called_by(spot.name) for spot in front)
+        names = dict.fromkeys(_made_by_class(spot).name.rpartition(".")[2] for spot in front)
         front = [user for name in names for user in users.get(name, ()) if user not in found]
         found.update(dict.fromkeys(front))
     return list(found)
@@ -263,11 +257,6 @@ def _made_by_class(spot: DefinitionId) -> DefinitionId:
     """A constructor is called by its class."""
     scope, _, own = spot.name.rpartition(".")
     return DefinitionId(spot.path, scope) if own in _CONSTRUCTORS and scope else spot
-
-
-def _called_by(name: str) -> str:
-    scope, _, own = name.rpartition(".")
-    return scope.rpartition(".")[2] if own in _CONSTRUCTORS and scope else own
 
 
 def _is_callable(

@@ -2,18 +2,15 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agentbench.audit.base_tree import BaseTree
 from agentbench.audit.patch import FilePatch, apply_patch
 from agentbench.audit.run_facts import AttemptFacts
-from agentbench.audit.task_facts import TaskFacts
+from agentbench.audit.task_facts import FilesByPath, TaskFacts
 from agentbench.core.files import FileContent
-
-FileChanges = Mapping[PurePosixPath, FileContent | None]
-"""The new contents of files, and `None` for removed ones."""
 
 _EMPTY_FILE = re.compile(
     rb"^diff --git a/(.+) b/\1\n((?:new file mode .*\n)?)(?=diff --git |\Z)", re.M
@@ -32,14 +29,14 @@ class SourceTree:
     """The base with a change."""
 
     base: BaseTree
-    change: FileChanges
+    change: FilesByPath
 
     def content(self, path: PurePosixPath) -> bytes | None:
         """A file's content; `None` where there is none, or it was too large to be read."""
         if path in self.change:
             file = self.change[path]
             return None if file is None else file.content
-        return self.base.content(path)
+        return self.base.contents.get(path)
 
     def paths(self) -> Iterator[PurePosixPath]:
         """All files whose content is known."""
@@ -91,7 +88,7 @@ def _reference(facts: AttemptFacts) -> TaskFacts:
     return task
 
 
-def _change(facts: AttemptFacts, base: SourceTree) -> FileChanges:
+def _change(facts: AttemptFacts, base: SourceTree) -> FilesByPath:
     files: dict[PurePosixPath, FileContent | None] = {}
     for file in facts.patch:
         path = _inside(file.path)

@@ -1,17 +1,13 @@
 """`agentbench gateway`, `mcp` and `view`: the commands that run a server."""
 
 from agentbench.cli.options import expand_groups
-from agentbench.cli.serve.server_options import (
-    GatewayServerOptions,
-    McpServerOptions,
-    ViewServerOptions,
-)
+from agentbench.cli.serve import server_options
 from agentbench.core import extras
 from agentbench.errors import UsageError
 
 
 @expand_groups
-def gateway(settings: GatewayServerOptions) -> None:
+def gateway(settings: server_options.GatewayServerOptions) -> None:
     """Put a gateway before a model: it counts, prices, limits, records and replays.
 
     Clients use the address and the token that it prints; the real key stays with it. Until Ctrl-C.
@@ -25,7 +21,7 @@ def gateway(settings: GatewayServerOptions) -> None:
 
 
 @expand_groups
-def mcp(settings: McpServerOptions) -> None:
+def mcp(settings: server_options.McpServerOptions) -> None:
     """Serve tests over the Model Context Protocol: execute_tests, discover_tests, explain_failure.
 
     With the extra symbolic, also symbolic_check, find_path_to_exception, compare_functions and
@@ -45,7 +41,7 @@ def mcp(settings: McpServerOptions) -> None:
 
 
 @expand_groups
-def view(settings: ViewServerOptions) -> None:
+def view(settings: server_options.ViewServerOptions) -> None:
     """Show runs as a web page: attempts, why each failed, patches, comparisons; live.
 
     It reads the folder and changes nothing. Beyond loopback whoever looks needs the token in

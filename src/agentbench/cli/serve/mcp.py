@@ -17,18 +17,15 @@ from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.cli.options import select_tasks
+from agentbench.cli.options import TaskSelection
 from agentbench.cli.run_execution import print_warnings
-from agentbench.cli.serve.server_options import (
-    McpServerOptions,
-    McpTransport,
-    run_until_interrupted,
-)
+from agentbench.cli.serve import server_options
 from agentbench.core.extras import SYMBOLIC, is_installed
 from agentbench.core.host import default_cache_dir, usable_cache_dir
 from agentbench.errors import InputError
+from agentbench.mcp import transports
 from agentbench.mcp.local_project import local_project
-from agentbench.mcp.server import ErrorMode, make_server
+from agentbench.mcp.server import make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
@@ -52,7 +49,7 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
         UsageError: there is no sandbox of that name, or no folder for what is kept.
     """
     cache_dir = usable_cache_dir()
-    tasks = select_tasks([folder], cache_dir=cache_dir)
+    tasks = TaskSelection(tasks=[folder]).load(cache_dir)
     if len(tasks) != 1:
         raise InputError(f"--task: expected one task, found {len(tasks)} in {folder}")
     (task,) = tasks
@@ -85,7 +82,7 @@ def _connect(sandbox: str) -> SandboxProvider:
     return select_back_end(sandbox, cache_dir=usable_cache_dir(), back_ends=quickest).provider
 
 
-def serve_mcp(settings: McpServerOptions) -> None:
+def serve_mcp(settings: server_options.McpServerOptions) -> None:
     """Serve a project until told to stop.
 
     The project is on this machine, tested in place, or that of a task as an agent gets it, without
@@ -102,29 +99,23 @@ def serve_mcp(settings: McpServerOptions) -> None:
         _serve(project, settings)
 
 
-def _serve(project: PytestProject, settings: McpServerOptions) -> None:
+def _serve(project: PytestProject, settings: server_options.McpServerOptions) -> None:
     symbolic = SymbolicTools(
         laboratory=code_runner_for(settings.sandbox.value),
         mask=project.mask,
         version=__version__,
         installed=is_installed(SYMBOLIC),
     )
-    error_mode = ErrorMode(settings.error_mode.value)
-    server = make_server(project, error_mode, version=__version__, symbolic=symbolic)
-    if settings.transport is McpTransport.HTTP:
-        from agentbench.mcp import transports
-
-        def announce(url: str) -> None:
-            """Say where the server listens."""
-            typer.echo(f"serving on {url}", err=True)
-
+    server = make_server(project, settings.error_mode, version=__version__, symbolic=symbolic)
+    work = partial(transports.serve_stdio, server)
+    if settings.transport is server_options.McpTransport.HTTP:
         address = transports.HttpAddress(host=settings.host, port=settings.port, token=_token())
-        work = partial(transports.serve_http, server, address, announce)
-    else:
-        from agentbench.mcp import transports
+        work = partial(transports.serve_http, server, address, _announce)
+    server_options.run_until_interrupted(work)
 
-        work = partial(transports.serve_stdio, server)
-    run_until_interrupted(work)
+
+def _announce(url: str) -> None:
+    typer.echo(f"serving on {url}", err=True)
 
 
 def _token() -> str:

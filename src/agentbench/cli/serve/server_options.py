@@ -12,6 +12,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.core import memory_tuning
+from agentbench.core.choices import ErrorMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +47,6 @@ class McpTransport(StrEnum):
     HTTP = "http"
 
 
-class McpErrorMode(StrEnum):
-    """What `--error-mode` takes."""
-
-    STRUCTURED = "structured"
-    JSONRPC = "jsonrpc"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServerOptions:
     """The options of `agentbench mcp`."""
@@ -77,8 +71,8 @@ class McpServerOptions:
         int, typer.Option("--port", help="With http; 0: any that is free.", min=0, max=65535)
     ] = 8765
     error_mode: Annotated[
-        McpErrorMode, typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors.")
-    ] = McpErrorMode.STRUCTURED
+        ErrorMode, typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors.")
+    ] = ErrorMode.STRUCTURED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.tasks import formats
-from agentbench.cli.tasks.history import mine, new_task
-from agentbench.cli.tasks.import_release import import_release
+from agentbench.cli.tasks import formats, history, import_release
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 
@@ -28,20 +26,15 @@ exporting = options.command_group(
     "Write tasks in another form.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
-tasks.command("new")(new_task)
-tasks.command("mine")(mine)
-importing.command("release")(import_release)
+tasks.command("new")(history.new_task)
+tasks.command("mine")(history.mine)
+importing.command("release")(import_release.import_release)
 importing.command("swebench")(formats.import_swebench)
 importing.command("harbor")(formats.import_harbor)
 importing.command("terminal-bench")(formats.import_terminal_bench)
 exporting.command("harbor")(formats.export_harbor)
 tasks.add_typer(importing, name="import")
 tasks.add_typer(exporting, name="export")
-
-
-@tasks.callback()
-def _group() -> None:
-    """The task catalogue."""
 
 
 @tasks.command("list")
@@ -57,9 +50,10 @@ def list_tasks(
 
     Example: agentbench tasks list tasks/ --tag easy
     """
-    found = options.select_tasks(
-        paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag
+    selection = options.TaskSelection(
+        tasks=paths or [Path("tasks")], filter_glob=filter_glob, tag=tag
     )
+    found = selection.load(usable_cache_dir())
     if as_json:
         rows = [
             {

@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.options import ValidationOptions, expand_groups, select_tasks
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks import validation as validating
-from agentbench.core import extras
+from agentbench.core import extras, host
 from agentbench.core.display_text import counted, printable
-from agentbench.core.host import usable_cache_dir
 
 if TYPE_CHECKING:
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
     from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.task_folders import ImportResult
     from agentbench.tasks.dataset_rows import Rejection
-    from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.task_validation import ValidationSettings
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
 
-@expand_groups
+@options.expand_groups
 def import_harbor(
     sources: Annotated[
         list[Path], typer.Argument(help="Harbor's task folders, or folders of them.", metavar="DIR")
@@ -35,7 +32,7 @@ def import_harbor(
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
     *,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
 
@@ -48,7 +45,7 @@ def import_harbor(
     validate_and_report(imported, validation, prove=not no_prove)
 
 
-@expand_groups
+@options.expand_groups
 def import_terminal_bench(
     sources: Annotated[
         list[Path],
@@ -58,7 +55,7 @@ def import_terminal_bench(
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
     *,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of Terminal-Bench's folders, where they are a single container.
 
@@ -73,7 +70,7 @@ def import_terminal_bench(
 
 
 def validate_and_report(
-    imported: "ImportResult", validation: ValidationOptions, *, prove: bool
+    imported: "ImportResult", validation: options.ValidationOptions, *, prove: bool
 ) -> None:
     """Print the differences to the original, validate what was written, and print the result.
 
@@ -86,13 +83,12 @@ def validate_and_report(
 
     for note in () if validation.quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
-    proven, refused, written = None, list(imported.rejections), list(imported.written)
-    if prove and written:
-        settings = validating.validation_settings(validation)
+    refused, written = list(imported.rejections), list(imported.written)
+    settings = validating.validation_settings(validation) if prove and written else None
+    if settings is not None:
         refused += refuse_without_images(written, settings.options)
         written = [folder for folder in written if folder.exists()]
-        proven = validating.validate_new_tasks(written, settings, validation)
-    validating.print_result(refused, written, proven, as_json=validation.as_json)
+    validating.validate_and_print(refused, written, settings, validation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +124,7 @@ class InstanceOptions:
     limit: options.Limit = None
 
 
-@expand_groups
+@options.expand_groups
 def import_swebench(
     file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
     out: options.Out = Path("tasks"),
@@ -136,22 +132,24 @@ def import_swebench(
     instances: InstanceOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
     Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
     """
-    from agentbench.importers.swebench.importing import ImportSelection, import_file
+    from agentbench.importers.swebench import importing
     from agentbench.importers.task_folders import refuse_without_images
     from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.environment.trials import EnvironmentFinder
 
     settings = validating.validation_settings(validation)
-    mirrors = Mirrors(usable_cache_dir() / "mirrors")
+    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
     detector = None
     if instances.detect:
-        detector = _detect_by_trying(settings, mirrors, instances.repos)
-    selection = ImportSelection(
+        finder = EnvironmentFinder(settings.options)
+        detector = importing.InstanceEnvironmentFinder(finder, mirrors, instances.repos).detect
+    selection = importing.ImportSelection(
         out=out,
         replace=replace,
         instances=frozenset(instances.instance) if instances.instance else None,
@@ -159,33 +157,20 @@ def import_swebench(
         repos=_folder(instances.repos),
         sources=_sources(instances.recipes or [], instances.image_template, detector),
     )
-    imported = import_file(file, selection, mirrors)
+    imported = importing.import_file(file, selection, mirrors)
     refused = [*imported.rejections]
     if not no_prove:
         refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
     refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=validation.quiet)
     written = [folder for folder in imported.written if folder.exists()]
-    proven = None
-    if not no_prove and written:
-        proven = validating.validate_new_tasks(written, settings, validation)
-    validating.print_result(refused, written, proven, as_json=validation.as_json)
+    is_proven = not no_prove and written
+    validating.validate_and_print(refused, written, settings if is_proven else None, validation)
 
 
 def _folder(repos: Path | None) -> Path | None:
     if repos is not None and not repos.is_dir():
         raise typer.BadParameter(f"{repos} is not a folder", param_hint="--repos")
     return repos
-
-
-def _detect_by_trying(
-    settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None
-) -> "EnvironmentDetector":
-    from agentbench.importers.swebench.importing import InstanceEnvironmentFinder
-    from agentbench.validation.environment.trials import EnvironmentFinder
-
-    return InstanceEnvironmentFinder(
-        EnvironmentFinder(settings.options), mirrors, repos=repos
-    ).detect
 
 
 def _sources(
@@ -240,10 +225,10 @@ def export_harbor(
     from agentbench.importers.harbor.export import export_tasks
     from agentbench.tasks.mirror import Mirrors
 
-    cache_dir = usable_cache_dir()
-    selected = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag)
+    cache_dir = host.usable_cache_dir()
+    selection = options.TaskSelection(tasks=tasks, filter_glob=filter_glob, tag=tag)
     mirrors = Mirrors(cache_dir / "mirrors")
-    exported = export_tasks(selected, out, mirrors, image=image, replace=replace)
+    exported = export_tasks(selection.load(cache_dir), out, mirrors, image=image, replace=replace)
     _print_export(exported, as_json=as_json, quiet=quiet)
 
 

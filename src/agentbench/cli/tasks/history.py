@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.options import HistoryValidationOptions, expand_groups
 from agentbench.cli.tasks import validation as validating
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
@@ -137,7 +136,7 @@ def given_environment(
         raise UsageError(f"--image, --setup, --test-command: {text}") from error
 
 
-@expand_groups
+@options.expand_groups
 def new_task(
     repo: Annotated[str, typer.Option("--repo", help="A repository's URL or folder.")],
     fix: Annotated[
@@ -151,7 +150,7 @@ def new_task(
     fixes: FixOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    validation: HistoryValidationOptions,
+    validation: options.HistoryValidationOptions,
 ) -> None:
     """Make a task of a real fix: its tests become hidden, the rest the reference solution.
 
@@ -173,13 +172,10 @@ def new_task(
         raise InputError(f"{commit.hash}: cannot become a task: {found}")
     destination = TaskDestination.of(folder, replace=replace)
     written = write_fix_task(found, source, destination, whole_suite=fixes.whole_suite)
-    proven = None
-    if not no_prove:
-        proven = validating.validate_new_tasks([written], settings, validation)
-    validating.print_result((), [written], proven, as_json=validation.as_json)
+    validating.validate_and_print((), [written], None if no_prove else settings, validation)
 
 
-@expand_groups
+@options.expand_groups
 def mine(
     repo: Annotated[str, typer.Argument(help="A repository's URL or folder.", metavar="REPO")],
     out: options.Out = Path("tasks"),
@@ -194,7 +190,7 @@ def mine(
     ] = None,
     *,
     fixes: FixOptions,
-    validation: HistoryValidationOptions,
+    validation: options.HistoryValidationOptions,
 ) -> None:
     """Make tasks of a repository's own fixes: commits that change source and tests.
 

@@ -10,28 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.options import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.cli.tasks import validation as validating
 from agentbench.core import extras
 from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.importers.release.package_index import (
-    RequestedReleases,
-    parse_requested_releases,
-    read_requested_releases,
-)
+from agentbench.importers.release import package_index
 
 if TYPE_CHECKING:
-    from agentbench.importers.release.package_index import RequestedReleases
     from agentbench.importers.release.release_import import ImportedPair
     from agentbench.tasks.dataset_rows import Rejection
 
 _RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
 
 
-@expand_groups
+@options.expand_groups
 def import_release(
     words: Annotated[
         list[str] | None,
@@ -49,7 +43,7 @@ def import_release(
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
     *,
-    validation: ValidationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Make a task of two releases of a package: OLD's sources have to pass NEW's tests.
 
@@ -59,14 +53,13 @@ def import_release(
     Example: agentbench tasks import release humanize 4.11.0 4.12.0
     """
     extras.require("tasks import release", extras.RELEASES)
-    from agentbench.importers.release.package_index import PackageIndex, read_pip_settings
     from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
 
     requested, refused = _requested_pairs(words or [], listed)
     settings = validating.validation_settings(validation, write_ids=True)
     say = say_nothing if validation.quiet else say_line
     settings = replace_in(settings, options=settings.options.replace(say=say))
-    with PackageIndex(read_pip_settings()) as index:
+    with package_index.PackageIndex(package_index.read_pip_settings()) as index:
         importing = ReleaseImportSettings(
             index=index, out=out, gate=None if no_prove else settings, replace=replace, say=say
         )
@@ -76,12 +69,12 @@ def import_release(
 
 def _requested_pairs(
     words: Sequence[str], listed: Path | None
-) -> "tuple[list[RequestedReleases], list[Rejection]]":
+) -> "tuple[list[package_index.RequestedReleases], list[Rejection]]":
     if bool(words) == (listed is not None):
         raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with such words on each line")
     if listed is not None:
-        return read_requested_releases(listed)
-    return [parse_requested_releases(words)], []
+        return package_index.read_requested_releases(listed)
+    return [package_index.parse_requested_releases(words)], []
 
 
 def _print_pairs(

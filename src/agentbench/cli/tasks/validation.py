@@ -55,18 +55,24 @@ def validation_settings(
     )
 
 
-def validate_new_tasks(
-    folders: Sequence[Path], settings: "ValidationSettings", validation: ValidationOptions
-) -> "list[ValidationResult]":
-    """Validate new tasks, and show their runs as `validate` does.
+def validate_and_print(
+    refused: Sequence[Rejection],
+    written: Sequence[Path],
+    settings: "ValidationSettings | None",
+    validation: ValidationOptions,
+) -> None:
+    """Validate new tasks, unless `settings` is None, and print the result.
 
     Raises:
-        Exit: the command was interrupted.
+        Exit: the command was interrupted, something was refused, or a task is invalid.
         UnavailableError: there is no sandbox.
     """
     from agentbench.validation.task_validation import validate_folders
 
-    return validate_folders(folders, settings, follow_validation(validation))
+    proven = None
+    if settings is not None:
+        proven = validate_folders(written, settings, follow_validation(validation))
+    print_result(refused, written, proven, as_json=validation.as_json)
 
 
 def follow_validation(validation: ValidationOptions) -> "FollowRun":

@@ -57,7 +57,7 @@ def reason_plot(labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummar
             for name, own in zip(labels, parts, strict=True)
             for part in own
         ],
-        keys=drawing.OUTCOME_LEGEND,
+        legend=drawing.COLOUR_NAMES,
     )
 
 

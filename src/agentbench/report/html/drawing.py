@@ -2,15 +2,15 @@
 
 The pictures have no inline style and no external references. Each meaning has a distinct colour for
 matplotlib. In the SVG these colours are replaced by classes, for which the browser picks light or
-dark ones. matplotlib gets `label(n)` in place of agents' texts, which it would measure, warn about,
-or parse as formulas; the texts are inserted afterwards.
+dark ones. matplotlib gets `label:0`, `label:1` … in place of agents' texts, which it would measure,
+warn about, or parse as formulas; the texts are inserted afterwards.
 """
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -81,14 +81,6 @@ COLOUR_NAMES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LegendEntry:
-    """One line of a legend."""
-
-    colour: Colour
-    says: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """A figure of the page, with its numbers as a table."""
 
@@ -98,13 +90,7 @@ class Picture:
     note: str  # explains how to read it
     header: Sequence[str]
     rows: Sequence[Sequence[str]]  # the same numbers
-    keys: Sequence[LegendEntry] = ()
-
-
-OUTCOME_LEGEND = tuple(
-    LegendEntry(colour=colour, says=says) for colour, says in COLOUR_NAMES.items()
-)
-"""The legend of outcomes."""
+    legend: Mapping[Colour, str] = field(default_factory=dict)
 
 
 def short(text: str) -> str:
@@ -132,11 +118,6 @@ class Margins:
     right: float = 20
     top: float = 10
     bottom: float = 42
-
-
-def label(number: int) -> str:
-    """The placeholder of a text in a picture."""
-    return f"label:{number}"
 
 
 def room_for(texts: Sequence[str]) -> float:
@@ -168,7 +149,7 @@ def new_drawing(height: float, sides: Margins) -> "Iterator[tuple[Figure, Axes]]
 def set_run_rows(axes: "Axes", count: int) -> None:
     """Give each run a row with its label, the first one at the top."""
     axes.set_ylim(count - 0.5, -0.5)
-    axes.set_yticks(range(count), [label(row) for row in range(count)])
+    axes.set_yticks(range(count), [f"label:{row}" for row in range(count)])
     axes.tick_params(axis="y", length=0)
 
 
@@ -207,13 +188,11 @@ def _style() -> dict[Any, object]:
 def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) -> str:
     """A picture as the element of a page, with a unique name.
 
-    `says` describes it for people who do not see it; `texts` are those of `label(n)`.
-
     Args:
         figure: The picture.
         name: A unique name on the page.
         says: A description for people who do not see it.
-        texts: The texts for `label(n)`.
+        texts: The texts for `label:0`, `label:1` …
     """
     target = io.StringIO()
     figure.savefig(target, format="svg", metadata={"Date": None})

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,9 +12,7 @@ from agentbench.errors import InputError
 from agentbench.report import formatting
 from agentbench.report.attempt_text import AttemptRow, rows
 from agentbench.report.comparison import compare
-from agentbench.report.formatting import statement
-from agentbench.report.html.attempt_plots import reason_plot, time_plot
-from agentbench.report.html.rate_plots import cost_plot, heat_map, rate_plot
+from agentbench.report.html import attempt_plots, rate_plots
 from agentbench.report.leaderboard import LETTERS_NOTE, Leaderboard, label_runs, leaderboard
 from agentbench.report.reported_run import TimedRun
 
@@ -66,15 +63,6 @@ def _shortened(row: AttemptRow) -> AttemptRow:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RankedRuns:
-    """Runs in the order of the leaderboard, which all tables and pictures use."""
-
-    board: Leaderboard
-    labels: Sequence[str]
-    runs: Sequence[TimedRun]
-
-
 def html_chunks(runs: Sequence[TimedRun], *, most_rows: int = MAX_ATTEMPT_ROWS) -> Iterator[str]:
     """The HTML document of one or more runs; two are compared in their order.
 
@@ -88,7 +76,7 @@ def html_chunks(runs: Sequence[TimedRun], *, most_rows: int = MAX_ATTEMPT_ROWS) 
         style=style,
         script=script,
         policy=content_policy(style=style, script=script),
-        **_content(_rank(runs), runs, most_rows),
+        **_content(runs, most_rows),
     )
     stream.enable_buffering(_BUFFERED_CHUNKS)
     yield from stream
@@ -112,59 +100,49 @@ def _text(name: str) -> str:
     return files("agentbench.report.html").joinpath(name).read_text("utf-8")
 
 
-def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
+def _content(runs: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
+    """The values of the template; tables and pictures have the order of the leaderboard."""
     board = leaderboard(runs)
+    labels = [printable(entry.label, limit=_MAX_LABEL) for entry in board.entries]
     by_label = dict(zip(label_runs(runs), runs, strict=True))
-    return _RankedRuns(
-        board=board,
-        labels=[printable(entry.label, limit=_MAX_LABEL) for entry in board.entries],
-        runs=[by_label[entry.label] for entry in board.entries],
-    )
-
-
-def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
-    attempts = [run.attempts for run in ranked.runs]
+    ranked = [by_label[entry.label] for entry in board.entries]
+    attempts = [run.attempts for run in ranked]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
-    timed = list(zip(ranked.labels, ranked.runs, strict=True))
+    timed = list(zip(labels, ranked, strict=True))
     return {
-        "board": ranked.board,
-        "labels": ranked.labels,
+        "board": board,
+        "labels": labels,
         "letters": LETTERS_NOTE,
-        "runs": ranked.runs,
-        "rates": rate_plot(ranked.board, ranked.labels),
-        "reasons": reason_plot(ranked.labels, attempts),
+        "runs": ranked,
+        "rates": rate_plots.rate_plot(board, labels),
+        "reasons": attempt_plots.reason_plot(labels, attempts),
         "metered": metered,
-        "costs": cost_plot(ranked.board, ranked.labels, metered),
+        "costs": rate_plots.cost_plot(board, labels, metered),
         "times": [
-            time_plot(f"times-{number}", label, run)
+            attempt_plots.time_plot(f"times-{number}", label, run)
             for number, (label, run) in enumerate(timed[:_MAX_TIME_PLOTS], start=1)
         ],
-        "passes": _passes(ranked),
-        "heat": heat_map(attempts),
-        "comparison": _comparison(asked) if len(asked) == 2 else None,
-        "lines": attempt_lines(ranked.runs, most=most_rows),
+        "passes": _passes(board, labels),
+        "heat": rate_plots.heat_map(attempts),
+        "comparison": _comparison(runs) if len(runs) == 2 else None,
+        "lines": attempt_lines(ranked, most=most_rows),
         "attempts": sum(map(len, attempts)),
         "most_lines": most_rows,
         "most_times": _MAX_TIME_PLOTS,
     }
 
 
-class _PassTable(NamedTuple):
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def _passes(ranked: _RankedRuns) -> _PassTable:
-    """pass@k and pass^k for every k of some run."""
-    rates = [{each.k: each for each in entry.summary.passes} for entry in ranked.board.entries]
+def _passes(board: Leaderboard, labels: Sequence[str]) -> dict[str, object]:
+    """The table of pass@k and pass^k for every k of some run."""
+    rates = [{each.k: each for each in entry.summary.passes} for entry in board.entries]
     ks = sorted(set().union(*rates))
     rows = []
-    for label, own in zip(ranked.labels, rates, strict=True):
+    for label, own in zip(labels, rates, strict=True):
         either = [formatting.percent(own[k].any_of_k) if k in own else "" for k in ks]
         every = [formatting.percent(own[k].all_of_k) if k in own else "" for k in ks]
         rows += [(label, "pass@k", *either), (label, "pass^k", *every)]
     header = ("agent", "", *(f"k = {k}" for k in ks))
-    return _PassTable(header=header, rows=rows if ks[1:] else ())
+    return {"header": header, "rows": rows if ks[1:] else ()}
 
 
 def _comparison(runs: Sequence[TimedRun]) -> dict[str, object]:
@@ -177,8 +155,8 @@ def _comparison(runs: Sequence[TimedRun]) -> dict[str, object]:
     return {
         "labels": labels,
         "made": made,
-        "overall": statement(made.overall),
-        "judged": statement(made.judged) if made.judged is not None else None,
+        "overall": formatting.statement(made.overall),
+        "judged": formatting.statement(made.judged) if made.judged is not None else None,
     }
 
 

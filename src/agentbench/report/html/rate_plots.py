@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentbench.report import formatting
 from agentbench.report.html import drawing
-from agentbench.report.html.drawing import Colour, LegendEntry, Picture
+from agentbench.report.html.drawing import Colour, Picture
 from agentbench.report.leaderboard import Leaderboard, LeaderboardEntry
 from agentbench.report.summary import Rate
 from agentbench.runs.store.summaries import AttemptSummary
@@ -42,12 +42,10 @@ def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
             (label, *_rate_cells(entry.summary.overall), *_rate_cells(entry.summary.judged))
             for label, entry in zip(labels, board.entries, strict=True)
         ],
-        keys=(
-            LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
-            LegendEntry(
-                colour=Colour.JUDGED, says="hollow: excluding task and infrastructure errors"
-            ),
-        ),
+        legend={
+            Colour.RESOLVED: "filled: of all attempts",
+            Colour.JUDGED: "hollow: excluding task and infrastructure errors",
+        },
     )
 
 
@@ -103,8 +101,6 @@ def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
 def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
     """A point for each run with a known cost, numbered as on the leaderboard.
 
-    `metered` says of each entry whether it used a model.
-
     Args:
         board: The leaderboard of all runs.
         labels: The label of each entry.
@@ -132,9 +128,7 @@ def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]
             )
             for (number, entry), label, used in zip(placed, labels, metered, strict=True)
         ],
-        keys=(LegendEntry(colour=Colour.RESOLVED, says="a run, and its 95 % interval"),)
-        if known
-        else (),
+        legend={Colour.RESOLVED: "a run, and its 95 % interval"} if known else {},
     )
 
 

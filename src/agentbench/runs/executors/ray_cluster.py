@@ -21,15 +21,8 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
 from agentbench.errors import AgentbenchError, RunCancelled, SandboxError, UnavailableError
-from agentbench.runs.executors import FinishedAttempt
-from agentbench.runs.executors.remote_attempt import (
-    RemoteAttempt,
-    RemoteResult,
-    WorkerConfig,
-    pack_task,
-    run_on_node,
-    unpack,
-)
+from agentbench.runs.executors import FinishedAttempt, remote_attempt
+from agentbench.runs.executors.remote_attempt import RemoteAttempt, RemoteResult
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import Fault
@@ -43,11 +36,10 @@ _ATTEMPTS_PER_CPU = 2  # attempts share a core, since each of them waits much of
 _GRACE = 60.0  # seconds that attempts have to end themselves after Ctrl-C
 
 
-def connect(address: str | None = None) -> int:
+def connect() -> int:
     """Join a cluster as its driver, unless that has been done; says how many slots it has.
 
-    Args:
-        address: Of its head; by default $RAY_ADDRESS, or the cluster of this machine.
+    It is that of $RAY_ADDRESS, or of this machine.
 
     Raises:
         UnavailableError: there is no cluster, or none of its nodes offers a slot.
@@ -56,7 +48,7 @@ def connect(address: str | None = None) -> int:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             ray.init(
-                address=address or os.environ.get("RAY_ADDRESS") or "auto",
+                address=os.environ.get("RAY_ADDRESS") or "auto",
                 log_to_driver=False,
                 logging_level="error",
             )
@@ -81,7 +73,6 @@ class _RemoteTask:
 
     planned: PlannedAttempt
     slot: AttemptSlot
-    ref: Any  # an ObjectRef; ray is typed nowhere
     status: AttemptStatus
 
 
@@ -90,11 +81,11 @@ class RayExecutor:
 
     def __init__(
         self,
-        worker: WorkerConfig,
+        worker: remote_attempt.WorkerConfig,
         agent: Agent,
         resources: RunResources,
         store: RunStore,
-        make: Callable[[RemoteAttempt], RemoteResult] = run_on_node,
+        make: Callable[[RemoteAttempt], RemoteResult] = remote_attempt.run_on_node,
     ) -> None:
         """Make tries for the run in a store; `make` is what a node does."""
         self._worker = worker
@@ -102,7 +93,7 @@ class RayExecutor:
         self._resources = resources
         self._store = store
         self._remote = ray.remote(make)
-        self._remote_tasks: dict[Any, _RemoteTask] = {}
+        self._remote_tasks: dict[Any, _RemoteTask] = {}  # by ObjectRef; ray is typed nowhere
         self._returned: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
         self._cancelled_at: float | None = None
         self._files: dict[str, bytes] = {}  # of tasks, by their digests
@@ -122,7 +113,7 @@ class RayExecutor:
         folder, retry = breaker.written(
             lambda: self._store.attempt_folder(task.id, planned.attempt)
         )
-        remote_attempt = RemoteAttempt(
+        attempt = RemoteAttempt(
             worker=self._worker,
             task=task,
             files=files,
@@ -143,10 +134,10 @@ class RayExecutor:
             retry_of=retry or None,
             queued_at=time.monotonic(),
         )
-        ref = remote.remote(remote_attempt)
+        ref = remote.remote(attempt)
         status = self._resources.live_status.begin(task.id, planned.attempt, retry_of=retry or None)
         status.where = "the cluster"
-        self._remote_tasks[ref] = _RemoteTask(planned=planned, slot=slot, ref=ref, status=status)
+        self._remote_tasks[ref] = _RemoteTask(planned=planned, slot=slot, status=status)
         ref.future().add_done_callback(lambda future: self._returned.put((ref, future)))
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
@@ -165,7 +156,7 @@ class RayExecutor:
         if task.digest not in self._files:
             if len(self._files) >= _MOST_ARCHIVES:
                 self._files.pop(next(iter(self._files)))
-            self._files[task.digest] = pack_task(task)
+            self._files[task.digest] = remote_attempt.pack_task(task)
         return self._files[task.digest]
 
     def _cancel_tries(self) -> None:
@@ -176,8 +167,8 @@ class RayExecutor:
         elif now < self._cancelled_at + _GRACE:
             return
         late = now >= self._cancelled_at + _GRACE
-        for away in self._remote_tasks.values():
-            ray.cancel(away.ref, force=late)
+        for ref in self._remote_tasks:
+            ray.cancel(ref, force=late)
 
     def _finish(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
         away = self._remote_tasks.pop(ref)
@@ -205,7 +196,7 @@ class RayExecutor:
         def write() -> None:
             """Write the file atomically."""
             with storage_errors(away.slot.folder):
-                unpack(brought.files, away.slot.folder)
+                remote_attempt.unpack(brought.files, away.slot.folder)
 
         self._resources.breaker.written(write)
         record, since = brought.record, time.monotonic() - (away.slot.queued_at or 0.0)

@@ -28,7 +28,7 @@ from agentbench.core.files import owned_folder, write_atomically
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.interface import ModelGateway
-from agentbench.runs.components import agent_of, report_removed_orphans, select_sandbox
+from agentbench.runs.components import agent_of, remove_all_orphans, select_sandbox
 from agentbench.runs.options import RunOptions, open_model
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task
@@ -224,7 +224,7 @@ def _provider(sandbox: str, cache_dir: Path) -> SandboxProvider:
     """This node's back end; removes orphans of killed runs first, once per process."""
     options = RunOptions(sandbox=sandbox, cache_dir=cache_dir)
     provider = select_sandbox(options).provider
-    report_removed_orphans(options, provider)
+    remove_all_orphans(cache_dir, provider, say=options.say)
     return provider
 
 

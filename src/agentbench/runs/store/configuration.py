@@ -85,6 +85,12 @@ def why_invalid(error: ValidationError) -> str:
     return f"{where}: {first['msg']}" if where else str(first["msg"])
 
 
-def is_damage(error: ValidationError) -> bool:
-    """Whether a document's digest does not match its content."""
-    return error.errors()[0]["type"] == DAMAGED
+def why_refused(error: ValidationError, where: str, content: bytes) -> str:
+    """The first fault of a document that this version of agentbench should read.
+
+    Raises:
+        InputError: it is undamaged, and a later version of agentbench wrote it.
+    """
+    if error.errors()[0]["type"] != DAMAGED:
+        refuse_newer(where, content)
+    return why_invalid(error)

@@ -7,7 +7,7 @@ stretch itself, so that only one place judges it.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
@@ -16,7 +16,7 @@ import msgspec
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.runs.store.configuration import is_damage, refuse_newer, why_invalid
+from agentbench.runs.store.configuration import why_refused
 from agentbench.runs.store.summaries import AttemptSummary, SummaryReader
 
 ATTEMPTS = "attempts.jsonl"
@@ -57,14 +57,12 @@ class RecordLines:
                 self._take(line)
             self.end += len(line)
 
-    def take_over(
-        self, headlines: Iterable[AttemptSummary], starts: Iterable[int], *, count: int, end: int
-    ) -> None:
+    def take_over(self, chunk: "_Chunk") -> None:
         """Take over the next lines from another reader."""
-        self.headlines.extend(map(self._shared.share, headlines))
-        self.starts.extend(starts)
-        self.count += count
-        self.end = end
+        self.headlines.extend(map(self._shared.share, chunk.headlines))
+        self.starts.extend(chunk.starts)
+        self.count += chunk.count
+        self.end = chunk.end
 
     def _take(self, line: bytes) -> None:
         headline = None if self.whole else self._shared.of_sealed(line)
@@ -133,9 +131,7 @@ def record_of(line: bytes, where: str) -> AttemptRecord | str:
     try:
         return AttemptRecord.model_validate_json(line)
     except ValidationError as error:
-        if not is_damage(error):
-            refuse_newer(where, line)
-        return f"{where}: set aside: {why_invalid(error)}"
+        return f"{where}: set aside: {why_refused(error, where, line)}"
 
 
 class _Chunk(msgspec.Struct, array_like=True, gc=False):
@@ -161,7 +157,7 @@ def read_lines_in_parallel(lines: RecordLines, processes: int) -> None:
             if told is None:
                 lines.read_on(whole_lines=True, until=bound)
             elif told.count:  # or one line is longer than that
-                lines.take_over(told.headlines, told.starts, count=told.count, end=told.end)
+                lines.take_over(told)
     lines.read_on(whole_lines=True)
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby, takewhile
 from pathlib import Path
-from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -58,10 +57,6 @@ class TaskFolder:
 
     path: Path
     said: Counter[str]
-
-    def names(self) -> list[str]:
-        """Of the folders in it."""
-        return _names(self.path)
 
     def place(self, name: str) -> str:
         """How records name one of the folders."""
@@ -120,7 +115,7 @@ def tasks_of(attempts: Path, headlines: Sequence[AttemptSummary]) -> Iterator[Ta
 
 def _copies_of_task(task: TaskFolder) -> Iterator[RecordCopy]:
     folders: dict[str, list[str]] = {}
-    for name in task.names():
+    for name in _names(task.path):
         folders.setdefault(task.place(name.partition(_RESCORED)[0]), []).append(name)
     for place, names in sorted(folders.items()):
         if len(names) <= task.said[place]:
@@ -142,7 +137,7 @@ def _names(folder: Path) -> list[str]:
 def unrecorded_attempts(folder: Path, headlines: Sequence[AttemptSummary]) -> Iterator[str]:
     """A sentence for each attempt whose last try left no record that can be read."""
     for task in tasks_of(folder / "attempts", headlines):
-        for name in _last_attempts(task):
+        for name in last_retries(sorted(_names(task.path))):
             if task.place(name) in task.said:
                 continue
             path = task.path / name / RECORD_FILE
@@ -152,16 +147,16 @@ def unrecorded_attempts(folder: Path, headlines: Sequence[AttemptSummary]) -> It
                 yield f"{path}: {why}; it has no line in {ATTEMPTS}, so the attempt is made again"
 
 
-def _last_attempts(task: TaskFolder) -> Iterator[str]:
+def last_retries(folders: Iterable[str]) -> list[str]:
+    """The folder of each attempt's last retry; with or without the task's folder before it."""
     last: dict[str, tuple[int, str]] = {}
-    for name in sorted(task.names()):
-        attempt, _, retry = name.partition(_RETRY)
-        if not attempt.isdigit() or (retry and not retry.isdigit()):
-            continue  # one that was judged again
-        rank = int(retry or 0)
-        if attempt not in last or last[attempt][0] < rank:
-            last[attempt] = (rank, name)
-    yield from (name for _, name in last.values())
+    for folder in folders:
+        attempt, _, retry = folder.partition(_RETRY)
+        number = attempt.rpartition("/")[2]
+        if number.isdigit() and (not retry or retry.isdigit()):  # not judged again, nor foreign
+            rank = (int(retry or 0), folder)
+            last[attempt] = max(rank, last.get(attempt, rank))
+    return [folder for _, folder in last.values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +166,8 @@ class RunRecords:
     path: Path  # attempts.jsonl
     headlines: Sequence[AttemptSummary]
     places: "array[int]"  # of each: where its line begins, or -1 - n of the nth adopted copy
-    set_aside: tuple[str, ...]  # a sentence for each line that is no record
-    adopted: tuple[RecordCopy, ...]  # records that have no whole line
+    set_aside: tuple[str, ...] = ()  # a sentence for each line that is no record
+    adopted: tuple[RecordCopy, ...] = ()  # records that have no whole line
 
     def warnings(self) -> tuple[str, ...]:
         """Messages about damaged lines, and about the copies that replace them."""
@@ -187,10 +182,27 @@ class RunRecords:
         Raises:
             InputError: a record was changed since, or its digest holds and it is none.
         """
+        for number, stored in self.stored(range(len(self.headlines)) if which is None else which):
+            where = self.path
+            try:
+                if isinstance(stored, RecordCopy):
+                    where = stored.path
+                    record = stored.record()
+                else:
+                    record = AttemptRecord.model_validate_json(stored)
+            except ValidationError as error:
+                place = self.headlines[number].place
+                raise InputError(f"{where}: the record of {place}: {why_invalid(error)}") from None
+            yield record
+
+    def stored(self, which: Iterable[int]) -> Iterator[tuple[int, bytes | RecordCopy]]:
+        """The line of each record, or its copy if it has no whole line, by its number."""
         any_line = self.path.is_file()
         with self.path.open("rb") if any_line else nullcontext(BytesIO()) as source:
-            for number in range(len(self.headlines)) if which is None else which:
-                yield self._record(number, source)
+            for number in which:
+                place = self.places[number]
+                source.seek(max(place, 0))
+                yield number, self.adopted[-1 - place] if place < 0 else source.readline()
 
     def latest(self) -> list[int]:
         """Of each attempt the last record's number, in the order of their first ones."""
@@ -204,22 +216,11 @@ class RunRecords:
         last = takewhile(lambda place: place < 0, reversed(self.places))
         return tuple(self.adopted[-1 - place] for place in last)[::-1]
 
-    def _record(self, number: int, source: BinaryIO) -> AttemptRecord:
-        place = self.places[number]
-        where = self.adopted[-1 - place].path if place < 0 else self.path
-        try:
-            if place < 0:
-                return self.adopted[-1 - place].record()
-            source.seek(place)
-            return AttemptRecord.model_validate_json(source.readline())
-        except ValidationError as error:
-            raise InputError(
-                f"{where}: the record of {self.headlines[number].place}: {why_invalid(error)}"
-            ) from None
-
 
 def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRecords:
     """Read the lines of a run, and find each whole record.json that has none.
+
+    Records are in the order in which they were appended; warnings tell what is damaged.
 
     Args:
         folder: of the run.
@@ -262,13 +263,7 @@ def _without_line(lines: RecordLines, copies: Sequence[RecordCopy]) -> list[_Ado
         if attempt_key(headline) in wanted:
             own.setdefault(attempt_key(headline), []).append(number)
     adopted: list[_Adopted] = []
-    everything = RunRecords(
-        path=lines.path,
-        headlines=lines.headlines,
-        places=lines.starts,
-        set_aside=(),
-        adopted=(),
-    )
+    everything = RunRecords(path=lines.path, headlines=lines.headlines, places=lines.starts)
     ordered = sorted(copies, key=lambda copy: (attempt_key(copy.headline), str(copy.path)))
     for attempt, group in groupby(ordered, key=lambda copy: attempt_key(copy.headline)):
         adopted += _of_attempt(list(group), own.get(attempt, []), everything)

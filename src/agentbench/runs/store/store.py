@@ -8,7 +8,6 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -22,14 +21,9 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import sync_folder, write_atomically
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.options import VALIDATION
-from agentbench.runs.store.configuration import (
-    RunConfiguration,
-    is_damage,
-    refuse_newer,
-    why_invalid,
-)
+from agentbench.runs.store.configuration import RunConfiguration, why_refused
 from agentbench.runs.store.lines import ATTEMPTS
-from agentbench.runs.store.reading import RECORD_FILE, RunRecords, read_run, unrecorded_attempts
+from agentbench.runs.store.reading import RECORD_FILE, read_run, unrecorded_attempts
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
 
@@ -77,14 +71,6 @@ def is_run_locked(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRecords:
-    """The records of a run, and messages about damaged ones."""
-
-    records: tuple[AttemptRecord, ...]
-    warnings: tuple[str, ...] = ()
 
 
 def new_run_id(now: datetime) -> RunId:
@@ -145,10 +131,9 @@ class RunStore:
         try:
             return RunConfiguration.model_validate_json(content)
         except ValidationError as error:
-            if not is_damage(error):
-                refuse_newer(str(path), content)
+            why = why_refused(error, str(path), content)
             raise InputError(
-                f"{path}: {why_invalid(error)}; its records can still be read: "
+                f"{path}: {why}; its records can still be read: "
                 f"`agentbench report {self.folder}`, `agentbench show {self.folder} TASK`"
             ) from None
 
@@ -225,38 +210,14 @@ class RunStore:
             if first:
                 sync_folder(self.folder)
 
-    def reading(self, *, whole: bool = False, processes: int = 1) -> RunRecords:
-        """Every record in the order they were appended, as a headline; what is damaged is said.
-
-        A record whose line is torn, damaged or missing is taken from its record.json.
-
-        Args:
-            whole: Check every field, for whoever goes on to read whole records.
-            processes: How many may read a very large run.
-
-        Raises:
-            InputError: a record is of a newer agentbench.
-        """
-        return read_run(self.folder, whole=whole, processes=processes)
-
-    def read(self) -> ReadRecords:
-        """The same with all of each record: for runs that fit into memory.
-
-        Raises:
-            InputError: a record is of a newer agentbench.
-        """
-        reading = self.reading(whole=True)
-        return ReadRecords(records=tuple(reading.records()), warnings=reading.warnings())
-
-    def latest(self) -> ReadRecords:
+    def latest(self) -> tuple[AttemptRecord, ...]:
         """One whole record per attempt, the last one of its tries: for runs that fit into memory.
 
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        reading = self.reading(whole=True)
-        records = tuple(reading.records(reading.latest()))
-        return ReadRecords(records=records, warnings=reading.warnings())
+        reading = read_run(self.folder, whole=True)
+        return tuple(reading.records(reading.latest()))
 
     def recover(self) -> tuple[str, ...]:
         """Complete attempts.jsonl after a power cut or damage; says what was done and what is lost.
@@ -267,7 +228,7 @@ class RunStore:
             InputError: a record is of a newer agentbench.
             StorageError: the disk is full.
         """
-        reading = self.reading()
+        reading = read_run(self.folder)
         again = reading.last_words()  # the others are found where they are whenever it is read
         with storage_errors(self.folder):
             for copy in again:

@@ -11,7 +11,6 @@ from msgspec.structs import force_setattr
 
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.core.checksums import has_valid_checksum
-from agentbench.scoring.classification import Failure
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
 
@@ -75,7 +74,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
             record.timing.total_s,
             usage is not None,
             usage.cost_usd if usage is not None else None,
-            any(_is_interrupt(failure) for failure in record.failures),
+            was_interrupted(record),
             usage.input_tokens + usage.output_tokens if usage is not None else None,
             record.model,
             record.task_digest,
@@ -186,5 +185,9 @@ def _reward_text(rewards: Mapping[str, float] | None) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in (rewards or {}).items())
 
 
-def _is_interrupt(failure: Failure | _Failure) -> bool:
-    return failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE
+def was_interrupted(record: AttemptRecord | _RecordFields) -> bool:
+    """Whether the run's cancellation ended an attempt: `resume` makes it again."""
+    return any(
+        failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE
+        for failure in record.failures
+    )
