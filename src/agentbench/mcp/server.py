@@ -191,32 +191,53 @@ def _none_if_interrupted(
         return None
 
 
+async def _answer_errors(
+    work: Callable[[], Awaitable[JsonObject]],
+    invalid: Callable[[Sequence[str]], JsonObject],
+    broken: Callable[[str], JsonObject],
+) -> JsonObject:
+    """The result of a call; answers to invalid arguments, and to a bug with its incident."""
+    try:
+        return await work()
+    except arguments.InvalidArgumentsError as error:
+        return invalid(error.faults)
+    except Exception:  # a bug must neither end the server nor reveal its traceback
+        incident = secrets.token_hex(_INCIDENT_BYTES)
+        _logger.error("incident %s", incident, exc_info=True)
+        return broken(incident)
+
+
 class SymbolicCalls:
     """Runs a limited number of calls at a time; a health check never waits."""
 
     def __init__(self, symbolic: SymbolicTools) -> None:
         self._symbolic = symbolic
         self._searches = anyio.CapacityLimiter(_MAX_SEARCHES)
-        self._looks = anyio.CapacityLimiter(1)
+        self._health_checks = anyio.CapacityLimiter(1)
 
     async def answer(self, tool: SymbolicTool, given: Mapping[str, object] | None) -> JsonObject:
         """The answer to a call."""
-        is_look = tool is SymbolicTool.HEALTH
-        limiter = self._looks if is_look else self._searches
-        try:
-            # The health check ignores its arguments.
-            parsed = arguments.read_arguments(tool.arguments, None if is_look else given)
+        is_health_check = tool is SymbolicTool.HEALTH
+        limiter = self._health_checks if is_health_check else self._searches
+
+        async def work() -> JsonObject:
+            """Make the call; a health check ignores its arguments."""
+            parsed = arguments.read_arguments(tool.arguments, None if is_health_check else given)
             return await run_in_thread(
                 lambda watch: self._symbolic.call(tool, parsed, watch.cancel), limiter=limiter
             )
-        except arguments.InvalidArgumentsError as error:
-            message = f"invalid arguments: {'; '.join(error.faults)}"
+
+        def invalid(faults: Sequence[str]) -> JsonObject:
+            """The answer to invalid arguments."""
+            message = f"invalid arguments: {'; '.join(faults)}"
             return error_answer(tool, SymbolicErrorType.VALUE, message)
-        except Exception:  # a bug must neither end the server nor reveal its traceback
-            incident = secrets.token_hex(_INCIDENT_BYTES)
-            _logger.error("incident %s", incident, exc_info=True)
+
+        def broken(incident: str) -> JsonObject:
+            """The answer after a bug."""
             message = f"Internal server error (incident {incident})"
             return error_answer(tool, SymbolicErrorType.RUNTIME, message)
+
+        return await _answer_errors(work, invalid, broken)
 
 
 def symbolic_error(answer: JsonObject) -> MCPError:
@@ -305,16 +326,13 @@ class _Handlers:
     async def _answer(
         self, tool: PytestTool, given: JsonObject | None, tell: ProgressReporter | None
     ) -> JsonObject:
-        try:
+        async def work() -> JsonObject:
+            """Make the call."""
             parsed = arguments.read_arguments(tool.arguments, given)
-            work = partial(pytest_tools.call_pytest_tool, self._project, parsed)
-            return await run_in_thread(work, limiter=self._limiter, tell=tell)
-        except arguments.InvalidArgumentsError as error:
-            return invalid_arguments(error.faults)
-        except Exception:  # a bug must neither end the server nor reveal its traceback
-            incident = secrets.token_hex(_INCIDENT_BYTES)
-            _logger.error("incident %s", incident, exc_info=True)
-            return pytest_tools.internal_error(incident)
+            call = partial(pytest_tools.call_pytest_tool, self._project, parsed)
+            return await run_in_thread(call, limiter=self._limiter, tell=tell)
+
+        return await _answer_errors(work, invalid_arguments, pytest_tools.internal_error)
 
 
 def _progress_reporter(session: ServerSession) -> ProgressReporter:

@@ -3,6 +3,7 @@
 import platform
 import re
 import time
+from abc import abstractmethod
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event
@@ -115,9 +116,13 @@ FunctionName = Annotated[
 class SymbolicArguments(ToolArguments):
     """The arguments of a symbolic tool, and its work."""
 
+    @abstractmethod
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.SymbolicAnswer:
-        """Answer the call; raises AgentbenchError if there is no sandbox for it."""
-        raise NotImplementedError
+        """Answer the call.
+
+        Raises:
+            AgentbenchError: there is no sandbox for it.
+        """
 
 
 class FunctionArguments(SymbolicArguments):
@@ -183,8 +188,9 @@ class CompareArguments(SymbolicArguments):
 class HealthArguments(SymbolicArguments):
     """What `health_check` takes: nothing."""
 
-    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.HealthAnswer:  # noqa: ARG002 - it ends at once
+    def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.HealthAnswer:
         """Look at all that the tools need."""
+        del cancel  # it ends at once
         versions = {name: _version(name) for name in _DISTRIBUTIONS}
         missing = [name for name, found in versions.items() if found is None]
         sandbox = None

@@ -15,7 +15,6 @@ from pydantic import Field, JsonValue
 
 from agentbench.core.schema import Schema
 from agentbench.core.untrusted_json import json_object
-from agentbench.models import trajectory
 from agentbench.models.conversation import Message, Role, ToolResult
 from agentbench.models.formats.interface import stream_events
 from agentbench.models.formats.registry import FORMATS
@@ -126,10 +125,10 @@ def logged_exchanges(log: Path) -> list[LoggedExchange]:
 def build_trajectory(
     exchanges: Iterable[LoggedExchange],
     *,
-    agent: trajectory.TrajectoryAgent,
+    agent: TrajectoryAgent,
     session: str,
     usage: ModelUsage,
-) -> trajectory.Trajectory | None:
+) -> Trajectory | None:
     """The trajectory of an attempt; None if it is empty.
 
     Args:
@@ -144,11 +143,11 @@ def build_trajectory(
     if not teller.drafts:
         return None
     steps = tuple(draft.step(number) for number, draft in enumerate(teller.drafts, start=1))
-    return trajectory.Trajectory(
+    return Trajectory(
         session_id=session,
         agent=agent,
         steps=steps,
-        final_metrics=trajectory.FinalMetrics(
+        final_metrics=FinalMetrics(
             total_prompt_tokens=usage.input_tokens,
             total_completion_tokens=usage.output_tokens,
             total_cached_tokens=usage.cached_tokens,
@@ -165,7 +164,7 @@ class _StepDraft:
     turn: Message
     time: str
     model: str | None = None
-    metrics: trajectory.Metrics | None = None
+    metrics: Metrics | None = None
     error: str | None = None
     results: list[ToolResult] = field(default_factory=list)
 
@@ -174,20 +173,18 @@ class _StepDraft:
         asked_for = sum(call.id == result.call_id for call in self.turn.calls)
         return asked_for > sum(known.call_id == result.call_id for known in self.results)
 
-    def step(self, number: int) -> trajectory.Step:
+    def step(self, number: int) -> Step:
         """The finished step."""
         is_agent = self.turn.speaker is Role.AGENT
         calls = tuple(
-            trajectory.ToolCall(
-                tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments)
-            )
+            ToolCall(tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments))
             for c in self.turn.calls
         )
         results = tuple(
-            trajectory.ObservationResult(source_call_id=r.call_id or None, content=r.text)
+            ObservationResult(source_call_id=r.call_id or None, content=r.text)
             for r in self.results
         )
-        return trajectory.Step(
+        return Step(
             step_id=number,
             timestamp=self.time,
             source=self.turn.speaker,
@@ -195,7 +192,7 @@ class _StepDraft:
             message=self.turn.text,
             reasoning_content=self.turn.reasoning or None if is_agent else None,
             tool_calls=calls or None if is_agent else None,
-            observation=trajectory.Observation(results=results) if results else None,
+            observation=Observation(results=results) if results else None,
             metrics=self.metrics,
             llm_call_count=1 if is_agent else None,
             extra={"model_error": self.error} if self.error is not None else None,
@@ -242,7 +239,7 @@ class _TrajectoryBuilder:
     def _add_answer_facts(self, exchange: LoggedExchange) -> None:
         draft, tokens = self.drafts[-1], exchange.tokens
         draft.model = exchange.model if exchange.model != self._default_model else None
-        draft.metrics = trajectory.Metrics(
+        draft.metrics = Metrics(
             prompt_tokens=tokens.input if tokens else 0,
             completion_tokens=tokens.output if tokens else 0,
             cached_tokens=tokens.cached if tokens else 0,

@@ -54,16 +54,16 @@ def open_unlocking(name: str, flags: int, folder: int, *, restore_mode: bool = F
         return os.open(name, flags, dir_fd=folder)
     except PermissionError:
         handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    path = f"/proc/self/fd/{handle}"
+    path = Path(f"/proc/self/fd/{handle}")
     try:
         needed = 0o700 if flags & os.O_DIRECTORY else 0o400
         mode = stat.S_IMODE(os.fstat(handle).st_mode)
-        os.chmod(path, mode | needed)  # noqa: PTH101 - a descriptor, no path
+        path.chmod(mode | needed)
         try:
             return os.open(name, flags, dir_fd=folder)
         finally:
             if restore_mode:
-                os.chmod(path, mode)  # noqa: PTH101 - a descriptor, no path
+                path.chmod(mode)
     finally:
         os.close(handle)
 

@@ -19,7 +19,7 @@ from agentbench.sandbox.trees import FileOwner
         ("bwrap: setting up uid map: Permission denied", "AppArmor"),
         ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "AppArmor"),
         ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "systempaths"),
-        ("bwrap: Can't find source path /root/x: Permission denied", "cache folder"),
+        ("bwrap: Can't find source path /home/ann/x: Permission denied", "cache folder"),
         ("something else", "does not work here"),
     ],
 )

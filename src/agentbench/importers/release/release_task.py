@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import InputError
-from agentbench.importers.release import release_task, sdist
+from agentbench.importers.release import sdist
 from agentbench.importers.release.package_index import PackageIndex, PackageReleases, Release
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
@@ -220,7 +220,7 @@ class UnpackedReleases:
     old: Path
     new: Path
     fix: FixCommit
-    sections: tuple[release_task.ChangelogSection, ...]
+    sections: tuple[ChangelogSection, ...]
     """The changelog sections of the newer one, without the fix's code."""
 
 
@@ -272,13 +272,11 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
     sdist.restore_generated_content(
         old, new, old_version=pair.old.version, new_version=pair.new.version
     )
-    sections = release_task.sections_between(new, pair.old.version, pair.new.version)
+    sections = sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
         sdist.restore_file(old / name, new / name)  # the instruction quotes it
     fix = fix_between(old, new, scratch)
-    return UnpackedReleases(
-        old=old, new=new, fix=fix, sections=release_task.without_code(sections, fix)
-    )
+    return UnpackedReleases(old=old, new=new, fix=fix, sections=without_code(sections, fix))
 
 
 def _unpack(release: Release, index: PackageIndex, scratch: Path) -> Path:
@@ -331,7 +329,7 @@ def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Propo
     return NewTask(
         id=task_id,
         table=table,
-        instruction=release_task.instruction_of(
+        instruction=instruction_of(
             package, (str(old), str(new)), trees.sections, changed_test_names(fix)
         ),
         tests_patch=fix.tests_patch,

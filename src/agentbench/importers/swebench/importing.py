@@ -25,10 +25,14 @@ from agentbench.importers.swebench.instance import (
     parse_instance,
 )
 from agentbench.importers.task_folders import write_files
-from agentbench.tasks import git_history
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, patch_bytes, read_rows, task_id_of
 from agentbench.tasks.fix_commit import has_tests
-from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit, find_commit
+from agentbench.tasks.git_history import (
+    PatchDoesNotApplyError,
+    apply_patch_to_commit,
+    find_commit,
+    write_commit_files,
+)
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
@@ -265,19 +269,19 @@ class InstanceEnvironmentFinder:
             mirror = self.mirrors.of(RepoSource(url=url, commit=instance.base_commit))
             on = find_commit(mirror, instance.base_commit).date.date()
             return self._tried(instance, mirror, on)
-        except (GitCloneError, git_history.PatchDoesNotApplyError) as error:
+        except (GitCloneError, PatchDoesNotApplyError) as error:
             raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
         except InputError as error:
             text = "; ".join(error.faults)
             raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
-        hidden = git_history.apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
-        solution = git_history.apply_patch_to_commit(instance.patch.encode(), mirror)
+        hidden = apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
+        solution = apply_patch_to_commit(instance.patch.encode(), mirror)
         with owned_folder("agentbench-base-") as scratch:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):
-                git_history.write_commit_files(mirror, mirror.commit, folder)
+                write_commit_files(mirror, mirror.commit, folder)
             write_files(after, {**solution, **hidden})
             tests = tuple(
                 path

@@ -63,11 +63,7 @@ class LiteralReader:
         return list(self._leaves(node, doubt, distance))
 
     def value_of(self, node: ast.expr) -> values.LiteralValue | values.NotConstant:
-        """The value of a constant expression.
-
-        Raises:
-            NotConstantError: it is not constant.
-        """
+        """The value of an expression, as far as it is constant."""
         return values.evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:

@@ -1,6 +1,7 @@
 """Expected values, and rewriters that write the same or another value in their place."""
 
 import string
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
@@ -21,20 +22,21 @@ class Replacement:
     shown: str
 
 
-class ValueRewriter:
+class ValueRewriter(ABC):
     """Rewrites a part of a test, with the same meaning or with another one."""
 
     __slots__ = ()
     changes_length: ClassVar[bool] = False
     """Whether a change adds or removes an element of a container."""
 
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (of what has one form only)
+    def disguised(self, rng: Random) -> str | None:
         """Text with an equal value; `None`: only its constants are disguised."""
+        del rng  # most parts have one form only
         return None
 
+    @abstractmethod
     def changed(self, rng: Random) -> Replacement | None:
         """Text with another value, or `None` if none certainly differs."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +165,9 @@ class RemovedElement(ValueRewriter):
     changes_length: ClassVar[bool] = True
     lines: int
 
-    def changed(self, rng: Random) -> Replacement | None:  # noqa: ARG002 (there is one way only)
+    def changed(self, rng: Random) -> Replacement | None:
         """Only its line ends, so that line numbers stay."""
+        del rng  # there is one way only
         return Replacement(text="\n" * self.lines, shown="(removed)")
 
 

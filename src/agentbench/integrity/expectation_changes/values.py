@@ -50,8 +50,7 @@ class _NotConstantError(Exception):
 def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue | NotConstant:
     """The value of literals, containers of them and simple arithmetic.
 
-    Raises:
-        NotConstantError: the expression is not constant, or its value is too large.
+    It is `NotConstant` if the expression is not constant, or its value is too large.
     """
     try:
         return _evaluate(node, names or {}, _MOST_DEPTH)
