@@ -124,7 +124,7 @@ def _median(ask: Callable[[], float], count: int) -> float:
 
 
 def _first_place(run: Path) -> str:
-    return RunStore(run).reading().headlines[0].place
+    return RunStore(run).reading().summaries[0].place
 
 
 @contextmanager

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.attempt.outages import engine_fault, model_fault, requirements_of, room_fault
+from agentbench.attempt.outages import engine_fault, free_space_fault, model_fault, requirements_of
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from tests.fakes.unreliable_provider import UnreliableProvider
 
@@ -30,7 +30,7 @@ def test_an_engine_that_is_away_is_a_fault():
 
 
 def test_a_disk_with_room_is_none(tmp_path):
-    assert room_fault((tmp_path, tmp_path / "not" / "yet"), 1) is None
+    assert free_space_fault((tmp_path, tmp_path / "not" / "yet"), 1) is None
 
 
 def test_a_run_made_elsewhere_needs_room_for_its_records_alone(tmp_path):
@@ -49,7 +49,7 @@ def test_a_run_made_elsewhere_asks_its_model_from_here(tmp_path):
 def test_a_full_disk_is_named(tmp_path, monkeypatch):
     full = type("Usage", (), {"total": 10_000 << 20, "free": 1 << 20})
     monkeypatch.setattr("shutil.disk_usage", lambda _path: full)
-    assert room_fault((tmp_path,), 16 << 20) == (
+    assert free_space_fault((tmp_path,), 16 << 20) == (
         f"{tmp_path}: no space left on device to speak of (1.0 MiB free): make room"
     )
 
@@ -57,7 +57,7 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
 def test_of_a_small_disk_a_tenth_will_do(tmp_path, monkeypatch):
     small = type("Usage", (), {"total": 100, "free": 11})
     monkeypatch.setattr("shutil.disk_usage", lambda _path: small)
-    assert room_fault((tmp_path,), EVERYTHING) is None
+    assert free_space_fault((tmp_path,), EVERYTHING) is None
 
 
 @pytest.mark.parametrize("refusal", [UsageError("a bad key"), UnavailableError("no answer")])

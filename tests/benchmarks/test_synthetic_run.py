@@ -24,7 +24,7 @@ def run(tmp_path_factory):
 def test_every_record_is_whole_and_has_the_verdict_of_its_evidence(run):
     read = read_run(run.folder, whole=True)
     assert read.warnings() == ()
-    assert len(read.headlines) >= 120
+    assert len(read.summaries) >= 120
     for record in read.records():
         results = [
             StageResult(

@@ -44,9 +44,9 @@ def test_json_is_one_document(cli, runs_dir, stale):
 
 
 def test_only_when_told_the_new_verdict_is_kept_beside_the_old(cli, runs_dir, stale):
-    count = len(read_run(stale.folder).headlines)
+    count = len(read_run(stale.folder).summaries)
     rescore(cli, runs_dir, "--write")
-    assert len(read_run(stale.folder).headlines) == count + 1
+    assert len(read_run(stale.folder).summaries) == count + 1
     assert [record.resolved for record in stale.latest()] == [True, False]
     assert (stale.folder / "attempts/one/2.retry-1.rescored-1/record.json").is_file()
     assert rescore(cli, runs_dir).stderr == "0 of 2 verdicts change\n"

@@ -16,7 +16,7 @@ def refuse():
 
 def symbolic(laboratory, *, installed=True):
     """The tools' own part of a server."""
-    return SymbolicTools(laboratory=laboratory, mask=MASK, version="1.2.3", installed=installed)
+    return SymbolicTools(sandboxes=laboratory, mask=MASK, version="1.2.3", installed=installed)
 
 
 def without_sandbox(cache_dir, *, installed=True):

@@ -59,8 +59,8 @@ class CallingOff:
         self.called_off = False
 
     @contextmanager
-    def bench(self, code, *, cancel):
-        with self._inner.bench(code, cancel=cancel) as bench:
+    def opened(self, code, *, cancel):
+        with self._inner.opened(code, cancel=cancel) as bench:
             anyio.from_thread.run_sync(self._scope.cancel)
             try:
                 yield bench

@@ -7,7 +7,7 @@ _MADE = {"r": resolved, "f": failed, "l": lost}
 
 
 def attempts(run: str, *tasks: str, **more) -> list[AttemptSummary]:
-    """A headline for each letter of each task: resolved, failed or lost."""
+    """A summary for each letter of each task: resolved, failed or lost."""
     return [
         AttemptSummary.of(
             _MADE[letter](run_id=run, task_id=f"task-{number}", attempt=attempt, **more)

@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 def test_of_each_attempt_the_last_record_is_reported(folder):
     run = ReportedRun.read(folder)
-    assert [(each.place, each.resolved) for each in run.attempts] == [
+    assert [(each.folder_name, each.resolved) for each in run.attempts] == [
         ("one/1.retry-1", True), ("one/2", False), ("two/1", False),
     ]  # fmt: skip
     assert [record.resolved for record in ReportedRun.read(folder, whole=True).records()] == [

@@ -12,7 +12,7 @@ CODE = (
 
 
 def compared(laboratory, *names, code=CODE, seconds=120.0):
-    with laboratory.bench(code, cancel=Event()) as bench:
+    with laboratory.opened(code, cancel=Event()) as bench:
         return compare_functions(bench, names, seconds)
 
 

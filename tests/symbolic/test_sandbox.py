@@ -11,15 +11,15 @@ from tests.sandbox.conformance_base import sh
 
 
 def test_the_code_is_there_and_each_bench_is_a_fresh_one(laboratory):
-    with laboratory.bench("x = 'é'\n", cancel=Event()) as bench:
+    with laboratory.opened("x = 'é'\n", cancel=Event()) as bench:
         assert sh(bench.sandbox, f"cat {SUBMITTED_MODULE}.py; touch left").stdout == "x = 'é'\n"
         assert bench.path.endswith(f"/{SUBMITTED_MODULE}.py")
-    with laboratory.bench("y = 2\n", cancel=Event()) as bench:
+    with laboratory.opened("y = 2\n", cancel=Event()) as bench:
         assert sh(bench.sandbox, "ls").stdout == f"{SUBMITTED_MODULE}.py\n"
 
 
 def test_there_is_no_network_and_little_room(laboratory):
-    with laboratory.bench("", cancel=Event()) as bench:
+    with laboratory.opened("", cancel=Event()) as bench:
         links = sh(bench.sandbox, "cat /proc/net/dev").stdout.splitlines()[2:]
         written = sh(
             bench.sandbox, f"head -c {(ANALYSIS_LIMITS.disk_mib + 8) << 20} /dev/zero > big"
@@ -30,7 +30,7 @@ def test_there_is_no_network_and_little_room(laboratory):
 
 def test_one_that_is_called_off_ends(laboratory):
     cancel = Event()
-    with laboratory.bench("", cancel=cancel) as bench:
+    with laboratory.opened("", cancel=cancel) as bench:
         cancel.set()
         with pytest.raises(RunCancelled):
             bench.run("analysis", "{}", seconds=60)
@@ -57,6 +57,6 @@ def test_where_there_is_no_sandbox_it_says_so_each_time(cache_dir):
     for _ in range(2):
         with (
             pytest.raises(UnavailableError, match="no sandbox works here"),
-            laboratory.bench("", cancel=Event()),
+            laboratory.opened("", cancel=Event()),
         ):
             pass

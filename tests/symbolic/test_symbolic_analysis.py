@@ -10,7 +10,7 @@ from tests.patience import with_growing_limit
 
 def found_in(laboratory, code, function="f", aim=AnalysisAim.CHECK, **more):
     asked = AnalysisRequest(aim=aim, function=function, **{"seconds": 60.0, **more})
-    with laboratory.bench(code, cancel=Event()) as bench:
+    with laboratory.opened(code, cancel=Event()) as bench:
         return analyse(bench, asked)
 
 

@@ -21,11 +21,11 @@ def made(folder, name, *records):
 def test_two_runs_are_told_with_difference_test_and_flips(client, shown):
     answer = client.get(f"/compare?first={shown.first}&second={shown.second}")
     text = html.unescape(answer.text)
-    headlines = []
+    summaries = []
     for name in (shown.first, shown.second):
         reading = read_run(shown.folder / name)
-        headlines.append([reading.headlines[number] for number in reading.latest()])
-    told = compare(*headlines)
+        summaries.append([reading.summaries[number] for number in reading.latest()])
+    told = compare(*summaries)
     said = statement(told.overall)
     for part in (said.difference, said.interval, said.verdict, said.test, said.power):
         assert part in text

@@ -12,7 +12,7 @@ from tests.view.test_run_cache import begun
 
 def summary_of(shown):
     reading = read_run(shown.folder / shown.first)
-    return ResultSummary.of(reading.headlines[number] for number in reading.latest())
+    return ResultSummary.of(reading.summaries[number] for number in reading.latest())
 
 
 def rows(text):

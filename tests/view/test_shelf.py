@@ -77,7 +77,7 @@ def test_a_file_that_was_written_anew_is_read_anew(store):
         add(store, failed(attempt=2))
         shelf.run(store.folder)
         path.write_bytes(path.read_bytes().splitlines(keepends=True)[1])
-        told = [each.attempt for each in shelf.run(store.folder).reading.headlines]
+        told = [each.attempt for each in shelf.run(store.folder).reading.summaries]
     assert sorted(told) == [1, 2]  # the one from its record.json
 
 
@@ -125,7 +125,7 @@ def test_the_places_of_records_are_known_with_their_last_number(store):
     add(store, failed(attempt=2))
     run = RunCache().run(store.folder)
     assert run.numbers == {"one/1": 0, "one/1.retry-1": 1, "one/2": 2}
-    assert [told.place for told in run.summaries] == ["one/1.retry-1", "one/2"]
+    assert [told.folder_name for told in run.summaries] == ["one/1.retry-1", "one/2"]
 
 
 def test_attempts_go_on_only_while_the_run_does(store):

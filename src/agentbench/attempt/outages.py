@@ -184,7 +184,9 @@ def requirements_of(
     places = () if local is None else (local[0], *local[1].disk_folders)
     requirements = [
         Requirement(
-            fault=lambda: room_fault((run,), _RECORDS) or room_fault(places, _SANDBOXES),
+            fault=lambda: (
+                free_space_fault((run,), _RECORDS) or free_space_fault(places, _SANDBOXES)
+            ),
             patience=_DISK_PATIENCE,
         )
     ]
@@ -208,7 +210,7 @@ def engine_fault(provider: SandboxProvider) -> str | None:
     return None
 
 
-def room_fault(places: Sequence[Path], needed: int) -> str | None:
+def free_space_fault(places: Sequence[Path], needed: int) -> str | None:
     """The first place with less free space than needed."""
     for place in places:
         there = next(path for path in (place, *place.absolute().parents) if path.exists())

@@ -73,7 +73,7 @@ class RunFolder:
 
     def attempt_folder_of(self, record: AttemptRecord) -> str:
         """An attempt's own folder, relative to the run's; a forged id may name any path."""
-        return f"attempts/{AttemptSummary.of(record).place}"
+        return f"attempts/{AttemptSummary.of(record).folder_name}"
 
 
 def open_run(folder: Path) -> RunFolder:

@@ -40,7 +40,7 @@ def show(
     reading = read_run(store.folder, processes=available_cpus())
     print_warnings(reading.warnings())
     key = (task, attempt)
-    found = [n for n, each in enumerate(reading.headlines) if (each.task_id, each.attempt) == key]
+    found = [n for n, each in enumerate(reading.summaries) if (each.task_id, each.attempt) == key]
     if not found:
         raise InputError(
             f"{store.folder}: no attempt {attempt} at {task}; "
@@ -54,7 +54,7 @@ def show(
 
 
 def _existing_attempts(reading: "RunRecords") -> str:
-    names = sorted({f"{each.task_id} {each.attempt}" for each in reading.headlines})
+    names = sorted({f"{each.task_id} {each.attempt}" for each in reading.summaries})
     return list_with_more(names, _MAX_NAMED)
 
 

@@ -43,7 +43,7 @@ class FileLock:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 _lock_until(descriptor, deadline)
-                if self._is_still_in_place(descriptor):
+                if self._is_current_file(descriptor):
                     self._descriptor = descriptor
             except BlockingIOError:
                 raise LockHeldError(f"{self._path}: held by another process") from None
@@ -66,7 +66,7 @@ class FileLock:
         """Release the lock."""
         self.release()
 
-    def _is_still_in_place(self, descriptor: int) -> bool:
+    def _is_current_file(self, descriptor: int) -> bool:
         """Whether the locked file is still the one at the path, not a replaced one."""
         try:
             return os.path.samestat(os.fstat(descriptor), self._path.stat())

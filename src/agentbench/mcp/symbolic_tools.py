@@ -41,7 +41,7 @@ Timeout = Annotated[
 class SymbolicTools:
     """The symbolic tools, with their sandboxes."""
 
-    laboratory: AnalysisSandboxes
+    sandboxes: AnalysisSandboxes
     mask: PathMask
     version: str
     installed: bool
@@ -73,8 +73,8 @@ class SymbolicTools:
         request = analysis.AnalysisRequest(
             aim=aim, function=name, seconds=seconds, exception=exception
         )
-        with self.laboratory.bench(given.code, cancel=cancel) as bench:
-            found = analysis.analyse(bench, request)
+        with self.sandboxes.opened(given.code, cancel=cancel) as sandbox:
+            found = analysis.analyse(sandbox, request)
         return found, self.time_since(started, seconds)
 
     def time_since(self, started: float, given: float) -> symbolic_answers.CallTime:
@@ -180,8 +180,8 @@ class CompareArguments(SymbolicArguments):
         """Search for a difference."""
         names, given = (self.function_a, self.function_b), self.timeout_seconds
         started = time.monotonic()
-        with tools.laboratory.bench(self.code, cancel=cancel) as bench:
-            found = analysis.compare_functions(bench, names, given)
+        with tools.sandboxes.opened(self.code, cancel=cancel) as sandbox:
+            found = analysis.compare_functions(sandbox, names, given)
         return symbolic_answers.compare_answer(names, found, tools.time_since(started, given))
 
 
@@ -195,7 +195,7 @@ class HealthArguments(SymbolicArguments):
         missing = [name for name, found in versions.items() if found is None]
         sandbox = None
         try:
-            sandbox = tools.laboratory.provider().name
+            sandbox = tools.sandboxes.provider().name
         except (UnavailableError, SandboxError) as fault:
             missing.append(f"a sandbox ({tools.mask.text(str(fault).partition(chr(10))[0])})")
         return symbolic_answers.HealthAnswer(

@@ -314,7 +314,7 @@ def transcript(folder: Path) -> Iterator[str]:
         return
     yield f"transcript: {len(steps)} steps, whole in {path}"
     last = 0
-    for step in _shown_steps(steps):
+    for step in _step_lines(steps):
         if step.step_id > last + 1:
             yield f"  … {step.step_id - last - 1} more steps"
         last = step.step_id
@@ -327,7 +327,7 @@ def transcript(folder: Path) -> Iterator[str]:
             yield f"      result {_one_line(result.content)}"
 
 
-def _shown_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _step_lines(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     if len(steps) <= _MAX_STEPS:
         return steps
     return steps[: _MAX_STEPS // 2] + steps[-_MAX_STEPS // 2 :]

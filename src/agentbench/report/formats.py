@@ -206,7 +206,7 @@ def _explanation(attempt: AttemptSummary) -> str:
     lines = [
         f"{verdict_word(attempt)}, fault: {attempt.fault}",
         f"{reason}: {attempt.detail or reason.description}" if reason else attempt.detail,
-        f"files: attempts/{attempt.place}",
+        f"files: attempts/{attempt.folder_name}",
     ]
     return "\n".join(filter(None, lines))
 

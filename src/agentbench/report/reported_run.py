@@ -42,7 +42,7 @@ class ReportedRun:
     @property
     def attempts(self) -> list[AttemptSummary]:
         """The summary of each attempt, in the order of their first records."""
-        return [self.reading.headlines[number] for number in self.latest]
+        return [self.reading.summaries[number] for number in self.latest]
 
     @property
     def entrant(self) -> Entrant:
@@ -161,7 +161,7 @@ def _start_times(reading: RunRecords, numbers: Sequence[int]) -> Iterator[dateti
         try:
             yield _START_DECODER.decode(stored).started_at
         except msgspec.DecodeError as error:
-            attempt = reading.headlines[number].place
+            attempt = reading.summaries[number].folder_name
             raise InputError(
                 f"{reading.path}: the record of {attempt} was changed while it was read: {error}"
             ) from None

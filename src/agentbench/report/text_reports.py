@@ -183,7 +183,7 @@ _LEADERBOARD_COLUMNS = (
 
 def print_leaderboard(board: Leaderboard, console: Console) -> None:
     """A leaderboard at a terminal."""
-    shown = _shown_columns(board)
+    shown = _visible_columns(board)
     columns = [TableColumn(name=column.title, below=column.below) for column in shown]
     rows = [
         [printable(column.cell(line)) for column in shown]
@@ -198,7 +198,7 @@ def print_leaderboard(board: Leaderboard, console: Console) -> None:
 
 def leaderboard_markdown(board: Leaderboard) -> Iterator[str]:
     """A leaderboard as Markdown."""
-    shown = _shown_columns(board)
+    shown = _visible_columns(board)
     yield head([column.title for column in shown])
     for line in _leaderboard_lines(board, str):
         yield row((code if column is _RUN else escaped)(column.cell(line)) for column in shown)
@@ -222,7 +222,7 @@ def leaderboard_notes(board: Leaderboard) -> Iterator[str]:
         yield f"common to all runs: {board.common} of {board.tasks} tasks; {order}"
 
 
-def _shown_columns(board: Leaderboard) -> list[_LeaderboardColumn]:
+def _visible_columns(board: Leaderboard) -> list[_LeaderboardColumn]:
     omitted = [] if any(entry.group for entry in board.entries) else [_GROUP]
     if board.common in {0, board.tasks}:
         omitted.append(_COMMON)

@@ -55,7 +55,7 @@ class Run:
 
     def _locked_attempts(self) -> Generator[AttemptRecord, None, None]:
         retries = inf if self.retry_lost else self.configuration.retries
-        done = read_run(self.store.folder).headlines  # also what another process has made meanwhile
+        done = read_run(self.store.folder).summaries  # also what another process has made meanwhile
         planned = remaining_attempts(self.planned, done, retries=retries)
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)

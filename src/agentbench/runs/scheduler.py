@@ -164,7 +164,7 @@ class AttemptQueue:
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits."""
-        self._look_ahead()
+        self._fill_queue()
         return not self._ahead and not self._again
 
     def put_back(self, again: ScheduledRetry) -> None:
@@ -184,7 +184,7 @@ class AttemptQueue:
 
     def take(self, room: FreeCapacity) -> PlannedAttempt | None:
         """The next attempt that there is room for, preferably of a task that is prepared."""
-        self._look_ahead()
+        self._fill_queue()
         place = self._place(room)
         if place is None:
             return None
@@ -206,7 +206,7 @@ class AttemptQueue:
         if prepared:
             self._prepared.add(preparation)
 
-    def _look_ahead(self) -> None:
+    def _fill_queue(self) -> None:
         for planned in islice(self._planned, _AHEAD - len(self._ahead)):
             self._ahead.append(
                 _QueuedAttempt(planned=planned, preparation=_preparation(planned.task))
@@ -324,7 +324,7 @@ class _Scheduler:
             )
             if record.usage is not None:
                 self._spent += record.usage.cost_usd or 0.0
-            if not self._is_made_again(over):
+            if not self._will_retry(over):
                 self._schedule.on_end(record)
                 yield record
 
@@ -344,7 +344,7 @@ class _Scheduler:
         limit = self._schedule.max_cost_usd
         return (limit is None or self._spent < limit) and not self._schedule.cancel.is_set()
 
-    def _is_made_again(self, over: FinishedAttempt) -> bool:
+    def _will_retry(self, over: FinishedAttempt) -> bool:
         record, planned = over.record, over.planned
         attempt = (planned.task.id, planned.attempt)
         lost = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)

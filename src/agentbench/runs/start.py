@@ -249,7 +249,7 @@ def resume_run(
     run = Run(
         configuration=configuration,
         store=store,
-        planned=remaining_attempts(plan, reading.headlines, retries=retries),
+        planned=remaining_attempts(plan, reading.summaries, retries=retries),
         agent=components.agent_of(options, tasks),
         resources=resources,
         durations=durations,

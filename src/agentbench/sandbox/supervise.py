@@ -200,13 +200,13 @@ class _Watch:
         """Handle events until the child has died, then read the rest of its pipes."""
         killed = False
         while not self._dead:
-            for key, _ in self._selector.select(min(_CHECK_EVERY, self._time_left())):
+            for key, _ in self._selector.select(min(_CHECK_EVERY, self._remaining_seconds())):
                 key.data()
             if self._dead:
                 break
-            if killed and self._time_left() == 0.0:
+            if killed and self._remaining_seconds() == 0.0:
                 raise SandboxError(f"process {self._child.pid} does not die after SIGKILL")
-            self._timed_out = self._timed_out or (not killed and self._time_left() == 0.0)
+            self._timed_out = self._timed_out or (not killed and self._remaining_seconds() == 0.0)
             self._stopped = self._stopped or stop()
             if not killed and (self._timed_out or self._stopped):
                 end()
@@ -245,7 +245,7 @@ class _Watch:
         pipes = ((Stream.STDOUT, self._child.stdout), (Stream.STDERR, self._child.stderr))
         return [(stream, pipe) for stream, pipe in pipes if pipe is not None]
 
-    def _time_left(self) -> float:
+    def _remaining_seconds(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
 
     def _died(self) -> None:

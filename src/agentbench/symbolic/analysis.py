@@ -200,7 +200,7 @@ class _ProgramLine(Schema):
     found: AnalysisResult | None = None
 
 
-def analyse(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
+def analyse(opened: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
     """Search a function's paths, in a sandbox that is open.
 
     Raises:
@@ -211,13 +211,13 @@ def analyse(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisR
         "tool": asked.aim,
         "function": asked.function,
         "exception": asked.exception,
-        "path": bench.path,
+        "path": opened.path,
         "seconds": asked.seconds,
         "paths": MOST_PATHS,
         "idle_paths": IDLE_PATHS,
     }
     wall = asked.seconds + GRACE_SECONDS
-    return _parse_result(bench.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall))
+    return _parse_result(opened.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall))
 
 
 def _parse_result(result: CommandResult) -> AnalysisResult:
@@ -261,7 +261,7 @@ def _parse_line(line: str) -> _ProgramLine:
 
 
 def compare_functions(
-    bench: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
+    opened: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
 ) -> ComparisonResult | AnalysisResult:
     """Look for an input on which two functions behave differently.
 
@@ -273,17 +273,17 @@ def compare_functions(
     """
     started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
     asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
-    refusal = analyse(bench, asked)
+    refusal = analyse(opened, asked)
     if refusal.error_type is not None or refusal.over:
         return refusal
     left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
-    return _parse_comparison(_run_comparison(bench, names, left))
+    return _parse_comparison(_run_comparison(opened, names, left))
 
 
 def _run_comparison(
-    bench: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
+    opened: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
 ) -> CommandResult:
-    paths = (str(bench.sandbox.workspace),)
+    paths = (str(opened.sandbox.workspace),)
     left, right = (
         FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name) for name in names
     )
@@ -291,7 +291,7 @@ def _run_comparison(
     question = ComparisonRequest(
         pairs=(pair,), seconds=seconds, examples=EXAMPLES, call_seconds=min(2.0, seconds / 2)
     )
-    return bench.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
+    return opened.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
 
 
 def _parse_comparison(result: CommandResult) -> ComparisonResult | AnalysisResult:

@@ -119,7 +119,7 @@ class EditDescription(NamedTuple):
 def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> list[NodeChange]:
     """All edits of a function: one edit for each node first, then a second one for each."""
     nodes = list(ast.walk(function))
-    alone = _left_alone(function)
+    alone = _is_excluded(function)
     values = [node.value for node in nodes if isinstance(node, ast.Constant)]
     own = [one for one in values if isinstance(one, str) and len(one) <= _LONGEST_TEXT]
     others = list(dict.fromkeys((*own, *spoken.texts)))
@@ -214,7 +214,7 @@ def _around(function: Function, node: ast.expr) -> ast.expr | ast.stmt:
     return best
 
 
-def _left_alone(function: Function) -> set[int]:
+def _is_excluded(function: Function) -> set[int]:
     """Constants that judge or name things, and so are not part of what a test does."""
     found = [side for node in ast.walk(function) for side in _expected(node)]
     found += [part for one in function.decorator_list for part in _decorator_parts(one, function)]

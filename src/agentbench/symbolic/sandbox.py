@@ -68,7 +68,7 @@ class AnalysisSandboxes:
             return self._provider
 
     @contextmanager
-    def bench(self, code: str, *, cancel: Event) -> Iterator[AnalysisSandbox]:
+    def opened(self, code: str, *, cancel: Event) -> Iterator[AnalysisSandbox]:
         """Open a fresh sandbox with the code in it, and remove it when the block ends.
 
         Raises:

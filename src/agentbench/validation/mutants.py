@@ -218,12 +218,12 @@ def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
         path=source.path,
         line=start,
         what=rewrite.what,
-        removed=_shown_lines(source.text[first:stop]),
-        added=_shown_lines(text[first : stop + grown]),
+        removed=_context_lines(source.text[first:stop]),
+        added=_context_lines(text[first : stop + grown]),
     )
 
 
-def _shown_lines(text: str) -> str:
+def _context_lines(text: str) -> str:
     lines = text.splitlines()
     kept = [line.strip() for line in lines[:_LINES_SHOWN]]
     return "\n".join([*kept, "…"] if len(lines) > _LINES_SHOWN else kept)

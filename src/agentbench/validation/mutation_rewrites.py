@@ -128,11 +128,11 @@ def _statements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
         case ast.Break() | ast.Continue():
             new = "continue" if isinstance(node, ast.Break) else "break"
             yield _in_place(source, node, new, f"{source.segment(node)} to {new}")
-        case ast.stmt() if _may_be_left_out(node):
+        case ast.stmt() if _is_removable(node):
             yield _in_place(source, node, "pass", "statement left out")
 
 
-def _may_be_left_out(node: ast.stmt) -> bool:
+def _is_removable(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Call | ast.Await | ast.Yield | ast.YieldFrom)
     if isinstance(node, ast.Assign):

@@ -98,7 +98,9 @@ def _without_record(context: PageContext, run: LiveRun, request: Request) -> dic
 
 
 def _retry_names(run: LiveRun, task: str) -> list[str]:
-    names = {each.place.partition("/")[2] for each in run.reading.headlines if each.task_id == task}
+    names = {
+        each.folder_name.partition("/")[2] for each in run.reading.summaries if each.task_id == task
+    }
     return sorted(names, key=_by_number)
 
 

@@ -232,7 +232,7 @@ def _conditions(query: AttemptQuery) -> Iterator[Callable[[AttemptSummary], bool
 
 def _contains_all(attempt: AttemptSummary, words: Sequence[str]) -> bool:
     reason = attempt.failure_reason or ""
-    text = f"{attempt.place} {reason} {attempt.agent} {attempt.detail}".casefold()
+    text = f"{attempt.folder_name} {reason} {attempt.agent} {attempt.detail}".casefold()
     return all(word in text for word in words)
 
 

@@ -191,12 +191,12 @@ class LiveRun:
     @cached_property
     def summaries(self) -> Sequence[AttemptSummary]:
         """The last summaries of all attempts."""
-        return [self.reading.headlines[number] for number in self.latest]
+        return [self.reading.summaries[number] for number in self.latest]
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of the last record of each folder in attempts/."""
-        return {each.place: number for number, each in enumerate(self.reading.headlines)}
+        return {each.folder_name: number for number, each in enumerate(self.reading.summaries)}
 
     def running_attempts(self) -> list[RunningAttempt]:
         """The running attempts."""
@@ -294,8 +294,8 @@ class RunCache:
             lines.read_on(whole_lines=True)
             reading = RunRecords(
                 path=lines.path,
-                headlines=tuple(lines.headlines),
-                places=lines.starts[:],
+                summaries=tuple(lines.summaries),
+                offsets=lines.starts[:],
                 set_aside=tuple(lines.set_aside),
             )
         else:
@@ -307,10 +307,10 @@ class RunCache:
         return _CachedRun(fingerprint, LiveRun(folder, overview, reading, running), lines)
 
     def _evict(self) -> None:
-        held = sum(len(cached.run.reading.headlines) for cached in self._runs.values())
+        held = sum(len(cached.run.reading.summaries) for cached in self._runs.values())
         while held > self._max_summaries and len(self._runs) > 1:
             _, gone = self._runs.popitem(last=False)
-            held -= len(gone.run.reading.headlines)
+            held -= len(gone.run.reading.summaries)
 
 
 def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOverview:
@@ -319,7 +319,7 @@ def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOvervie
         configuration = RunStore(folder).configuration()
     except (InputError, OSError) as error:
         configuration, warnings = None, (str(error), *warnings)
-    latest = [reading.headlines[number] for number in reading.latest()]
+    latest = [reading.summaries[number] for number in reading.latest()]
     return RunOverview(
         name=folder.name,
         configuration=configuration,
@@ -335,20 +335,20 @@ def _appendable_lines(before: _CachedRun, now: Fingerprint) -> RecordLines | Non
     is_longer = now.attempts is not None and now.attempts.continues(before.fingerprint.attempts)
     if not now.is_live or not is_longer:
         return None
-    if reading.adopted or reading.set_aside or not reading.headlines:
+    if reading.adopted or reading.set_aside or not reading.summaries:
         return None  # the order of records may change, or reading all is as fast
     return before.lines or _lines_of(reading)
 
 
 def _lines_of(reading: RunRecords) -> RecordLines:
     with reading.path.open("rb") as source:
-        source.seek(reading.places[-1])
+        source.seek(reading.offsets[-1])
         source.readline()
         end = source.tell()
     return RecordLines(
         path=reading.path,
-        headlines=list(reading.headlines),
-        starts=reading.places[:],
-        count=len(reading.headlines),
+        summaries=list(reading.summaries),
+        starts=reading.offsets[:],
+        count=len(reading.summaries),
         end=end,
     )

@@ -71,7 +71,7 @@ def _pass_rates(run: LiveRun) -> list[tuple[PassRates, PassRates | None]]:
 
 
 def _attempts(run: LiveRun, query: AttemptQuery) -> dict[str, object]:
-    every = run.reading.headlines
+    every = run.reading.summaries
     numbers = range(len(every)) if query.tries is RetryFilter.ALL else run.latest
     page = queries.select_attempts(every, numbers, query)
     attempts = [every[number] for number in page.items]
@@ -138,7 +138,7 @@ def _links(run: LiveRun, tasks: Collection[str]) -> dict[str, list[tuple[str, st
     links: dict[str, list[tuple[str, str]]] = {}
     for attempt in run.summaries:
         if attempt.task_id in tasks:
-            name = attempt.place.partition("/")[2]
-            address = rendering.attempt_address(run.name, attempt.place)
+            name = attempt.folder_name.partition("/")[2]
+            address = rendering.attempt_address(run.name, attempt.folder_name)
             links.setdefault(attempt.task_id, []).append((name, address))
     return links

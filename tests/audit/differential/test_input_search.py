@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.audit.differential.input_search import import_place_of, search_inputs
+from agentbench.audit.differential.input_search import import_location_of, search_inputs
 from agentbench.audit.differential.search import ComparedAttempt, prepare_comparison
 from agentbench.audit.differential.tree_difference import compare_trees
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree
@@ -72,5 +72,5 @@ def test_a_program_that_is_disturbed_leaves_all_uncompared(subject_of):
 
 def test_a_place_is_looked_for_below_its_tree(subject_of):
     subject = subject_of(MANY.replace("return x", "return +x"))
-    place = import_place_of(subject, subject.contrast.callable[0], PurePosixPath("/tree"))
+    place = import_location_of(subject, subject.contrast.callable[0], PurePosixPath("/tree"))
     assert (place.paths, place.module, place.name) == (("/tree",), "lib", "f0")

@@ -7,8 +7,8 @@ from agentbench.report.html.drawing import (
     COLOUR_BY_CODE,
     Colour,
     Margins,
+    label_width,
     new_drawing,
-    room_for,
     svg,
 )
 from tests.hostile_texts import HOSTILE
@@ -70,4 +70,4 @@ def test_the_users_own_settings_change_nothing_and_are_left_alone():
 
 
 def test_labels_take_the_room_of_the_longest():
-    assert room_for(["a", "abc"]) == room_for(["abc"]) > room_for(["a"]) > room_for([])
+    assert label_width(["a", "abc"]) == label_width(["abc"]) > label_width(["a"]) > label_width([])

@@ -28,9 +28,9 @@ def test_several_processes_read_what_one_reads(path):
     alone, together = RecordLines(path=path), RecordLines(path=path)
     alone.read_on()
     read_lines_in_parallel(together, 2)
-    assert len(together.headlines) == 26  # but the last one, whose line has no end yet
+    assert len(together.summaries) == 26  # but the last one, whose line has no end yet
     together.read_on()
-    assert together.headlines == alone.headlines
+    assert together.summaries == alone.summaries
     assert together.starts == alone.starts
     assert together.set_aside == alone.set_aside
     assert (together.count, together.end) == (alone.count, path.stat().st_size)
@@ -39,7 +39,7 @@ def test_several_processes_read_what_one_reads(path):
 def test_a_run_of_usual_size_is_read_by_this_process(path, tmp_path):
     lines = RecordLines(path=path)
     read_lines_in_parallel(lines, 8)
-    assert len(lines.headlines) == 26
+    assert len(lines.summaries) == 26
     none = RecordLines(path=tmp_path / "none")
     read_lines_in_parallel(none, 8)
     assert none.count == 0

@@ -24,7 +24,7 @@ def test_every_cut_of_a_file_gives_each_line_once(path):
 def test_there_are_no_lines_where_there_is_no_file(tmp_path):
     lines = RecordLines(path=tmp_path / "none")
     lines.read_on()
-    assert (lines.headlines, lines.count) == ([], 0)
+    assert (lines.summaries, lines.count) == ([], 0)
     assert read_lines(tmp_path) == ([], [])
 
 
@@ -33,10 +33,10 @@ def test_a_last_line_in_the_making_is_left_for_later(path):
     path.write_bytes(whole[:-100])
     lines = RecordLines(path=path)
     lines.read_on(whole_lines=True)
-    assert (len(lines.headlines), lines.set_aside) == (6, [])
+    assert (len(lines.summaries), lines.set_aside) == (6, [])
     path.write_bytes(whole)
     lines.read_on()
-    assert (len(lines.headlines), lines.count, lines.set_aside) == (7, 7, [])
+    assert (len(lines.summaries), lines.count, lines.set_aside) == (7, 7, [])
 
 
 def test_damage_is_named_by_its_line_and_a_line_without_a_digest_is_read(path):
@@ -48,7 +48,7 @@ def test_damage_is_named_by_its_line_and_a_line_without_a_digest_is_read(path):
     for whole in (False, True):
         lines = RecordLines(path=path, whole=whole)
         lines.read_on()
-        assert [told.attempt for told in lines.headlines] == [1, 2, 4, 5, 7]
+        assert [told.attempt for told in lines.summaries] == [1, 2, 4, 5, 7]
         (said,) = lines.set_aside
         assert said.startswith(f"{path}:3: set aside: digest: says sha256:")
     records, warnings = read_lines(path.parent)
@@ -60,5 +60,5 @@ def test_a_sealed_line_that_is_no_record_is_set_aside_by_whoever_reads_it_whole(
     path.write_bytes(sealed_as(resolved(), stages="none"))
     lines = RecordLines(path=path, whole=True)
     lines.read_on()
-    assert lines.headlines == []
+    assert lines.summaries == []
     assert "stages: Input should be a valid" in lines.set_aside[0]

@@ -18,19 +18,19 @@ def store(tmp_path):
 
 def test_no_file_is_opened_where_lines_and_folders_agree(store, monkeypatch):
     monkeypatch.setattr(reading, "read_copy", None)
-    headlines = read_run(store.folder).headlines
-    assert list(copies_without_lines(store.folder / "attempts", headlines)) == []
+    summaries = read_run(store.folder).summaries
+    assert list(copies_without_lines(store.folder / "attempts", summaries)) == []
 
 
 def test_a_copy_is_found_where_a_folder_has_no_line(store):
-    headlines = read_run(store.folder).headlines
+    summaries = read_run(store.folder).summaries
     attempts = store.folder / "attempts"
-    (copy,) = copies_without_lines(attempts, headlines[:1] + headlines[2:])
+    (copy,) = copies_without_lines(attempts, summaries[:1] + summaries[2:])
     assert copy.path == attempts / "one/2/record.json"
-    assert copy.headline == headlines[1]
+    assert copy.summary == summaries[1]
     assert copy.record() == resolved(attempt=2)
     found = copies_without_lines(attempts, [])
-    assert [copy.headline.place for copy in found] == ["one/1", "one/2", "two/1"]
+    assert [copy.summary.folder_name for copy in found] == ["one/1", "one/2", "two/1"]
 
 
 def test_a_made_up_task_leads_nowhere(store):

@@ -27,8 +27,8 @@ def test_odd_folders_and_earlier_tries_are_no_attempts_that_were_cut_off(tmp_pat
     store.rescored_folder(resolved())
     (last.parent / "notes").mkdir()
     (last.parent / "1.retry-x").mkdir()
-    assert list(unrecorded_attempts(store.folder, read_run(store.folder).headlines)) == []
+    assert list(unrecorded_attempts(store.folder, read_run(store.folder).summaries)) == []
     late, _ = store.attempt_folder(failed().task_id, 1)
-    assert list(unrecorded_attempts(store.folder, read_run(store.folder).headlines)) == [
+    assert list(unrecorded_attempts(store.folder, read_run(store.folder).summaries)) == [
         f"{late}: was cut off and left no record"
     ]

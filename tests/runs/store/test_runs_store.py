@@ -167,9 +167,9 @@ def test_threads_append_whole_lines(store):
     for thread in threads:
         thread.join()
     read = read_run(store.folder, whole=True)
-    assert len(read.headlines) == 20
+    assert len(read.summaries) == 20
     assert read.warnings() == ()
-    assert len({(record.attempt, record.retry_of) for record in read.headlines}) == 20
+    assert len({(record.attempt, record.retry_of) for record in read.summaries}) == 20
 
 
 def test_a_record_judged_again_gets_a_folder_beside_the_first(store):

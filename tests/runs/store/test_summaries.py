@@ -34,14 +34,14 @@ def test_a_line_of_another_version_or_with_a_field_of_another_type_is_left_to_th
 
 
 def test_what_headlines_say_alike_is_kept_once():
-    headlines = SummaryReader()
+    summaries = SummaryReader()
     first, second = (
-        headlines.of_sealed(resolved(attempt=n).json_with_checksum().encode()) for n in (1, 2)
+        summaries.of_sealed(resolved(attempt=n).json_with_checksum().encode()) for n in (1, 2)
     )
     assert first.task_id is second.task_id
     assert first.counts is second.counts
     other = AttemptSummary.of(json_copy(resolved(attempt=3)))
-    assert headlines.share(other).task_id is first.task_id
+    assert summaries.share(other).task_id is first.task_id
     assert other == AttemptSummary.of(resolved(attempt=3))
 
 
@@ -62,7 +62,7 @@ def test_tokens_are_those_in_and_out_and_unknown_where_no_model_was_used():
 
 
 def test_a_headline_takes_no_more_room_than_it_says():
-    headlines = SummaryReader()
+    summaries = SummaryReader()
     usage = UsageRecord(input_tokens=100_000, output_tokens=20, cost_usd=0.5)
     lines = [
         failed(attempt=n, usage=usage, model="m", task_digest="d" * 71)
@@ -70,7 +70,7 @@ def test_a_headline_takes_no_more_room_than_it_says():
         .encode()
         for n in range(1000, 1100)
     ]
-    told = [headlines.of_sealed(line) for line in lines]
+    told = [summaries.of_sealed(line) for line in lines]
     own = ("attempt", "detail", "total_s", "cost_usd", "tokens")
     for each in told:
         room = sys.getsizeof(each) + sum(sys.getsizeof(getattr(each, name)) for name in own)
@@ -85,13 +85,13 @@ def test_an_interrupt_is_told_from_other_faults_of_the_infrastructure():
     assert not AttemptSummary.of(lost()).was_interrupted
 
 
-def test_a_place_is_the_folder_of_a_try():
-    assert AttemptSummary.of(failed()).place == "one/1"
-    assert AttemptSummary.of(failed(attempt=3, retry_of=2)).place == "one/3.retry-2"
+def test_an_attempt_is_named_by_its_folder():
+    assert AttemptSummary.of(failed()).folder_name == "one/1"
+    assert AttemptSummary.of(failed(attempt=3, retry_of=2)).folder_name == "one/3.retry-2"
 
 
 def test_attempts_are_ordered_by_task_and_number_and_their_tries_stay_in_order():
     given = [("b", 1), ("a", 10), ("a", 2), ("b", 1)]
-    headlines = [AttemptSummary.of(failed(task_id=task, attempt=number)) for task, number in given]
-    assert by_attempt(headlines) == [2, 1, 0, 3]
-    assert attempt_key(headlines[0]) == ("b", 1)
+    summaries = [AttemptSummary.of(failed(task_id=task, attempt=number)) for task, number in given]
+    assert by_attempt(summaries) == [2, 1, 0, 3]
+    assert attempt_key(summaries[0]) == ("b", 1)

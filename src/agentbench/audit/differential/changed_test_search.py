@@ -271,7 +271,7 @@ class _ChangedTestRuns:
         Raises:
             SandboxError: the sandbox is lost.
         """
-        with self.subject.bench.opened() as sandbox:
+        with self.subject.sandboxes.opened() as sandbox:
             search.write_changes(sandbox, sandbox.workspace, tree)
             hidden = SourceTree(base=tree.base, change=self.subject.facts.hidden)
             search.write_changes(sandbox, sandbox.workspace, hidden)

@@ -96,7 +96,7 @@ class DifferentialAudit:
             left = (*difference.one_sided, NotCompared(where, why))
             return DifferentialResult(left=left)
         subject = searching.ComparedAttempt(
-            facts=task, trees=trees, contrast=difference, bench=self._bench(task)
+            facts=task, trees=trees, contrast=difference, sandboxes=self._sandboxes_of(task)
         )
         found = [search(subject, self.seconds / len(self.searches)) for search in self.searches]
         left = (*difference.one_sided, *(each for one in found for each in one.left))
@@ -107,7 +107,7 @@ class DifferentialAudit:
             effort=(info(where, f"{effort}; {time.monotonic() - began:.0f} s"),),
         )
 
-    def _bench(self, task: TaskFacts) -> searching.ComparisonSandboxes:
+    def _sandboxes_of(self, task: TaskFacts) -> searching.ComparisonSandboxes:
         key = str(task.task.folder)
         if key not in self._benches:
             self._benches[key] = searching.prepare_comparison(

@@ -80,7 +80,7 @@ def _compare(
     """The answers, as many as came, and why not more."""
     near, far = spots[:_ALONG_PATHS], spots[_ALONG_PATHS:]
     share = seconds / (_PATHS_WEIGH * len(near) + len(far))
-    with subject.bench.opened() as sandbox:
+    with subject.sandboxes.opened() as sandbox:
         places = (
             search.copy_workspace(sandbox, _REFERENCE, subject.trees.reference),
             search.copy_workspace(sandbox, _AGENT, subject.trees.agents),
@@ -100,7 +100,7 @@ def _compare(
             limit = weight * share * len(some) + _GRACE
             text = question.model_dump_json()
             return _read_answers(
-                subject.bench.ask(sandbox, _COMPARE_PROGRAM, text, seconds=limit), len(some)
+                subject.sandboxes.ask(sandbox, _COMPARE_PROGRAM, text, seconds=limit), len(some)
             )
 
         answers, why = asked(near, _PATHS_WEIGH)
@@ -116,11 +116,11 @@ def _pair(
     places: tuple[PurePosixPath, PurePosixPath],
     tests: search.TaskTests,
 ) -> analysis.FunctionPair:
-    left, right = (import_place_of(subject, spot, place) for place in places)
+    left, right = (import_location_of(subject, spot, place) for place in places)
     return analysis.FunctionPair(left=left, right=right, observed=tests.calls_of(spot.name))
 
 
-def import_place_of(
+def import_location_of(
     subject: search.ComparedAttempt, spot: DefinitionId, tree: PurePosixPath
 ) -> analysis.FunctionLocation:
     """Where a sandbox finds a definition, for a tree in some folder."""
@@ -199,7 +199,7 @@ def reproduce_differences(
 def _replayed(
     subject: search.ComparedAttempt, tree: SourceTree, programs: Sequence[tuple[str, ...]]
 ) -> list[ReplayResult]:
-    with subject.bench.opened() as sandbox:
+    with subject.sandboxes.opened() as sandbox:
         search.write_changes(sandbox, sandbox.workspace, tree)
         return [_replay(subject, sandbox, program) for program in programs]
 
@@ -212,7 +212,7 @@ def _replay(
     request = analysis.ReplayRequest(
         paths=tuple(map(str, paths)), program=program, times=_REPLAY_TIMES
     )
-    result = subject.bench.ask(
+    result = subject.sandboxes.ask(
         sandbox, _REPLAY_PROGRAM, request.model_dump_json(), seconds=_REPLAY_SECONDS
     )
     try:

@@ -130,7 +130,7 @@ class ComparedAttempt:
     facts: TaskFacts
     trees: AttemptTrees
     contrast: TreeDifference
-    bench: ComparisonSandboxes
+    sandboxes: ComparisonSandboxes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

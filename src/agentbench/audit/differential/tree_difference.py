@@ -212,7 +212,7 @@ def compare_trees(
     reference = modules_of(trees.reference, test_paths)
     agents = modules_of(trees.agents, test_paths)
     differing, lone = _differing(reference, agents)
-    reached = map(_made_by_class, _reached([*differing, *lone], reference, agents))
+    reached = map(_class_if_constructor, _reached([*differing, *lone], reference, agents))
     return TreeDifference(
         differing=tuple(differing),
         one_sided=(
@@ -247,13 +247,13 @@ def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[Defin
     found = dict.fromkeys(changed)
     front = list(found)
     for _ in range(_MAX_CALL_DISTANCE):
-        names = dict.fromkeys(_made_by_class(spot).name.rpartition(".")[2] for spot in front)
+        names = dict.fromkeys(_class_if_constructor(spot).name.rpartition(".")[2] for spot in front)
         front = [user for name in names for user in users.get(name, ()) if user not in found]
         found.update(dict.fromkeys(front))
     return list(found)
 
 
-def _made_by_class(spot: DefinitionId) -> DefinitionId:
+def _class_if_constructor(spot: DefinitionId) -> DefinitionId:
     """A constructor is called by its class."""
     scope, _, own = spot.name.rpartition(".")
     return DefinitionId(spot.path, scope) if own in _CONSTRUCTORS and scope else spot

@@ -101,7 +101,7 @@ def serve_mcp(settings: server_options.McpServerOptions) -> None:
 
 def _serve(project: PytestProject, settings: server_options.McpServerOptions) -> None:
     symbolic = SymbolicTools(
-        laboratory=code_runner_for(settings.sandbox.value),
+        sandboxes=code_runner_for(settings.sandbox.value),
         mask=project.mask,
         version=__version__,
         installed=is_installed(SYMBOLIC),

@@ -209,7 +209,7 @@ def reported_instances(run: ReportedRun) -> tuple[ReportedInstance, ...]:
     Raises:
         InputError: run.json, a record or a task's swebench.json is damaged.
     """
-    first = [number for number in run.latest if run.reading.headlines[number].attempt == 1]
+    first = [number for number in run.latest if run.reading.summaries[number].attempt == 1]
     records = {record.task_id: record for record in run.reading.records(first)}
     return tuple(
         ReportedInstance(

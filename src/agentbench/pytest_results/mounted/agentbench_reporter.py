@@ -161,7 +161,7 @@ class Reporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record a phase of a test, or a subtest of it."""
         if report.when == "call":  # a fixture's patch is in place then, and once a test is enough
-            self._look_for_changes()
+            self._detect_changes()
         fields = {} if report.outcome == "passed" else _texts(report)
         if hasattr(report, "wasxfail"):
             fields["xfail"] = _cut(str(report.wasxfail))
@@ -176,7 +176,7 @@ class Reporter:
 
     def pytest_internalerror(self, excrepr: object) -> None:
         """Record a fault of pytest or of a plugin."""
-        self._look_for_changes()
+        self._detect_changes()
         self._put("internal_error", message=_cut(str(excrepr)))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -187,11 +187,11 @@ class Reporter:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         """Record the end of the session, after every other plugin had its say on the exit code."""
         yield
-        self._look_for_changes()
+        self._detect_changes()
         duration = self._clock() - self._started
         self._put("finish", exit=int(session.exitstatus), duration=duration)
 
-    def _look_for_changes(self) -> None:
+    def _detect_changes(self) -> None:
         changed = [function for function in self._watched if function.changed()]
         if changed:
             self._put("changed", names=[function.label for function in changed])

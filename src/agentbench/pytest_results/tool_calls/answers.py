@@ -203,8 +203,8 @@ def _shortened_failures(result: PytestResult) -> Iterator[PytestResult]:
     tests, errors = short.tests, short.collection_errors
     while len(tests) > 1 or len(errors) > 1:
         tests, errors = _shortened(tests), _shortened(errors)
-        less = _left_out(short.tests, tests, "other tests")
-        less += _left_out(short.collection_errors, errors, "collection errors")
+        less = _omitted(short.tests, tests, "other tests")
+        less += _omitted(short.collection_errors, errors, "collection errors")
         yield _reduced(short, *less, tests=tests, collection_errors=errors)
 
 
@@ -218,7 +218,7 @@ def _reduced(result: PytestResult, *what: str, **smaller: object) -> PytestResul
     return result.model_copy(update={**smaller, "omitted": (*result.omitted, *what)})
 
 
-def _left_out(before: Sequence[object], after: Sequence[object], words: str) -> list[str]:
+def _omitted(before: Sequence[object], after: Sequence[object], words: str) -> list[str]:
     gone = len(before) - len(after)
     return [f"{gone} of {len(before)} {words}"] if gone else []
 

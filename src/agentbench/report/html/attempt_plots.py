@@ -109,7 +109,7 @@ def _share(part: BarSegment, parts: Sequence[BarSegment]) -> str:
 
 
 def _reason_drawing(labels: Sequence[str], parts: Sequence[Sequence[BarSegment]]) -> str:
-    sides = drawing.Margins(left=drawing.room_for(labels))
+    sides = drawing.Margins(left=drawing.label_width(labels))
     height = _ROW_HEIGHT * len(labels) + sides.top + sides.bottom
     with drawing.new_drawing(height, sides) as (figure, axes):
         for row, own in enumerate(parts):

@@ -120,7 +120,7 @@ class Margins:
     bottom: float = 42
 
 
-def room_for(texts: Sequence[str]) -> float:
+def label_width(texts: Sequence[str]) -> float:
     """The width of the longest label, as a share of the picture's width."""
     return 16 + _LETTER * max(map(len, texts), default=0)
 

@@ -54,7 +54,7 @@ def _rate_cells(rate: Rate) -> tuple[str, str]:
 
 
 def _rate_drawing(entries: Sequence[LeaderboardEntry], labels: Sequence[str]) -> str:
-    sides = drawing.Margins(left=drawing.room_for(labels), right=_NUMBERS_WIDTH)
+    sides = drawing.Margins(left=drawing.label_width(labels), right=_NUMBERS_WIDTH)
     height = _ROW_HEIGHT * len(entries) + sides.top + sides.bottom
     with drawing.new_drawing(height, sides) as (figure, axes):
         for row, entry in enumerate(entries):

@@ -143,7 +143,7 @@ class RayExecutor:
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
         """The tries that have come back or are lost since, each with its record on disk."""
         if self._resources.cancel.is_set():
-            self._cancel_tries()
+            self._cancel_attempts()
         try:
             ended = [self._finish(*self._returned.get(timeout=within))]
         except Empty:
@@ -159,7 +159,7 @@ class RayExecutor:
             self._files[task.digest] = remote_attempt.pack_task(task)
         return self._files[task.digest]
 
-    def _cancel_tries(self) -> None:
+    def _cancel_attempts(self) -> None:
         """Ask nodes to end their tries; after a grace period, end their processes."""
         now = time.monotonic()
         if self._cancelled_at is None:

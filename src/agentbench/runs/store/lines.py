@@ -32,8 +32,8 @@ class RecordLines:
 
     path: Path
     whole: bool = False  # check every field of every record, not the digests and what is kept
-    headlines: list[AttemptSummary] = field(default_factory=list)
-    starts: "array[int]" = field(default_factory=lambda: array("q"))  # in bytes, of each headline
+    summaries: list[AttemptSummary] = field(default_factory=list)
+    starts: "array[int]" = field(default_factory=lambda: array("q"))  # in bytes, of each summary
     set_aside: list[str] = field(default_factory=list)  # a sentence for each line that is no record
     count: int = 0  # of all lines that were read
     end: int = 0  # bytes that were read
@@ -59,21 +59,21 @@ class RecordLines:
 
     def take_over(self, chunk: "_Chunk") -> None:
         """Take over the next lines from another reader."""
-        self.headlines.extend(map(self._shared.share, chunk.headlines))
+        self.summaries.extend(map(self._shared.share, chunk.summaries))
         self.starts.extend(chunk.starts)
         self.count += chunk.count
         self.end = chunk.end
 
     def _take(self, line: bytes) -> None:
-        headline = None if self.whole else self._shared.of_sealed(line)
-        if headline is None:
+        summary = None if self.whole else self._shared.of_sealed(line)
+        if summary is None:
             where = f"{self.path}:{self.count}"
             record = record_of(line, where)
             if isinstance(record, str):
                 self.set_aside.append(record)
                 return
-            headline = AttemptSummary.of(record)
-        self.headlines.append(headline)
+            summary = AttemptSummary.of(record)
+        self.summaries.append(summary)
         self.starts.append(self.end)
 
 
@@ -137,7 +137,7 @@ def record_of(line: bytes, where: str) -> AttemptRecord | str:
 class _Chunk(msgspec.Struct, array_like=True, gc=False):
     """The lines of one stretch."""
 
-    headlines: list[AttemptSummary]
+    summaries: list[AttemptSummary]
     starts: list[int]
     count: int
     end: int
@@ -178,14 +178,14 @@ def _read_chunks(path: Path, size: int, processes: int) -> Iterator[tuple[int, _
 
 def _read_chunk(path: Path, begin: int, bound: int) -> bytes:
     """The lines that begin within a stretch, packed; nothing where one of them is odd."""
-    headlines = SummaryReader()
+    summaries = SummaryReader()
     told = _Chunk([], [], 0, begin)
     for start, line in lines_between(path, begin, bound):
         if line.strip():
-            headline = headlines.of_sealed(line) if line.endswith(b"\n") else None
-            if headline is None:
+            summary = summaries.of_sealed(line) if line.endswith(b"\n") else None
+            if summary is None:
                 return b""
-            told.headlines.append(headline)
+            told.summaries.append(summary)
             told.starts.append(start)
         told.count += 1
         told.end = start + len(line)

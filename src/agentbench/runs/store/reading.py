@@ -34,13 +34,13 @@ class RecordCopy:
     """A record.json that is whole."""
 
     path: Path
-    headline: AttemptSummary
+    summary: AttemptSummary
     rescored: int  # how many times it had been judged again
 
     @property
     def rank(self) -> tuple[int, int]:
         """Which try at its attempt it was, and how often that had been judged again."""
-        return self.headline.retry_of or 0, self.rescored
+        return self.summary.retry_of or 0, self.rescored
 
     def record(self) -> AttemptRecord:
         """All of it.
@@ -53,12 +53,12 @@ class RecordCopy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFolder:
-    """The folder of a task's attempts, and how many records name each place in it."""
+    """The folder of a task's attempts, and how many records name each folder in it."""
 
     path: Path
-    said: Counter[str]
+    record_counts: Counter[str]
 
-    def place(self, name: str) -> str:
+    def folder_name(self, name: str) -> str:
         """How records name one of the folders."""
         return f"{self.path.name}/{name}"
 
@@ -69,7 +69,7 @@ def read_copy(path: Path) -> RecordCopy | str:
         if not stat.S_ISREG(path.lstat().st_mode):
             return "is not a regular file"
         content = path.read_bytes()
-        headline = AttemptSummary.of(AttemptRecord.model_validate_json(content))
+        summary = AttemptSummary.of(AttemptRecord.model_validate_json(content))
     except OSError as error:
         return f"cannot be read ({error.strerror or error})"
     except ValidationError as error:
@@ -77,53 +77,53 @@ def read_copy(path: Path) -> RecordCopy | str:
     if not has_checksum(content):
         return "has no digest to check it by"
     name, _, rescored = path.parent.name.partition(_RESCORED)
-    if headline.place != f"{path.parent.parent.name}/{name}":
-        return f"is the record of {headline.place}"
+    if summary.folder_name != f"{path.parent.parent.name}/{name}":
+        return f"is the record of {summary.folder_name}"
     return RecordCopy(
-        path=path, headline=headline, rescored=int(rescored) if rescored.isdigit() else 0
+        path=path, summary=summary, rescored=int(rescored) if rescored.isdigit() else 0
     )
 
 
 def copies_without_lines(
-    attempts: Path, headlines: Sequence[AttemptSummary]
+    attempts: Path, summaries: Sequence[AttemptSummary]
 ) -> Iterator[RecordCopy]:
-    """Every whole record.json of the places that have more of them than lines.
+    """Every whole record.json of the folders that have more of them than lines.
 
     Names of folders are compared with what lines say, task by task; a file is looked at only
     where they differ.
 
     Args:
         attempts: The folder of all attempts.
-        headlines: Of all lines.
+        summaries: Of all lines.
     """
-    for task in tasks_of(attempts, headlines):
+    for task in tasks_of(attempts, summaries):
         yield from _copies_of_task(task)
 
 
-def tasks_of(attempts: Path, headlines: Sequence[AttemptSummary]) -> Iterator[TaskFolder]:
-    """The folder of each task, with the places that the records of a run say there are in it."""
+def tasks_of(attempts: Path, summaries: Sequence[AttemptSummary]) -> Iterator[TaskFolder]:
+    """The folder of each task, with the folders that the records of a run say there are in it."""
     unmet = set(_names(attempts))
-    order = by_attempt(headlines) if unmet else []
-    for task_id, own in groupby(order, key=lambda number: headlines[number].task_id):
+    order = by_attempt(summaries) if unmet else []
+    for task_id, own in groupby(order, key=lambda number: summaries[number].task_id):
         if task_id in unmet:
             unmet.remove(task_id)
-            said = Counter(headlines[number].place for number in own)
-            yield TaskFolder(path=attempts / task_id, said=said)
+            counts = Counter(summaries[number].folder_name for number in own)
+            yield TaskFolder(path=attempts / task_id, record_counts=counts)
     for name in sorted(unmet):
-        yield TaskFolder(path=attempts / name, said=Counter())
+        yield TaskFolder(path=attempts / name, record_counts=Counter())
 
 
 def _copies_of_task(task: TaskFolder) -> Iterator[RecordCopy]:
     folders: dict[str, list[str]] = {}
     for name in _names(task.path):
-        folders.setdefault(task.place(name.partition(_RESCORED)[0]), []).append(name)
-    for place, names in sorted(folders.items()):
-        if len(names) <= task.said[place]:
+        folders.setdefault(task.folder_name(name.partition(_RESCORED)[0]), []).append(name)
+    for folder, names in sorted(folders.items()):
+        if len(names) <= task.record_counts[folder]:
             continue
         files = [
             path for name in sorted(names) if (path := task.path / name / RECORD_FILE).exists()
         ]
-        if len(files) > task.said[place]:
+        if len(files) > task.record_counts[folder]:
             found = map(read_copy, files)
             yield from (copy for copy in found if isinstance(copy, RecordCopy))
 
@@ -134,11 +134,11 @@ def _names(folder: Path) -> list[str]:
     return []
 
 
-def unrecorded_attempts(folder: Path, headlines: Sequence[AttemptSummary]) -> Iterator[str]:
+def unrecorded_attempts(folder: Path, summaries: Sequence[AttemptSummary]) -> Iterator[str]:
     """A sentence for each attempt whose last try left no record that can be read."""
-    for task in tasks_of(folder / "attempts", headlines):
+    for task in tasks_of(folder / "attempts", summaries):
         for name in last_retries(sorted(_names(task.path))):
-            if task.place(name) in task.said:
+            if task.folder_name(name) in task.record_counts:
                 continue
             path = task.path / name / RECORD_FILE
             if not path.exists():
@@ -164,8 +164,8 @@ class RunRecords:
     """A run's records in the order they were appended; a record itself is read when asked for."""
 
     path: Path  # attempts.jsonl
-    headlines: Sequence[AttemptSummary]
-    places: "array[int]"  # of each: where its line begins, or -1 - n of the nth adopted copy
+    summaries: Sequence[AttemptSummary]
+    offsets: "array[int]"  # of each: where its line begins, or -1 - n of the nth adopted copy
     set_aside: tuple[str, ...] = ()  # a sentence for each line that is no record
     adopted: tuple[RecordCopy, ...] = ()  # records that have no whole line
 
@@ -177,12 +177,12 @@ class RunRecords:
         return (*self.set_aside, *said)
 
     def records(self, which: Iterable[int] | None = None) -> Iterator[AttemptRecord]:
-        """Whole records, one at a time: all, or those of some headlines.
+        """Whole records, one at a time: all, or those of some summaries.
 
         Raises:
             InputError: a record was changed since, or its digest holds and it is none.
         """
-        for number, stored in self.stored(range(len(self.headlines)) if which is None else which):
+        for number, stored in self.stored(range(len(self.summaries)) if which is None else which):
             where = self.path
             try:
                 if isinstance(stored, RecordCopy):
@@ -191,8 +191,10 @@ class RunRecords:
                 else:
                     record = AttemptRecord.model_validate_json(stored)
             except ValidationError as error:
-                place = self.headlines[number].place
-                raise InputError(f"{where}: the record of {place}: {why_invalid(error)}") from None
+                attempt = self.summaries[number].folder_name
+                raise InputError(
+                    f"{where}: the record of {attempt}: {why_invalid(error)}"
+                ) from None
             yield record
 
     def stored(self, which: Iterable[int]) -> Iterator[tuple[int, bytes | RecordCopy]]:
@@ -200,21 +202,21 @@ class RunRecords:
         any_line = self.path.is_file()
         with self.path.open("rb") if any_line else nullcontext(BytesIO()) as source:
             for number in which:
-                place = self.places[number]
-                source.seek(max(place, 0))
-                yield number, self.adopted[-1 - place] if place < 0 else source.readline()
+                offset = self.offsets[number]
+                source.seek(max(offset, 0))
+                yield number, self.adopted[-1 - offset] if offset < 0 else source.readline()
 
     def latest(self) -> list[int]:
         """Of each attempt the last record's number, in the order of their first ones."""
-        order = by_attempt(self.headlines)
-        groups = groupby(order, key=lambda number: attempt_key(self.headlines[number]))
+        order = by_attempt(self.summaries)
+        groups = groupby(order, key=lambda number: attempt_key(self.summaries[number]))
         tries = (list(own) for _, own in groups)
         return [last for _, last in sorted((own[0], own[-1]) for own in tries)]
 
     def last_words(self) -> tuple[RecordCopy, ...]:
         """The adopted copies after which no line comes: their attempts' last words."""
-        last = takewhile(lambda place: place < 0, reversed(self.places))
-        return tuple(self.adopted[-1 - place] for place in last)[::-1]
+        last = takewhile(lambda offset: offset < 0, reversed(self.offsets))
+        return tuple(self.adopted[-1 - offset] for offset in last)[::-1]
 
 
 def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRecords:
@@ -234,16 +236,16 @@ def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRec
     """
     lines = RecordLines(path=folder / ATTEMPTS, whole=whole)
     read_lines_in_parallel(lines, processes)
-    copies = list(copies_without_lines(folder / "attempts", lines.headlines))
+    copies = list(copies_without_lines(folder / "attempts", lines.summaries))
     lines.read_on()  # of what was being written meanwhile, a copy was there before its line
     adopted = _without_line(lines, copies) if copies else []
-    headlines, places = (
-        _insert_copies(lines, adopted) if adopted else (lines.headlines, lines.starts)
+    summaries, offsets = (
+        _insert_copies(lines, adopted) if adopted else (lines.summaries, lines.starts)
     )
     return RunRecords(
         path=lines.path,
-        headlines=headlines,
-        places=places,
+        summaries=summaries,
+        offsets=offsets,
         set_aside=tuple(lines.set_aside),
         adopted=tuple(one.copy for one in adopted),
     )
@@ -257,17 +259,17 @@ class _Adopted:
 
 def _without_line(lines: RecordLines, copies: Sequence[RecordCopy]) -> list[_Adopted]:
     """The copies that no line is alike, each where its attempt's order puts it."""
-    wanted = {attempt_key(copy.headline) for copy in copies}
+    wanted = {attempt_key(copy.summary) for copy in copies}
     own: dict[AttemptKey, list[int]] = {}
-    for number, headline in enumerate(lines.headlines):
-        if attempt_key(headline) in wanted:
-            own.setdefault(attempt_key(headline), []).append(number)
+    for number, summary in enumerate(lines.summaries):
+        if attempt_key(summary) in wanted:
+            own.setdefault(attempt_key(summary), []).append(number)
     adopted: list[_Adopted] = []
-    everything = RunRecords(path=lines.path, headlines=lines.headlines, places=lines.starts)
-    ordered = sorted(copies, key=lambda copy: (attempt_key(copy.headline), str(copy.path)))
-    for attempt, group in groupby(ordered, key=lambda copy: attempt_key(copy.headline)):
+    everything = RunRecords(path=lines.path, summaries=lines.summaries, offsets=lines.starts)
+    ordered = sorted(copies, key=lambda copy: (attempt_key(copy.summary), str(copy.path)))
+    for attempt, group in groupby(ordered, key=lambda copy: attempt_key(copy.summary)):
         adopted += _of_attempt(list(group), own.get(attempt, []), everything)
-    adopted.sort(key=lambda one: (one.before, attempt_key(one.copy.headline), one.copy.rank))
+    adopted.sort(key=lambda one: (one.before, attempt_key(one.copy.summary), one.copy.rank))
     return adopted
 
 
@@ -285,19 +287,19 @@ def _of_attempt(
             lacking.append(copy)
     for copy in lacking:
         later = (number for number in numbers if ranks[number] > copy.rank)
-        yield _Adopted(copy=copy, before=next(later, len(lines.headlines)))
+        yield _Adopted(copy=copy, before=next(later, len(lines.summaries)))
 
 
 def _insert_copies(
     lines: RecordLines, adopted: Sequence[_Adopted]
 ) -> tuple[list[AttemptSummary], "array[int]"]:
-    headlines: list[AttemptSummary] = []
-    places = array("q")
+    summaries: list[AttemptSummary] = []
+    offsets = array("q")
     done = 0
     for number, one in enumerate(adopted):
-        headlines += lines.headlines[done : one.before]
-        places += lines.starts[done : one.before]
+        summaries += lines.summaries[done : one.before]
+        offsets += lines.starts[done : one.before]
         done = one.before
-        headlines.append(one.copy.headline)
-        places.append(-1 - number)
-    return headlines + lines.headlines[done:], places + lines.starts[done:]
+        summaries.append(one.copy.summary)
+        offsets.append(-1 - number)
+    return summaries + lines.summaries[done:], offsets + lines.starts[done:]

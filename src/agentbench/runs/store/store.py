@@ -174,7 +174,7 @@ class RunStore:
 
     def folder_of(self, record: AttemptRecord) -> Path:
         """Where an attempt's files are."""
-        return self.folder / "attempts" / AttemptSummary.of(record).place
+        return self.folder / "attempts" / AttemptSummary.of(record).folder_name
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
         """Create a folder for a record that was judged again, next to the attempt's own."""
@@ -236,7 +236,7 @@ class RunStore:
         said = [
             f"{copy.path}: its line in {ATTEMPTS} was lost, and is written again" for copy in again
         ]
-        return (*said, *unrecorded_attempts(self.folder, reading.headlines))
+        return (*said, *unrecorded_attempts(self.folder, reading.summaries))
 
     def _ends_whole(self) -> bool:
         with (self.folder / ATTEMPTS).open("rb") as source:

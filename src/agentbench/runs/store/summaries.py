@@ -55,7 +55,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
     @classmethod
     def of(cls, record: "AttemptRecord | AttemptSummary | _RecordFields") -> "AttemptSummary":
-        """The headline of a record."""
+        """The summary of a record."""
         if isinstance(record, AttemptSummary):
             return record
         counts, usage = record.counts, record.usage
@@ -84,21 +84,21 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
         )
 
     @property
-    def place(self) -> str:
+    def folder_name(self) -> str:
         """The folder of its attempt, below attempts/."""
         retry = f".retry-{self.retry_of}" if self.retry_of else ""
         return f"{self.task_id}/{self.attempt}{retry}"
 
 
-def attempt_key(headline: AttemptSummary) -> AttemptKey:
-    """Which attempt of a run a headline is of."""
-    return headline.task_id, headline.attempt
+def attempt_key(summary: AttemptSummary) -> AttemptKey:
+    """Which attempt of a run a summary is of."""
+    return summary.task_id, summary.attempt
 
 
-def by_attempt(headlines: Sequence[AttemptSummary]) -> list[int]:
-    """The numbers of headlines by task and attempt, and else in their own order."""
-    order = sorted(range(len(headlines)), key=lambda number: headlines[number].attempt)
-    order.sort(key=lambda number: headlines[number].task_id)
+def by_attempt(summaries: Sequence[AttemptSummary]) -> list[int]:
+    """The numbers of summaries by task and attempt, and else in their own order."""
+    order = sorted(range(len(summaries)), key=lambda number: summaries[number].attempt)
+    order.sort(key=lambda number: summaries[number].task_id)
     return order
 
 
@@ -123,7 +123,7 @@ class _Failure(msgspec.Struct, gc=False):
 
 
 class _RecordFields(msgspec.Struct, gc=False):
-    """The fields of a record that a headline needs, as strict as the record's own."""
+    """The fields of a record that a summary needs, as strict as the record's own."""
 
     schema_version: Literal[1]
     run_id: RunId
@@ -150,14 +150,14 @@ _RECORD_DECODER: Final = msgspec.json.Decoder(_RecordFields)
 
 
 class SummaryReader:
-    """Makes headlines of lines; what many of them say alike is kept once."""
+    """Makes summaries of lines; what many of them say alike is kept once."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._counts: dict[Counts, Counts] = {}
 
     def of_sealed(self, line: bytes) -> AttemptSummary | None:
-        """The headline of a line whose digest is right; None where the record must be looked at.
+        """The summary of a line whose digest is right; None where the record must be looked at.
 
         What lies beside the fields that are read was valid when it was sealed, and is unchanged.
         """
@@ -169,16 +169,16 @@ class SummaryReader:
             return None
         return self.share(AttemptSummary.of(told))
 
-    def share(self, headline: AttemptSummary) -> AttemptSummary:
-        """The same headline, made of what others have, too."""
+    def share(self, summary: AttemptSummary) -> AttemptSummary:
+        """The same summary, made of what others have, too."""
         one = self._texts.setdefault
         for field in _SHARED:
-            text = getattr(headline, field)
+            text = getattr(summary, field)
             if text is not None:
-                force_setattr(headline, field, one(text, text))
-        counts = self._counts.setdefault(headline.counts, headline.counts)
-        force_setattr(headline, "counts", counts)
-        return headline
+                force_setattr(summary, field, one(text, text))
+        counts = self._counts.setdefault(summary.counts, summary.counts)
+        force_setattr(summary, "counts", counts)
+        return summary
 
 
 def _reward_text(rewards: Mapping[str, float] | None) -> str:

@@ -170,7 +170,7 @@ def system_arguments(*, network: bool) -> list[str]:
         elif path.is_dir():
             arguments += ["--ro-bind", str(path), str(path)]
     for name in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
-        if _may_be_shown(Path("/etc", name)):
+        if _may_be_visible(Path("/etc", name)):
             arguments += ["--ro-bind", str(Path("/etc", name).resolve()), f"/etc/{name}"]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     for scratch in ("/dev/shm", "/run"):
@@ -257,7 +257,7 @@ def limited_argv(argv: Sequence[str], *, file_bytes: int, open_files: int) -> tu
     return (str(_PRLIMIT), "--core=0:0", sizes, descriptors, "--", *argv)
 
 
-def _may_be_shown(path: Path) -> bool:
+def _may_be_visible(path: Path) -> bool:
     """Whether a file exists and has no credentials: addresses in pip.conf may contain some."""
     if path.name == "pip.conf":
         return path.is_file() and os.access(path, os.R_OK) and "@" not in path.read_text()

@@ -131,7 +131,7 @@ def judged_command(settings: PytestSettings) -> str:
         words = shlex.split(settings.added_options)
     except ValueError:
         return PLAIN_COMMAND
-    kept = list(_wanted_options(words))
+    kept = list(_requested_options(words))
     if kept == words:
         return PLAIN_COMMAND
     command = f"{PLAIN_COMMAND} -o {shlex.quote(f'addopts={shlex.join(kept)}')}"
@@ -142,7 +142,7 @@ def judged_command(settings: PytestSettings) -> str:
     return command
 
 
-def _wanted_options(words: list[str]) -> Iterator[str]:
+def _requested_options(words: list[str]) -> Iterator[str]:
     takes = False
     for word in words:
         if takes:

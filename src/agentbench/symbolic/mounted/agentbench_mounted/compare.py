@@ -17,7 +17,7 @@ from .foreign_code import call_foreign
 from .literals import KnownLiterals
 from .path_comparison import explore_in_process
 from .worker import THIS
-from .worker_process import LostError, WorkerProcess
+from .worker_process import WorkerDiedError, WorkerProcess
 
 _INPUTS_SHARE = 0.6  # of the time, if paths are searched afterwards
 _OBSERVED = 100  # calls of tests
@@ -108,7 +108,7 @@ class ComparedFunctions:
     def _run(self, worker: WorkerProcess, program: list[str]) -> messages.ProgramResult:
         try:
             return worker.run(program, self._seconds)
-        except LostError as error:
+        except WorkerDiedError as error:
             return {"steps": [], "after": {}, "lost": f"ends its process: {error}"}
 
     def _count(self, left: messages.ProgramResult) -> None:
@@ -182,7 +182,7 @@ def compare(pair: messages.Pair, request: messages.Request) -> messages.Json:
     if answer is None:  # the trouble of one pair must not affect the others
         error = result.error
         why = f"the comparing itself failed: {type(error).__name__}: {error}"[:300]
-        if isinstance(error, LostError):
+        if isinstance(error, WorkerDiedError):
             why = f"cannot be loaded or described: {error}"
         answer = _not_compared(why)
     answer.setdefault("inputs_tried", functions.informative)

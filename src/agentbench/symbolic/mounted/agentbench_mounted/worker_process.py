@@ -26,7 +26,7 @@ _STEPS = 20
 _FIRST_SEED = 10  # none of the seeds that the search uses
 
 
-class LostError(Exception):
+class WorkerDiedError(Exception):
     """The worker ended, could not load its tree, or gave a malformed answer."""
 
 
@@ -79,13 +79,13 @@ class WorkerProcess:
             answer = json.loads(self._line(process, seconds))
         except (OSError, ValueError) as error:
             self.close()
-            raise LostError(f"its process ended or gave no answer ({error})") from None
+            raise WorkerDiedError(f"its process ended or gave no answer ({error})") from None
         if not isinstance(answer, dict):
             self.close()
-            raise LostError("its answer is malformed")
+            raise WorkerDiedError("its answer is malformed")
         if "error" in answer:
             self.close()
-            raise LostError(answer["error"])
+            raise WorkerDiedError(answer["error"])
         return answer
 
     def _line(self, process: subprocess.Popen[bytes], seconds: float) -> bytes:
@@ -131,7 +131,7 @@ def replay(request: messages.Json) -> messages.Json:
         try:
             with closing(WorkerProcess(location, hash_seed=_FIRST_SEED + number)) as worker:
                 result = worker.run(request["program"], request.get("call_seconds", 2.0))
-        except LostError as error:
+        except WorkerDiedError as error:
             return {"outcomes": outcomes, "values": values, "why": str(error)}
         last = result["steps"][-1]
         outcomes.append(words(last))
