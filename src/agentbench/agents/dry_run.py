@@ -283,7 +283,7 @@ class ScriptedModel:
         return self.answered * OUTPUT_TOKENS
 
     def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
-        """The next line of the script, or its last one; two letters if the request has no tools."""
+        """The next line of the script, or its last one; a short text if there are no tools."""
         with self._lock:
             self.answered += 1
             line = _SHORT_ANSWER

@@ -195,12 +195,12 @@ class PredictionsAgent:
 
 
 def _complaint(result: CommandResult) -> str:
-    """Why a patch is not there, with the first error message, from the strictest way."""
+    """Why a patch could not be applied, with the first error message."""
     refused = result.exit_code == _DOES_NOT_APPLY
     what, beginning = (
         ("does not apply", "error: ") if refused else ("could not be applied", "error")
     )
     lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
-    told = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
-    first = next(told, lines[-1] if lines else f"ended in {result.ending.value}")
+    errors = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
+    first = next(errors, lines[-1] if lines else f"ended in {result.ending.value}")
     return f"the model's patch {what}: {first}"

@@ -145,7 +145,7 @@ class CacheContents:
         return [folder for folder in found if not has_owner_file(folder)]
 
     def give_up(self, entry: CacheEntry) -> bool:
-        """Remove a entry, unless somebody has begun to use it; says whether it is gone."""
+        """Remove an entry, unless somebody has begun to use it; says whether it is gone."""
         match entry.kind:
             case "preparation":
                 return self.forget_preparation(entry.name)

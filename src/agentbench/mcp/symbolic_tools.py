@@ -126,7 +126,7 @@ class SymbolicArguments(ToolArguments):
 
 
 class FunctionArguments(SymbolicArguments):
-    """What tools take that search a function."""
+    """The arguments of tools that search a function."""
 
     code: Code
     function_name: FunctionName

@@ -75,7 +75,7 @@ class Plan:
         return task.id in self._known
 
     def less(self, marks: Iterable[tuple[AttemptKey, bool]]) -> Self:
-        """This plan without what is done.
+        """This plan without the attempts that are done.
 
         Args:
             marks: Whether each attempt is done; its last mark counts. Other attempts are ignored.

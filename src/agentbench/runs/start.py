@@ -1,4 +1,4 @@
-"""Starts a run, or goes on with one.
+"""Starts a run, or resumes one.
 
 Everything that can be checked is checked before an attempt.
 """

@@ -326,7 +326,7 @@ def _find_and_write(
 
 
 def details_of(records: Sequence[AttemptRecord]) -> str:
-    """How attempts failed, in brackets after a blank; empty if they say nothing."""
+    """How attempts failed, in parentheses after a space; empty if their details are empty."""
     details = sorted({record.detail for record in records if record.detail})
     return f" ({'; '.join(details)})" if details else ""
 

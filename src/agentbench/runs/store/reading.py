@@ -53,7 +53,7 @@ class RecordCopy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFolder:
-    """The folder of a task's attempts, and how many records name each folder in it."""
+    """The folder of a task's attempts, and the number of records for each folder in it."""
 
     path: Path
     record_counts: Counter[str]
@@ -101,7 +101,7 @@ def copies_without_lines(
 
 
 def tasks_of(attempts: Path, summaries: Sequence[AttemptSummary]) -> Iterator[TaskFolder]:
-    """The folder of each task, with the folders that the records of a run say there are in it."""
+    """The folder of each task, with the number of records for each folder in it."""
     unmet = set(_names(attempts))
     order = by_attempt(summaries) if unmet else []
     for task_id, own in groupby(order, key=lambda number: summaries[number].task_id):

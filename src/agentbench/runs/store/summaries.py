@@ -91,12 +91,12 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 def attempt_key(summary: AttemptSummary) -> AttemptKey:
-    """Which attempt of a run a summary is of."""
+    """The attempt that a summary belongs to."""
     return summary.task_id, summary.attempt
 
 
 def by_attempt(summaries: Sequence[AttemptSummary]) -> list[int]:
-    """The numbers of summaries by task and attempt, and else in their own order."""
+    """The numbers of summaries by task and attempt, otherwise in their own order."""
     order = sorted(range(len(summaries)), key=lambda number: summaries[number].attempt)
     order.sort(key=lambda number: summaries[number].task_id)
     return order
@@ -150,14 +150,14 @@ _RECORD_DECODER: Final = msgspec.json.Decoder(_RecordFields)
 
 
 class SummaryReader:
-    """Makes summaries of lines; what many of them say alike is kept once."""
+    """Makes summaries of lines; equal texts and counts are stored once."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._counts: dict[Counts, Counts] = {}
 
     def of_sealed(self, line: bytes) -> AttemptSummary | None:
-        """The summary of a line whose digest is right; None where the record must be looked at.
+        """The summary of a line whose digest is right; None if the whole record must be read.
 
         What lies beside the fields that are read was valid when it was sealed, and is unchanged.
         """
@@ -170,7 +170,7 @@ class SummaryReader:
         return self.share(AttemptSummary.of(told))
 
     def share(self, summary: AttemptSummary) -> AttemptSummary:
-        """The same summary, made of what others have, too."""
+        """The same summary, with the texts and counts that other summaries share."""
         one = self._texts.setdefault
         for field in _SHARED:
             text = getattr(summary, field)

@@ -90,14 +90,14 @@ if sys.version_info >= (3, 11):  # noqa: UP036 - a sandbox may have an older one
         others: list[Method]
 
     class Location(TypedDict):
-        """analysis.FunctionLocation."""
+        """See `agentbench.symbolic.analysis.FunctionLocation`."""
 
         paths: list[str]
         module: str | None
         name: str | None
 
     class Pair(TypedDict, total=False):
-        """analysis.FunctionPair."""
+        """See `agentbench.symbolic.analysis.FunctionPair`."""
 
         left: Required[Location]
         right: Required[Location]
@@ -105,7 +105,7 @@ if sys.version_info >= (3, 11):  # noqa: UP036 - a sandbox may have an older one
         observed: list[str]
 
     class Request(TypedDict, total=False):
-        """analysis.ComparisonRequest."""
+        """See `agentbench.symbolic.analysis.ComparisonRequest`."""
 
         pairs: list[Pair]
         seconds: float
