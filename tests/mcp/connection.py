@@ -19,6 +19,17 @@ TOKEN = "a-token-for-tests"
 ENVIRON = {**os.environ, "AGENTBENCH_MCP_TOKEN": TOKEN}
 _SET_LATER = ("AGENTBENCH_CACHE",)  # by a fixture, when this is imported already
 
+START = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "0"},
+    },
+}
+
 
 def command_for(root, *options):
     """The program as a user starts it."""

@@ -8,19 +8,9 @@ import pytest
 
 from agentbench.errors import UsageError
 from agentbench.mcp.transports import HttpAddress, serve_http
-from tests.mcp.connection import TOKEN, client_of, command_for, listening
+from tests.mcp.connection import START, TOKEN, client_of, command_for, listening
 from tests.patience import HANG_SECONDS
 
-START = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "0"},
-    },
-}
 WITH_TOKEN = {
     "Authorization": f"Bearer {TOKEN}",
     "Accept": "application/json, text/event-stream",

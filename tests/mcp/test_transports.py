@@ -8,19 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.mcp.connection import ENVIRON, command_for
+from tests.mcp.connection import ENVIRON, START, command_for
 from tests.patience import HANG_SECONDS
 
-START = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "0"},
-    },
-}
 PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
 
 
