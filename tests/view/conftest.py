@@ -26,7 +26,7 @@ class Shown(NamedTuple):
     def place(self, wanted: Callable[..., bool], run: str | None = None) -> str:
         """The place of the first attempt of the first run, or another, that is wanted."""
         reading = read_run(self.folder / (run or self.first))
-        return next(told.place for told in reading.summaries if wanted(told))
+        return next(told.folder_name for told in reading.summaries if wanted(told))
 
     def address(self, wanted: Callable[..., bool] = lambda _told: True) -> str:
         """The address of an attempt of the first run."""
