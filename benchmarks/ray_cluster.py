@@ -36,7 +36,6 @@ from agentbench.runs.executors.remote_attempt import (
     RemoteAttempt,
     RemoteResult,
     WorkerConfig,
-    WorkerModel,
     pack,
 )
 from agentbench.runs.plan import Plan, PlannedAttempt
@@ -126,7 +125,6 @@ class _Bench:
             run_id=RunId("bench"),
             agentbench_version=__version__,
             agent="noop",
-            model=WorkerModel(),
             sandbox="process",
             settings=RunSettings(),
         )
@@ -136,14 +134,14 @@ class _Bench:
         tries = LocalAttempts(
             run_id=RunId("bench"), agent=NoopAgent(), resources=self._shop, store=store
         )
-        errand = RemoteAttempt(
+        remote = RemoteAttempt(
             worker=self._worker, task=self._task, files=b"", attempt=1, retry_of=None
         )
 
         def nothing(planned: PlannedAttempt) -> AttemptRecord:
             assert make is not None
             folder, _ = store.attempt_folder(planned.task.id, planned.attempt)
-            record = make(replace(errand, attempt=planned.attempt)).record
+            record = make(replace(remote, attempt=planned.attempt)).record
             store.append(record, folder)
             return record
 
@@ -173,16 +171,16 @@ class _Bench:
         return (time.perf_counter() - began) * 1000 / count
 
 
-def _nothing(errand: RemoteAttempt) -> RemoteResult:
+def _nothing(remote: RemoteAttempt) -> RemoteResult:
     """What an attempt brings back that did nothing."""
     with tempfile.TemporaryDirectory() as empty:
         packed = pack(Path(empty))
     record = AttemptRecord(
-        run_id=errand.orders.run_id,
-        task_id=errand.task.id,
-        attempt=errand.attempt,
+        run_id=remote.worker.run_id,
+        task_id=remote.task.id,
+        attempt=remote.attempt,
         agent="noop",
-        task_digest=errand.task.digest,
+        task_digest=remote.task.digest,
         started_at=datetime.now(UTC),
         resolved=False,
         quarantined=False,

@@ -26,7 +26,7 @@ import httpx2
 from measuring import MIB, arguments, compared, show
 from synthetic_run import Wanted, write_run
 
-from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.reading import read_run
 
 _STATIC = """
 import sys, uvicorn
@@ -77,7 +77,7 @@ def main() -> None:
 
 def _measure(run: Path, options: argparse.Namespace) -> None:
     here = f"/runs/{run.name}"
-    attempt = f"{here}/attempts/{_first_place(run)}"
+    attempt = f"{here}/attempts/{_first_attempt(run)}"
     values: dict[str, list[float]] = {}
     peaks: list[int] = []
     idle: list[int] = []
@@ -123,8 +123,8 @@ def _median(ask: Callable[[], float], count: int) -> float:
     return statistics.median(ask() for _ in range(count))
 
 
-def _first_place(run: Path) -> str:
-    return RunStore(run).reading().summaries[0].place
+def _first_attempt(run: Path) -> str:
+    return read_run(run).summaries[0].folder_name
 
 
 @contextmanager
