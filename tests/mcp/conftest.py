@@ -27,9 +27,11 @@ def suites(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def laboratory(tmp_path_factory):
+def analysis_sandboxes(tmp_path_factory):
     """Fresh sandboxes of bubblewrap, or a skip that says why it does not work here."""
-    cache_dir = with_shared_environments(tmp_path_factory.mktemp("laboratory"), tmp_path_factory)
+    cache_dir = with_shared_environments(
+        tmp_path_factory.mktemp("analysis_sandboxes"), tmp_path_factory
+    )
     try:
         provider = BubblewrapProvider.connect(cache_dir=cache_dir)
     except UnavailableError as fault:

@@ -1,4 +1,4 @@
-"""What the symbolic tools work with in tests: a real laboratory, or one that has no sandbox."""
+"""What the symbolic tools work with in tests: real sandboxes, or none."""
 
 from pathlib import PurePosixPath
 
@@ -14,9 +14,11 @@ def refuse():
     raise UnavailableError("no sandbox works here: bwrap at /usr/bin/bwrap says no")
 
 
-def symbolic(laboratory, *, installed=True):
+def symbolic(analysis_sandboxes, *, installed=True):
     """The tools' own part of a server."""
-    return SymbolicTools(sandboxes=laboratory, mask=MASK, version="1.2.3", installed=installed)
+    return SymbolicTools(
+        sandboxes=analysis_sandboxes, mask=MASK, version="1.2.3", installed=installed
+    )
 
 
 def without_sandbox(cache_dir, *, installed=True):

@@ -51,7 +51,7 @@ def test_a_bug_is_told_by_a_name_and_its_traceback_stays_here(tmp_path, caplog):
 
 
 class CallingOff:
-    """A laboratory that calls a scope off once its sandbox is open, and notes what comes of it."""
+    """Cancels a scope once its sandbox is open, and notes what happens."""
 
     def __init__(self, inner, scope):
         self._inner = inner
@@ -60,19 +60,19 @@ class CallingOff:
 
     @contextmanager
     def opened(self, code, *, cancel):
-        with self._inner.opened(code, cancel=cancel) as bench:
+        with self._inner.opened(code, cancel=cancel) as opened:
             anyio.from_thread.run_sync(self._scope.cancel)
             try:
-                yield bench
+                yield opened
             except RunCancelled:
                 self.called_off = True
                 raise
 
 
-def test_a_call_that_is_called_off_ends_before_its_time(laboratory):
+def test_a_call_that_is_called_off_ends_before_its_time(analysis_sandboxes):
     async def call_off():
         with anyio.CancelScope() as scope:
-            watched = CallingOff(laboratory, scope)
+            watched = CallingOff(analysis_sandboxes, scope)
             calls = SymbolicCalls(symbolic(watched))
             await calls.answer(SymbolicTool.CHECK, HANGING)
         return scope.cancelled_caught, watched.called_off

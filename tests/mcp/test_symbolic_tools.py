@@ -12,8 +12,8 @@ def test_what_is_missing_is_named_and_the_server_is_healthy_all_the_same(tmp_pat
     assert (told.version, told.tools) == ("1.2.3", ("health_check",))
 
 
-def test_versions_are_those_that_are_installed(laboratory):
-    told = HealthArguments().run(symbolic(laboratory), Event())
+def test_versions_are_those_that_are_installed(analysis_sandboxes):
+    told = HealthArguments().run(symbolic(analysis_sandboxes), Event())
     assert (told.message, told.sandbox) == ("nothing is missing", "bubblewrap")
     for version in (told.crosshair_version, told.hypothesis_version, told.z3_version):
         assert version[0].isdigit()

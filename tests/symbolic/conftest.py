@@ -23,13 +23,13 @@ def provider(cache_dir):
 
 
 @pytest.fixture(scope="session")
-def laboratory(provider, cache_dir):
+def analysis_sandboxes(provider, cache_dir):
     """Fresh sandboxes of bubblewrap."""
     return AnalysisSandboxes(lambda: provider, cache_dir)
 
 
 @pytest.fixture(scope="session")
-def container_laboratory(cache_dir):
+def analysis_containers(cache_dir):
     """Fresh containers."""
     from agentbench.sandbox.docker.provider import DockerProvider
 

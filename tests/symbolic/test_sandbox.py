@@ -10,30 +10,30 @@ from agentbench.symbolic.sandbox import ANALYSIS_LIMITS, SUBMITTED_MODULE, Analy
 from tests.sandbox.conformance_base import sh
 
 
-def test_the_code_is_there_and_each_bench_is_a_fresh_one(laboratory):
-    with laboratory.opened("x = 'é'\n", cancel=Event()) as bench:
-        assert sh(bench.sandbox, f"cat {SUBMITTED_MODULE}.py; touch left").stdout == "x = 'é'\n"
-        assert bench.path.endswith(f"/{SUBMITTED_MODULE}.py")
-    with laboratory.opened("y = 2\n", cancel=Event()) as bench:
-        assert sh(bench.sandbox, "ls").stdout == f"{SUBMITTED_MODULE}.py\n"
+def test_the_code_is_there_and_each_bench_is_a_fresh_one(analysis_sandboxes):
+    with analysis_sandboxes.opened("x = 'é'\n", cancel=Event()) as opened:
+        assert sh(opened.sandbox, f"cat {SUBMITTED_MODULE}.py; touch left").stdout == "x = 'é'\n"
+        assert opened.path.endswith(f"/{SUBMITTED_MODULE}.py")
+    with analysis_sandboxes.opened("y = 2\n", cancel=Event()) as opened:
+        assert sh(opened.sandbox, "ls").stdout == f"{SUBMITTED_MODULE}.py\n"
 
 
-def test_there_is_no_network_and_little_room(laboratory):
-    with laboratory.opened("", cancel=Event()) as bench:
-        links = sh(bench.sandbox, "cat /proc/net/dev").stdout.splitlines()[2:]
+def test_there_is_no_network_and_little_room(analysis_sandboxes):
+    with analysis_sandboxes.opened("", cancel=Event()) as opened:
+        links = sh(opened.sandbox, "cat /proc/net/dev").stdout.splitlines()[2:]
         written = sh(
-            bench.sandbox, f"head -c {(ANALYSIS_LIMITS.disk_mib + 8) << 20} /dev/zero > big"
+            opened.sandbox, f"head -c {(ANALYSIS_LIMITS.disk_mib + 8) << 20} /dev/zero > big"
         )
     assert {line.split(":")[0].strip() for line in links} <= {"lo"}
     assert not written.ok
 
 
-def test_one_that_is_called_off_ends(laboratory):
+def test_one_that_is_called_off_ends(analysis_sandboxes):
     cancel = Event()
-    with laboratory.opened("", cancel=cancel) as bench:
+    with analysis_sandboxes.opened("", cancel=cancel) as opened:
         cancel.set()
         with pytest.raises(RunCancelled):
-            bench.run("analysis", "{}", seconds=60)
+            opened.run("analysis", "{}", seconds=60)
 
 
 def test_it_connects_when_it_is_first_asked_and_once(cache_dir, provider):
@@ -43,9 +43,9 @@ def test_it_connects_when_it_is_first_asked_and_once(cache_dir, provider):
         asked.append(1)
         return provider
 
-    laboratory = AnalysisSandboxes(connect, cache_dir)
+    analysis_sandboxes = AnalysisSandboxes(connect, cache_dir)
     assert not asked
-    assert laboratory.provider() is laboratory.provider() is provider
+    assert analysis_sandboxes.provider() is analysis_sandboxes.provider() is provider
     assert len(asked) == 1
 
 
@@ -53,10 +53,10 @@ def test_where_there_is_no_sandbox_it_says_so_each_time(cache_dir):
     def refuse() -> SandboxProvider:
         raise UnavailableError("no sandbox works here")
 
-    laboratory = AnalysisSandboxes(refuse, cache_dir)
+    analysis_sandboxes = AnalysisSandboxes(refuse, cache_dir)
     for _ in range(2):
         with (
             pytest.raises(UnavailableError, match="no sandbox works here"),
-            laboratory.opened("", cancel=Event()),
+            analysis_sandboxes.opened("", cancel=Event()),
         ):
             pass

@@ -33,7 +33,7 @@ def subject_of(tmp_path_factory):
                       fail_to_pass=("tests/test_hidden.py::test_a",))  # fmt: skip
     facts = read_task_facts(task, mirrors())
     audit = audit_in(folder)
-    bench = prepare_comparison(task, audit.resources, audit.cache_dir)
+    sandboxes = prepare_comparison(task, audit.resources, audit.cache_dir)
 
     def made(text: str) -> ComparedAttempt:
         content = FileContent(content=text.encode(), executable=False)
@@ -41,7 +41,7 @@ def subject_of(tmp_path_factory):
         agents = SourceTree(base=facts.base, change={PurePosixPath("lib.py"): content})
         trees = AttemptTrees(base=base, reference=base, agents=agents)
         contrast = compare_trees(trees, ("tests",), frozenset())
-        return ComparedAttempt(facts=facts, trees=trees, contrast=contrast, bench=bench)
+        return ComparedAttempt(facts=facts, trees=trees, contrast=contrast, sandboxes=sandboxes)
 
     return made
 

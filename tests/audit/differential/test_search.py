@@ -11,7 +11,7 @@ from tests.fakes.staging import small_task
 CHANGE = {"basket.py": "PRICES = 1\n", "new/deep.py": "x = 2\n", "serial.txt": None}
 
 
-def bench_of(folder, **changes):
+def sandboxes_of(folder, **changes):
     audit = audit_in(folder)
     return prepare_comparison(
         small_task(folder / "small", **changes), audit.resources, audit.cache_dir
@@ -19,8 +19,8 @@ def bench_of(folder, **changes):
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory):
-    return bench_of(tmp_path_factory.mktemp("bench"))
+def sandboxes(tmp_path_factory):
+    return sandboxes_of(tmp_path_factory.mktemp("sandboxes"))
 
 
 def read(sandbox, *argv):
@@ -30,8 +30,8 @@ def read(sandbox, *argv):
     return result.stdout if result.ok else None
 
 
-def test_a_tree_is_written_over_the_base(bench):
-    with bench.opened() as sandbox:
+def test_a_tree_is_written_over_the_base(sandboxes):
+    with sandboxes.opened() as sandbox:
         write_changes(sandbox, sandbox.workspace, tree_of({}, CHANGE))
         place = sandbox.workspace
         assert read(sandbox, "cat", f"{place}/basket.py") == "PRICES = 1\n"
@@ -39,8 +39,8 @@ def test_a_tree_is_written_over_the_base(bench):
         assert read(sandbox, "cat", f"{place}/serial.txt") is None
 
 
-def test_a_copy_leaves_the_workspace_as_it_is(bench):
-    with bench.opened() as sandbox:
+def test_a_copy_leaves_the_workspace_as_it_is(sandboxes):
+    with sandboxes.opened() as sandbox:
         place = copy_workspace(sandbox, "agent", tree_of({}, CHANGE))
         assert read(sandbox, "cat", f"{place}/basket.py") == "PRICES = 1\n"
         assert read(sandbox, "cat", f"{place}/tests/test_basket.py") is not None
@@ -49,8 +49,8 @@ def test_a_copy_leaves_the_workspace_as_it_is(bench):
         assert "def total" in before
 
 
-def test_a_sandbox_has_the_programs_and_their_libraries_and_no_network(bench):
-    with bench.opened() as sandbox:
+def test_a_sandbox_has_the_programs_and_their_libraries_and_no_network(sandboxes):
+    with sandboxes.opened() as sandbox:
         programs = read(sandbox, "ls", str(sandbox.mounted(PROGRAMS_MOUNT)))
         assert programs is not None
         assert "agentbench_mounted" in programs
@@ -59,4 +59,4 @@ def test_a_sandbox_has_the_programs_and_their_libraries_and_no_network(bench):
 
 def test_a_task_that_cannot_be_prepared_says_so(tmp_path):
     with pytest.raises(UnavailableError, match="cannot be prepared: SETUP"):
-        bench_of(tmp_path, setup='commands = ["false"]')
+        sandboxes_of(tmp_path, setup='commands = ["false"]')
