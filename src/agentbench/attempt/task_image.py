@@ -9,8 +9,8 @@ from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker.images import name_of, python_in
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.project_declaration import ReadText
 from agentbench.tasks.project_versions import (
-    ReadText,
     RequestedPython,
     UnsupportedPythonError,
     mirror_reader,

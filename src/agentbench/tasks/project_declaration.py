@@ -5,7 +5,7 @@ A value of a wrong type counts as missing.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -18,6 +18,8 @@ _FOR_DEVELOPERS = re.compile(r"dev(el|elop|elopers?|elopment)?([-_.].*)?")
 _PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)$")
 TomlTable = Mapping[str, object]
 """A table of a TOML file."""
+ReadText = Callable[[str], str | None]
+"""The text of a project's file by its name; None if there is no such file."""
 _MAX_FILE_BYTES = 1 << 20
 """Bytes; what is larger describes no project."""
 _MAX_FILES = 20_000
@@ -87,14 +89,13 @@ def extra_groups(extras: Mapping[str, object], file: str) -> Iterator[Requiremen
             )
 
 
-def tests_require(wanted: Iterable[str], file: str) -> Iterator[RequirementGroup]:
-    """The group of setuptools' `tests_require`, if there is one."""
-    if requirements := named_requirements(wanted):
-        yield RequirementGroup(
-            where=f"tests_require of {file}",
-            purpose=RequirementPurpose.TESTS,
-            requirements=requirements,
-        )
+def requirement_group(
+    where: str, name: str, requirements: tuple[str, ...]
+) -> Iterator[RequirementGroup]:
+    """The group of some requirements, if there are any and its name is for tests or developers."""
+    purpose = purpose_of(name)
+    if purpose is not None and requirements:
+        yield RequirementGroup(where=where, purpose=purpose, requirements=requirements)
 
 
 def purpose_of(name: str) -> RequirementPurpose | None:

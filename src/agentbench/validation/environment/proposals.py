@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from agentbench.sandbox.docker.images import REPOSITORY
 from agentbench.tasks.project_declaration import read_project_file
 from agentbench.tasks.project_files import parse_ini
+from agentbench.tasks.project_versions import RequestedPython
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable
 from agentbench.validation.environment import project_settings
@@ -15,7 +16,7 @@ from agentbench.validation.environment.found_tests import FoundTests, find_tests
 from agentbench.validation.environment.install_strategies import (
     InstallStrategy,
     install_strategies,
-    read_declaration,
+    read_declarations,
     setup_commands,
     tox_environment,
     version_variables,
@@ -51,7 +52,7 @@ def propose(
         on: The day of that state, to install the libraries of that time.
         tests_of: Another state of the repository, whose tests must run there, too.
     """
-    declared = read_declaration(tree)
+    declared = read_declarations(tree)
     settings, found = project_settings.read_pytest_settings(tree), find_tests(tree)
     if tests_of is not None:
         found = found.with_(find_tests(tests_of))
@@ -74,8 +75,8 @@ def propose(
 
 
 def _combinations(
-    wanted: project_settings.PythonChoice | None, on: date | None, ways: tuple[InstallStrategy, ...]
-) -> Iterator[tuple[project_settings.PythonChoice | None, date | None, InstallStrategy]]:
+    wanted: RequestedPython | None, on: date | None, ways: tuple[InstallStrategy, ...]
+) -> Iterator[tuple[RequestedPython | None, date | None, InstallStrategy]]:
     for python in dict.fromkeys((wanted, None)):
         if on is not None:
             yield from ((python, on, way) for way in ways[:_MAX_DATED])
@@ -83,7 +84,7 @@ def _combinations(
 
 
 def _install_reasons(
-    python: project_settings.PythonChoice | None, day: date | None, way: InstallStrategy
+    python: RequestedPython | None, day: date | None, way: InstallStrategy
 ) -> Iterator[str]:
     yield "the default image" if python is None else f"Python {python.version}: {python.why}"
     yield "the newest libraries" if day is None else f"libraries as of {day}"
