@@ -185,9 +185,9 @@ def _patched_files(patch: bytes, mirror: Mirror) -> PatchedFiles:
     commit = mirror.commit
     with scratch_index(mirror) as (folder, env):
         (folder / "patch").write_bytes(patch)
-        _git_output(env, "read-tree", commit)
-        _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
-        listing = _git_output(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
+        index_git(env, "read-tree", commit)
+        index_git(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        listing = index_git(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
         return MappingProxyType(_listed_files(listing, env))
 
 
@@ -220,12 +220,17 @@ def _listed_files(
         elif not mode.startswith("100"):
             raise PatchDoesNotApplyError(f"{path} is not a regular file")
         else:
-            content = _git_output(env, "cat-file", "blob", blob)
+            content = index_git(env, "cat-file", "blob", blob)
             files[path] = FileContent(content=content, executable=mode == "100755")
     return files
 
 
-def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
+def index_git(env: Mapping[str, str], *arguments: str) -> bytes:
+    """Run git with the variables of a scratch index, and return its output.
+
+    Raises:
+        PatchDoesNotApplyError: git fails.
+    """
     return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(PatchDoesNotApplyError)
 
 

@@ -8,15 +8,9 @@ from pydantic import Field
 from agentbench.core.choices import ControlLevel
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
+from agentbench.tasks import scripts
 from agentbench.tasks.problem import Problem, Seconds, TaskId
-from agentbench.tasks.scripts import (
-    SOLUTION_FOLDER,
-    ScriptedSolution,
-    ShellLine,
-    SolutionScript,
-    Switch,
-    Verifier,
-)
+from agentbench.tasks.scripts import ScriptedSolution, ShellLine, SolutionScript, Switch, Verifier
 
 _USUAL_WORKDIR = PurePosixPath("/workspace")
 
@@ -88,7 +82,7 @@ class Task(Schema):
         if script is None:
             return None
         return ScriptedSolution(
-            command=script.command, env=script.env, folder=self.folder / SOLUTION_FOLDER
+            command=script.command, env=script.env, folder=self.folder / scripts.SOLUTION_FOLDER
         )
 
     @property

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
@@ -50,31 +51,48 @@ def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
         UsageError: the folder exists and `replace` is not set, or it cannot be written.
     """
     place = parent / new.id
+    try:
+        with new_folder(place, replace=replace) as path:
+            _write_files(path, new)
+            faults = read_draft(path).faults
+            if faults:
+                raise InputError(*(fault.replace(str(path), str(place)) for fault in faults))
+    except OSError as error:
+        raise UsageError(f"{place}: cannot be written: {error}") from error
+    return place
+
+
+@contextmanager
+def new_folder(place: Path, *, replace: bool) -> Iterator[Path]:
+    """An empty folder next to `place`, which gets that name at the end of the block.
+
+    Args:
+        place: The new folder's path.
+        replace: Whether to replace a folder that is there.
+
+    Raises:
+        UsageError: `place` exists and `replace` is not set, or its parent cannot be written.
+    """
     if os.path.lexists(place) and not replace:
         raise UsageError(f"{place}: already exists; give another --out, or --replace")
+    parent = place.parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(mkdtemp(prefix=".new-", dir=parent))
     except OSError as error:
         raise UsageError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        path = scratch / new.id
-        _write_files(path, new)
-        faults = [fault.replace(f"{scratch}/", f"{parent}/") for fault in read_draft(path).faults]
-        if faults:
-            raise InputError(*faults)
+        path = scratch / place.name
+        path.mkdir()
+        yield path
         if os.path.lexists(place):
             place.rename(scratch / "before")
         path.rename(place)
-    except OSError as error:
-        raise UsageError(f"{place}: cannot be written: {error}") from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return place
 
 
 def _write_files(made: Path, new: NewTask) -> None:
-    made.mkdir()
     for name, source in new.folders.items():
         shutil.copytree(source, made / name, symlinks=True)
     for name, source in new.copies.items():

@@ -212,7 +212,7 @@ class _InstanceImporter:
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         with (
-            _rejecting("patch", conversion.ReversalError, what=_NOT_APPLICABLE),
+            _rejecting("patch", PatchDoesNotApplyError, what=_NOT_APPLICABLE),
             conversion.reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as content,
         ):
             return self._write(instance, surroundings, content)
