@@ -89,14 +89,16 @@ def write_fix_task(
             before=files, after=fixed, tests=fix.tests, on=fix.commit.date.date()
         )
         found = origin.environments.of(change)
+        repo, folders = RepoTable(url=origin.url, commit=fix.base), {}
         if origin.as_files:  # without a history, git knows no version
+            repo, folders = RepoTable(path="repo"), {"repo": files}
             env = {**version_settings(mirror), **found.environment.env}
             found = replace(found, environment=found.environment.model_copy(update={"env": env}))
         if not whole_suite:
             paths = tuple(str(path) for path in fix.tests)
             found = replace(found, tests=found.tests.model_copy(update={"paths": paths}))
         task_id = place.task_id or task_id_of(origin.url, fix)
-        new = _new_task(fix, found, task_id, repo=files if origin.as_files else origin.url)
+        new = replace(_new_task(fix, found, task_id, repo), folders=folders)
         return write_task(new, place.parent, replace=place.replace)
 
 
@@ -107,15 +109,13 @@ def task_id_of(url: str, fix: FixCommit) -> TaskId:
     return TaskId(f"{plain}-{fix.commit.hash[:_DIGITS]}")
 
 
-def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, *, repo: Path | str) -> NewTask:
+def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, repo: RepoTable) -> NewTask:
     table = TaskFile(
         schema_version=1,
         id=task_id,
         title=title_of(fix),
         tags=("mined",),
-        repo=RepoTable(url=repo, commit=fix.base)
-        if isinstance(repo, str)
-        else RepoTable(path="repo"),
+        repo=repo,
         environment=found.environment,
         setup=found.setup,
         tests=found.tests,
@@ -126,7 +126,6 @@ def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, *, repo: Path | 
         instruction=instruction_of(fix),
         tests_patch=fix.tests_patch,
         solution_patch=fix.solution_patch,
-        folders={} if isinstance(repo, str) else {"repo": repo},
     )
 
 

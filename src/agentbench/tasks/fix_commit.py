@@ -66,8 +66,7 @@ class FixCommit:
 
     commit: git_history.Commit
     base: str
-    tests: tuple[PurePosixPath, ...]
-    """The added or changed test files in which pytest finds tests."""
+    tests: tuple[PurePosixPath, ...]  # the added or changed test files in which pytest finds tests
     sources: tuple[PurePosixPath, ...]
     tests_patch: bytes
     solution_patch: bytes

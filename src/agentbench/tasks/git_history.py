@@ -33,8 +33,7 @@ class Commit:
 
     hash: str
     parents: tuple[str, ...]
-    date: datetime
-    """The committer's date."""
+    date: datetime  # the committer's date
     message: str
 
     @property
@@ -53,10 +52,8 @@ class ChangedFile:
     """A file that a commit changes."""
 
     path: PurePosixPath
-    status: str
-    """git's letter: A added, D deleted, M modified, T of another type."""
-    regular: bool
-    """Whether it is a plain file before and after, not a link or a submodule."""
+    status: str  # git's letter: A added, D deleted, M modified, T of another type
+    regular: bool  # whether it is a plain file before and after, not a link or a submodule
 
 
 def mirror_of_head(url: str, mirrors: Mirrors) -> Mirror:

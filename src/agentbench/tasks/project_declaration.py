@@ -39,28 +39,21 @@ class RequirementPurpose(IntEnum):
 class RequirementGroup:
     """Requirements that are written down in one place, for tests or for those who develop."""
 
-    where: str
-    """As in "extra `test` of pyproject.toml"."""
+    where: str  # as in "extra `test` of pyproject.toml"
     purpose: RequirementPurpose
-    extras: tuple[str, ...] = ()
-    """The project's own extras that bring them."""
-    files: tuple[str, ...] = ()
-    """The requirement files that hold them."""
-    requirements: tuple[str, ...] = ()
-    """What else is to be installed, by name."""
-    known_requirements: tuple[str, ...] = ()
-    """What extras and files are known to bring."""
+    extras: tuple[str, ...] = ()  # the project's own extras that bring them
+    files: tuple[str, ...] = ()  # the requirement files that hold them
+    requirements: tuple[str, ...] = ()  # what else is to be installed, by name
+    known_requirements: tuple[str, ...] = ()  # what extras and files are known to bring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectDeclaration:
     """What one file says, or several together."""
 
-    installable: bool = False
-    """Whether pip can install the project."""
+    installable: bool = False  # whether pip can install the project
     requires_python: tuple[str, ...] = ()
-    pythons: tuple[str, ...] = ()
-    """The versions that classifiers name, as in "3.11"."""
+    pythons: tuple[str, ...] = ()  # the versions that classifiers name, as in "3.11"
     requirements: tuple[str, ...] = ()
     bundles: tuple[RequirementGroup, ...] = ()
     build_requirements: tuple[str, ...] = ()

@@ -13,7 +13,6 @@ from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks import scripts
 from agentbench.tasks.problem import AgentLimits, Seconds, TaskId, parse_pytest_command
-from agentbench.tasks.scripts import ImageName, InsidePath, SolutionScript, Variables, Verifier
 from agentbench.tasks.task import TaskSetup
 
 _SYSTEM_FOLDERS = frozenset(
@@ -133,9 +132,9 @@ class RepoTable(Schema):
 class EnvironmentTable(Schema):
     """`[environment]`: the image and the limits."""
 
-    image: ImageName | None = None
-    dockerfile: InsidePath | None = None
-    env: Variables = Field(default_factory=dict)
+    image: scripts.ImageName | None = None
+    dockerfile: scripts.InsidePath | None = None
+    env: scripts.Variables = Field(default_factory=dict)
     cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
     memory_mib: Mebibytes = 2048
     pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
@@ -161,11 +160,11 @@ class PytestTable(Schema):
     """`[tests]`: how to run pytest, and which tests decide."""
 
     command: PytestLine = "python -m pytest"
-    paths: tuple[InsidePath, ...] = ()
+    paths: tuple[scripts.InsidePath, ...] = ()
     timeout_s: Seconds = 300.0
     fail_to_pass: tuple[ListedId, ...] = ()
     pass_to_pass: ListedIds = ()
-    protected: tuple[InsidePath, ...] = ()
+    protected: tuple[scripts.InsidePath, ...] = ()
     quarantined: tuple[QuarantinedTest, ...] = ()
 
     @model_validator(mode="after")
@@ -197,8 +196,8 @@ class TaskFile(Schema):
     environment: EnvironmentTable = EnvironmentTable()
     setup: TaskSetup = TaskSetup()
     tests: PytestTable = PytestTable()
-    verifier: Verifier | None = None
-    solution: SolutionScript | None = None
+    verifier: scripts.Verifier | None = None
+    solution: scripts.SolutionScript | None = None
     agent: AgentLimits = AgentLimits()
     integrity: IntegrityTable = IntegrityTable()
 

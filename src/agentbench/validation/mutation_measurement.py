@@ -14,7 +14,6 @@ from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages import judged_tests
 from agentbench.attempt.stages.agent_outcome import judged_change
-from agentbench.attempt.stages.judged_tests import fresh_sandbox, write_files
 from agentbench.attempt.stages.judging import baseline_run
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
@@ -281,9 +280,9 @@ def run_change(
     request = replace(
         judged_tests.judged_request(context), timeout=limit, max_failures=1 if stop else None
     )
-    with fresh_sandbox(context) as sandbox:
+    with judged_tests.fresh_sandbox(context) as sandbox:
         files = {**change.files, **context.hidden_tests.files}
-        write_files(sandbox, files, emptied=change.emptied)
+        judged_tests.write_files(sandbox, files, emptied=change.emptied)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     tests = run.facts
     return HiddenTestRun(

@@ -18,7 +18,6 @@ from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.loading import TASK_FILE
-from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.environment.found_tests import is_collected_by_default
@@ -53,7 +52,6 @@ def worst_rates(*groups: Mapping[NodeId, float]) -> dict[NodeId, float]:
 class TaskProof:
     """The results of running a task with its reference solution and without an agent."""
 
-    task_id: TaskId
     faults: tuple[str, ...]
     flaky: tuple[NodeId, ...]
     runs: int
@@ -72,11 +70,6 @@ class TaskProof:
     undecided: bool = False
     """Whether an attempt failed because of the infrastructure, so that the result is unknown."""
     sandbox: str = ""
-
-    @property
-    def valid(self) -> bool:
-        """Whether the task is valid."""
-        return not self.faults and not self.flaky
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +95,6 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         one for record in oracle if record.controls for one in record.controls.weakly_controlled
     ]
     return TaskProof(
-        task_id=task.id,
         faults=tuple(faults),
         flaky=tuple(rates),
         runs=len(records),
@@ -125,19 +117,13 @@ def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
     before = [_outcomes(record, StageName.BASELINE_RUN) for record in oracle]
     after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
     flaky = worst_rates(flake_rates(before), flake_rates(after))
-    passing = {
-        node_id: None
-        for outcomes in after[:1]
-        for node_id, outcome in outcomes.items()
-        if outcome is CaseOutcome.PASSED and node_id not in flaky
-    }
-    once = before[0] if before else {}
-    unknown = {n for n in passing if once.get(n) is CaseOutcome.SKIPPED}
+    once, fixed = (before[0], after[0]) if oracle else ({}, {})
+    passed = CaseOutcome.PASSED
+    passing = [n for n, outcome in fixed.items() if outcome is passed and n not in flaky]
+    did_not_fail = {passed, CaseOutcome.SKIPPED}
     return DecidingTests(
-        fail_to_pass=tuple(
-            n for n in passing if once.get(n) is not CaseOutcome.PASSED and n not in unknown
-        ),
-        pass_to_pass=tuple(n for n in passing if once.get(n) is CaseOutcome.PASSED),
+        fail_to_pass=tuple(n for n in passing if once.get(n) not in did_not_fail),
+        pass_to_pass=tuple(n for n in passing if once.get(n) is passed),
         flake_rates=flaky,
     )
 

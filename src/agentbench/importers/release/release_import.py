@@ -48,16 +48,6 @@ class ImportedPair(Schema):
         return " ".join(filter(None, (self.package, self.old, self.new)))
 
 
-def append_pair(folder: Path, entry: ImportedPair) -> None:
-    """Record the result for a pair.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    with (folder / RELEASE_LOG).open("a", encoding="utf-8") as file:
-        file.write(f"{entry.model_dump_json()}\n")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseImportSettings:
     """Where the tasks go, and how they are validated."""
@@ -169,6 +159,7 @@ class _ReleaseImporter:
             reasons=tuple(reasons),
         ).model_copy(update=facts)
         self.entries[wanted] = entry
-        append_pair(self.told.out, entry)
+        with (self.told.out / RELEASE_LOG).open("a", encoding="utf-8") as file:
+            file.write(f"{entry.model_dump_json()}\n")
         message = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
         self.told.say(f"{entry.pair}: {entry.fate.value}{message}")

@@ -149,10 +149,7 @@ def without_code(
 ) -> tuple[ChangelogSection, ...]:
     """The sections without the solution's lines and the code blocks that contain them."""
     added = {line for line in _added_to_programs(fix.solution_patch) if len(line) >= _MIN_LINE}
-    return tuple(
-        ChangelogSection(file=s.file, version=s.version, text=_without_lines(s.text, added))
-        for s in sections
-    )
+    return tuple(replace(each, text=_without_lines(each.text, added)) for each in sections)
 
 
 def _added_to_programs(patch: bytes) -> Iterator[str]:

@@ -18,12 +18,12 @@ from agentbench.tasks import dataset_rows
 from agentbench.tasks.git_history import index_git, scratch_index
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
+from agentbench.tasks.scripts import CONTROL
 from agentbench.tasks.task_file import RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask
 
 _CRLF_HEADER = re.compile(rb"^diff --git [^\n]*\r$", re.MULTILINE)
 _LINK_OR_SUBMODULE = re.compile(rb"^(?:new file mode|new mode) (?:120000|160000)$", re.MULTILINE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _TAG = "swebench"
 _MAX_TITLE_LENGTH = 100
 
@@ -51,7 +51,7 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
             raise UnsupportedPatchError(f"{str(path)!r} leaves the repository")
         if any(part.lower() == ".git" for part in parts):
             raise UnsupportedPatchError(f"{str(path)!r} is one of git's own files")
-        if not parts or parts[0].startswith("-") or _CONTROL.search(str(path)):
+        if not parts or parts[0].startswith("-") or CONTROL.search(str(path)):
             raise UnsupportedPatchError(f"{str(path)!r} is not a plain path")
     return paths
 

@@ -25,14 +25,9 @@ from agentbench.importers.swebench.instance import (
     parse_instance,
 )
 from agentbench.importers.task_folders import write_files
+from agentbench.tasks import git_history
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, patch_bytes, read_rows, task_id_of
 from agentbench.tasks.fix_commit import has_tests
-from agentbench.tasks.git_history import (
-    PatchDoesNotApplyError,
-    apply_patch_to_commit,
-    find_commit,
-    write_commit_files,
-)
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
@@ -194,8 +189,8 @@ class _InstanceImporter:
         if is_local(url):
             mirror = self._mirror(url, instance.base_commit)
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
-                with _rejecting(name, PatchDoesNotApplyError, what=_NOT_APPLICABLE):
-                    apply_patch_to_commit(patch_bytes(patch), mirror)
+                with _rejecting(name, git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE):
+                    git_history.apply_patch_to_commit(patch_bytes(patch), mirror)
         content = conversion.TaskContent(
             repo=RepoTable(url=url, commit=instance.base_commit),
             test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
@@ -212,7 +207,7 @@ class _InstanceImporter:
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         with (
-            _rejecting("patch", PatchDoesNotApplyError, what=_NOT_APPLICABLE),
+            _rejecting("patch", git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE),
             conversion.reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as content,
         ):
             return self._write(instance, surroundings, content)
@@ -267,21 +262,21 @@ class InstanceEnvironmentFinder:
         url = clone_url(instance.repo, self.repos)
         try:
             mirror = self.mirrors.of(RepoSource(url=url, commit=instance.base_commit))
-            on = find_commit(mirror, instance.base_commit).date.date()
+            on = git_history.find_commit(mirror, instance.base_commit).date.date()
             return self._tried(instance, mirror, on)
-        except (GitCloneError, PatchDoesNotApplyError) as error:
+        except (GitCloneError, git_history.PatchDoesNotApplyError) as error:
             raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
         except InputError as error:
             text = "; ".join(error.faults)
             raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
-        hidden = apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
-        solution = apply_patch_to_commit(instance.patch.encode(), mirror)
+        hidden = git_history.apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
+        solution = git_history.apply_patch_to_commit(instance.patch.encode(), mirror)
         with owned_folder("agentbench-base-") as scratch:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):
-                write_commit_files(mirror, mirror.commit, folder)
+                git_history.write_commit_files(mirror, mirror.commit, folder)
             write_files(after, {**solution, **hidden})
             tests = tuple(
                 path

@@ -17,13 +17,8 @@ from agentbench.importers.swebench.instance import NameKind, matching_node_ids, 
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.dataset_rows import (
-    ORIGIN_FILE,
-    Rejection,
-    SwebenchOrigin,
-    origin_json,
-    read_origin,
-)
+from agentbench.tasks import dataset_rows
+from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
 from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
@@ -80,7 +75,7 @@ def write_located_tests(
             fixed, kept = located.fail_to_pass, located.pass_to_pass
             write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=kept)
             named = origin.model_copy(update={"node_ids": located.node_ids})
-            (folder / ORIGIN_FILE).write_bytes(origin_json(named))
+            (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
     return refused
 
 
@@ -116,7 +111,7 @@ def _all_ids(origin: SwebenchOrigin, names: Iterable[str]) -> tuple[NodeId, ...]
 
 
 def _origin_of(folder: Path) -> SwebenchOrigin:
-    origin = read_origin(folder)
+    origin = dataset_rows.read_origin(folder)
     if origin is None:
         raise InputError(f"{folder / ORIGIN_FILE}: is missing")
     return origin

@@ -268,13 +268,10 @@ def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
         name = path.relative_to(tree).as_posix()
         purpose = _purpose(PurePosixPath(name))
         if purpose is not None and read_project_file(tree, name) is not None:
-            yield bundle_of_file(tree, name, purpose)
-
-
-def bundle_of_file(tree: Path, name: str, purpose: RequirementPurpose) -> RequirementGroup:
-    """A requirement file as a requirement group."""
-    held = tuple(requirements_in(tree, name))
-    return RequirementGroup(where=name, purpose=purpose, files=(name,), known_requirements=held)
+            held = tuple(requirements_in(tree, name))
+            yield RequirementGroup(
+                where=name, purpose=purpose, files=(name,), known_requirements=held
+            )
 
 
 def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
