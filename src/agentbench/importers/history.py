@@ -1,8 +1,8 @@
 """Searches a repository's history for fixes, and creates tasks from them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -236,7 +236,6 @@ class MiningSettings:
     until: str | None = None
     limit: int | None = None  # the most commits to try; None: all candidates
     whole_suite: bool = True
-    say: Callable[[str], None] = field(default=lambda _line: None)
 
 
 def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCommit]:
@@ -320,4 +319,4 @@ class _Miner:
         self._ledger.add(entry)
         if candidate:
             message = f": {'; '.join(reasons)}" if reasons else ""
-            self._told.say(f"{commit.hash[:12]} {fate.value}{message}")
+            self._told.gate.options.say(f"{commit.hash[:12]} {fate.value}{message}")

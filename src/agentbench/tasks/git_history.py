@@ -52,7 +52,6 @@ class ChangedFile:
     """A file that a commit changes."""
 
     path: PurePosixPath
-    status: str  # git's letter: A added, D deleted, M modified, T of another type
     regular: bool  # whether it is a plain file before and after, not a link or a submodule
 
 
@@ -147,9 +146,9 @@ def content_at(mirror: Mirror, commit: str, path: PurePosixPath) -> bytes | None
 
 
 def _parse_change(meta: str, path: str) -> ChangedFile:
-    before, after, _, _, status = meta.lstrip(":").split()
+    before, after, *_ = meta.lstrip(":").split()
     regular = all(mode in {"000000", "100644", "100755"} for mode in (before, after))
-    return ChangedFile(path=PurePosixPath(path), status=status[0], regular=regular)
+    return ChangedFile(path=PurePosixPath(path), regular=regular)
 
 
 def _parse_commits(log: bytes) -> Iterator[Commit]:

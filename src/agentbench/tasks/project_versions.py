@@ -131,13 +131,11 @@ def scm_version(mirror: Mirror) -> str | None:
     if described is None:
         return None
     tag, distance, node = described["tag"], int(described["distance"]), described["node"]
-    return _scm_version_of_tag(tag, distance, node) or _scm_version_of_tag(
-        tag.rpartition("/")[2], distance, node
-    )
-
-
-def _scm_version_of_tag(tag: str, distance: int, node: str) -> str | None:
-    return _formatted(tag, distance, node, {}) or _formatted(tag, distance, node, _PLAIN_SCHEMES)
+    for name in (tag, tag.rpartition("/")[2]):
+        for schemes in ({}, _PLAIN_SCHEMES):
+            if version := _formatted(name, distance, node, schemes):
+                return version
+    return None
 
 
 def _formatted(tag: str, distance: int, node: str, schemes: dict[str, str]) -> str | None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import tomlkit
 from tomlkit.items import AbstractTable, Array
 
+from agentbench.core.files import write_atomically
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.loading import TASK_FILE, read_draft
@@ -125,12 +126,7 @@ def task_toml(table: TaskFile) -> str:
 def _table(values: Mapping[str, object]) -> tomlkit.items.Table:
     table = tomlkit.table()
     for name, value in values.items():
-        if isinstance(value, list) and len(value) > 1:
-            array = tomlkit.array()
-            array.extend(value)
-            table[name] = array.multiline(multiline=True)
-        else:
-            table[name] = value
+        table[name] = _array(value) if isinstance(value, list) and len(value) > 1 else value
     return table
 
 
@@ -157,9 +153,7 @@ def write_test_lists(
         tests["pass_to_pass"] = _array(pass_to_pass)
     if quarantined:
         tests["quarantined"] = _quarantine(tests, quarantined)
-    scratch = task_file.with_suffix(".toml.new")
-    scratch.write_bytes(tomlkit.dumps(document).encode())
-    scratch.replace(task_file)
+    write_atomically(task_file, tomlkit.dumps(document).encode())
 
 
 def _quarantine(tests: AbstractTable, rates: Mapping[NodeId, float]) -> Array:
@@ -172,7 +166,7 @@ def _quarantine(tests: AbstractTable, rates: Mapping[NodeId, float]) -> Array:
     return array.multiline(multiline=True)
 
 
-def _array(ids: Sequence[NodeId]) -> Array:
+def _array(values: Sequence[object]) -> Array:
     array = tomlkit.array()
-    array.extend(ids)
+    array.extend(values)
     return array.multiline(multiline=True)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -174,13 +174,20 @@ class _InstanceImporter:
         with _rejecting("repo", UnknownEnvironmentError):
             surroundings = environment_of(instance, self.choice.sources)
         try:
-            if instance.makes_the_bug:
-                return self._import_reversed(instance, surroundings)
-            return self._import_plain(instance, surroundings)
+            with self._content(instance) as content:
+                new = conversion.convert_instance(instance, surroundings, content)
+                return write_task(new, self.choice.out, replace=self.choice.replace)
         except InputError as error:
             raise _RejectedError("", "; ".join(error.faults)) from None
 
-    def _import_plain(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
+    def _content(
+        self, instance: SwebenchInstance
+    ) -> AbstractContextManager[conversion.TaskContent]:
+        if instance.makes_the_bug:
+            return self._reversed_content(instance)
+        return nullcontext(self._plain_content(instance))
+
+    def _plain_content(self, instance: SwebenchInstance) -> conversion.TaskContent:
         assert instance.test_patch is not None  # parse_instance has checked it
         assert instance.base_commit is not None
         _checked_files("patch", instance.patch)
@@ -191,17 +198,15 @@ class _InstanceImporter:
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
                 with _rejecting(name, git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE):
                     git_history.apply_patch_to_commit(patch_bytes(patch), mirror)
-        content = conversion.TaskContent(
+        return conversion.TaskContent(
             repo=RepoTable(url=url, commit=instance.base_commit),
             test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
             tests_patch=patch_bytes(instance.test_patch),
             solution_patch=patch_bytes(instance.patch),
         )
-        return self._write(instance, surroundings, content)
 
-    def _import_reversed(
-        self, instance: SwebenchInstance, surroundings: InstanceEnvironment
-    ) -> Path:
+    @contextmanager
+    def _reversed_content(self, instance: SwebenchInstance) -> Iterator[conversion.TaskContent]:
         _checked_files("patch", instance.patch)
         url = clone_url(instance.repo, self.choice.repos)
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
@@ -210,16 +215,7 @@ class _InstanceImporter:
             _rejecting("patch", git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE),
             conversion.reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as content,
         ):
-            return self._write(instance, surroundings, content)
-
-    def _write(
-        self,
-        instance: SwebenchInstance,
-        surroundings: InstanceEnvironment,
-        content: conversion.TaskContent,
-    ) -> Path:
-        new = conversion.convert_instance(instance, surroundings, content)
-        return write_task(new, self.choice.out, replace=self.choice.replace)
+            yield content
 
     def _mirror(self, url: str, commit: str) -> Mirror:
         with _rejecting("repo", GitCloneError, what="cannot be cloned: "):

@@ -200,25 +200,22 @@ class SwebenchInstance(Schema):
 
 def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:
     """The instance in a row, or all of the row's faults."""
+    name = instance_name(row.value)
     try:
         instance = SwebenchInstance.model_validate(row.value)
     except pydantic.ValidationError as error:
-        name = instance_name(row.value)
-        found = validation_rejections(error, SwebenchInstance, where=row.where, instance=name)
-        return tuple(found)
+        return tuple(validation_rejections(error, SwebenchInstance, where=row.where, instance=name))
     required = {
         "base_commit": instance.base_commit,
         "test_patch": instance.test_patch,
         "problem_statement": instance.problem_statement.strip(),
     }
-    lacking = (
-        [] if instance.makes_the_bug else [key for key, value in required.items() if not value]
+    faults = tuple(
+        Rejection(where=row.where, instance=name, field=key, what="is missing")
+        for key, value in required.items()
+        if not value
     )
-    name, what = instance_name(row.value), "is missing"
-    return (
-        tuple(Rejection(where=row.where, instance=name, field=key, what=what) for key in lacking)
-        or instance
-    )
+    return instance if instance.makes_the_bug or not faults else faults
 
 
 def instance_name(value: Mapping[str, object]) -> str:
