@@ -129,10 +129,8 @@ def single_service(document: object) -> ComposeService:
         raise UnsupportedComposeError(f"{where}.{key}: asks for what a sandbox does not give")
     for volume in service.get("volumes") or ():
         if not _OWN_VARIABLE.search(str(volume)):
-            mounted = str(volume)[:80]
-            raise UnsupportedComposeError(
-                f"{where}.volumes: mounts {mounted!r}, which is not there"
-            )
+            what = f"mounts {str(volume)[:80]!r}, which is not there"
+            raise UnsupportedComposeError(f"{where}.volumes: {what}")
     return _parse_service(service, where)
 
 

@@ -43,9 +43,7 @@ class Rejection:
     field: str = ""  # the field's own name; the parts of a path are separated by dots
 
     def __str__(self) -> str:
-        return ": ".join(
-            part for part in (self.where, self.instance, self.field, self.what) if part
-        )
+        return ": ".join(filter(None, (self.where, self.instance, self.field, self.what)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -192,15 +192,12 @@ def scratch_index(mirror: Mirror) -> Iterator[tuple[Path, dict[str, str]]]:
     """A scratch folder, and git's variables for an index and new objects in it."""
     with owned_folder("agentbench-patch-") as folder:
         (folder / "objects").mkdir()
-        yield (
-            folder,
-            {
-                **mirror.git_env,
-                "GIT_INDEX_FILE": str(folder / "index"),
-                "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
-            },
-        )
+        scratch = {
+            "GIT_INDEX_FILE": str(folder / "index"),
+            "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
+        }
+        yield folder, mirror.git_env | scratch
 
 
 def _listed_files(

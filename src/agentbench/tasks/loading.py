@@ -148,6 +148,8 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     repo = table.repo
     if repo.path is not None:
         yield from (f"{name}: repo.path: {fault}" for fault in _repo_faults(folder, repo.path))
+    if table.verifier is not None:
+        yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
     files = {
         "repo.url": repo.url if is_git_bundle(repo.url or "") else None,
         "environment.dockerfile": table.environment.dockerfile,
@@ -156,8 +158,6 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     for key, file in files.items():
         if file is not None and not (folder / file).is_file():
             yield f"{name}: {key}: {folder / file} is not a file"
-    if table.verifier is not None:
-        yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
     if table.solution is not None:
         yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
     for patch in ("tests.patch", "solution.patch"):

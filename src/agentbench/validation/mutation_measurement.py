@@ -226,20 +226,17 @@ class MutantRunner:
     def _of(self, ran: HiddenTestRun) -> MutantRunResult:
         lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
         ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
+        outcome, detail = MutantOutcome.BROKEN, lack or ""
         if ending is Ending.LOST:
-            return MutantRunResult(
-                outcome=MutantOutcome.NOT_JUDGED, detail="the sandbox or its engine went away"
-            )
-        if lack is None:
-            return MutantRunResult(outcome=MutantOutcome.SURVIVED)
-        if ending is Ending.TIMED_OUT:
+            outcome, detail = MutantOutcome.NOT_JUDGED, "the sandbox or its engine went away"
+        elif lack is None:
+            outcome = MutantOutcome.SURVIVED
+        elif ending is Ending.TIMED_OUT:
             seconds = self._limit.total_seconds()
-            return MutantRunResult(
-                outcome=MutantOutcome.TIMED_OUT, detail=f"still running after {seconds:.0f} s"
-            )
-        seen = ending in _LIMIT_ENDINGS or _could_run(ran)
-        outcome = MutantOutcome.KILLED if seen else MutantOutcome.BROKEN
-        return MutantRunResult(outcome=outcome, detail=lack)
+            outcome, detail = MutantOutcome.TIMED_OUT, f"still running after {seconds:.0f} s"
+        elif ending in _LIMIT_ENDINGS or _could_run(ran):
+            outcome = MutantOutcome.KILLED
+        return MutantRunResult(outcome=outcome, detail=detail)
 
 
 def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:

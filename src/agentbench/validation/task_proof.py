@@ -91,9 +91,8 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
     records = (*oracle, *noop)
     fixed = tuple(dict.fromkeys(test for record in oracle for test in _tests_to_fix(task, record)))
     by_value = {test for record in oracle for test in _controlled_tests(record)}
-    weak = [
-        one for record in oracle if record.controls for one in record.controls.weakly_controlled
-    ]
+    controls = [record.controls for record in oracle if record.controls]
+    weak = dict.fromkeys(one for each in controls for one in each.weakly_controlled)
     return TaskProof(
         faults=tuple(faults),
         flaky=tuple(rates),
@@ -103,7 +102,7 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         peak_memory_mib=_peak_memory_mib(records),
         controlled=tuple(test for test in fixed if test in by_value),
         to_control=len(fixed),
-        weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
+        weakly_controlled=tuple(weak),
         regression_tests=max((_regression_tests(task, record) for record in oracle), default=0),
         undecided=any(record.fault is Fault.INFRASTRUCTURE for record in records),
     )
@@ -209,13 +208,8 @@ def _seconds(records: Sequence[AttemptRecord]) -> dict[StageName, float]:
 
 
 def _peak_memory_mib(records: Sequence[AttemptRecord]) -> float | None:
-    peaks = [
-        stage.peak_memory_bytes
-        for record in records
-        for stage in record.stages
-        if stage.peak_memory_bytes
-    ]
-    return max(peaks) / 2**20 if peaks else None
+    peaks = [stage.peak_memory_bytes or 0 for record in records for stage in record.stages]
+    return max(peaks, default=0) / 2**20 or None
 
 
 def run_proofs(

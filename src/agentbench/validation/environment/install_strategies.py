@@ -287,8 +287,7 @@ def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
 
 def _purpose(path: PurePosixPath) -> RequirementPurpose | None:
     words = re.split(r"[-_./ ]+", path.with_suffix("").as_posix().lower())
-    told = {purpose_of(word) for word in words if word != "requirements"} - {None}
-    return min((purpose for purpose in told if purpose is not None), default=None)
+    return min(filter(None, map(purpose_of, words)), default=None)
 
 
 def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:
