@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import Version
 
 from agentbench.tasks.git_history import content_at
 from agentbench.tasks.mirror import Mirror
@@ -110,13 +111,8 @@ def _admitted(supported: Sequence[str], specifiers: Sequence[SpecifierSet]) -> l
 
 def _nearest(versions: Sequence[str], default: str) -> str:
     """The default, else the newest before it, else the oldest after it; `versions` is sorted."""
-    number = _number(default)
-    older = [version for version in versions if _number(version) <= number]
+    older = [version for version in versions if Version(version) <= Version(default)]
     return older[-1] if older else versions[0]
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
 
 
 def scm_version(mirror: Mirror) -> str | None:

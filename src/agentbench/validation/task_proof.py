@@ -133,6 +133,11 @@ def without_ids(task: Task) -> Task:
     return task.model_copy(update={"answer_key": key})
 
 
+def with_problem(task: Task, **changes: object) -> Task:
+    """The task with some fields of its problem changed."""
+    return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})
+
+
 def _oracle_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:
     for record in records:
         if not record.resolved:
@@ -315,7 +320,7 @@ def _without_listed_tests(task: Task) -> Task:
     """The task before its tests are known; pytest goes on after files that it cannot collect."""
     task = without_ids(task)
     command = f"{task.problem.test_command} --continue-on-collection-errors"
-    return _with_problem(task, test_command=command)
+    return with_problem(task, test_command=command)
 
 
 def _narrowed(task: Task) -> Task | None:
@@ -323,8 +328,4 @@ def _narrowed(task: Task) -> Task | None:
     changed = [file for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
     files = tuple(file.path for file in changed if is_collected_by_default(file.path))
     changes_others = files and files != task.problem.test_paths
-    return _with_problem(task, test_paths=files) if changes_others else None
-
-
-def _with_problem(task: Task, **changes: object) -> Task:
-    return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})
+    return with_problem(task, test_paths=files) if changes_others else None

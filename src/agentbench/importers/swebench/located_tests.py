@@ -61,7 +61,11 @@ def write_located_tests(
         run_id=f"names-{new_run_id(datetime.now(UTC))}",
         integrity_controls=ControlLevel.OFF,
     )
-    tasks = [_with_test_files(task, origin) for task, origin in known.values()]
+    # All tests in the files of the test patch decide.
+    tasks = [
+        task_proof.with_problem(task_proof.without_ids(task), test_paths=origin.test_files)
+        for task, origin in known.values()
+    ]
     made = task_proof.run_to_end(tasks, told, follow)
     for folder, (task, origin) in known.items():
         own = made.of(task)
@@ -115,12 +119,6 @@ def _origin_of(folder: Path) -> SwebenchOrigin:
     if origin is None:
         raise InputError(f"{folder / ORIGIN_FILE}: is missing")
     return origin
-
-
-def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
-    """The task with all tests in its test patch's files as deciding tests."""
-    problem = task.problem.model_copy(update={"test_paths": origin.test_files})
-    return task_proof.without_ids(task).model_copy(update={"problem": problem})
 
 
 def _remove_and_refuse(folder: Path, instance: str, what: str) -> Rejection:

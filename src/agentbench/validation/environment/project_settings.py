@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.project_declaration import (
@@ -84,7 +85,7 @@ def _admitted(version: str, specifiers: Iterable[SpecifierSet]) -> bool:
 
 
 def _newest(versions: Iterable[str]) -> str | None:
-    return max(versions, key=lambda version: int(version.partition(".")[2]), default=None)
+    return max(versions, key=Version, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
