@@ -19,9 +19,6 @@ from agentbench.tasks.loading import TASK_FILE, read_draft
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile
 
-_TABLE_ORDER = (
-    "repo", "environment", "setup", "tests", "verifier", "solution", "agent", "integrity"
-)  # fmt: skip
 _RATE_DIGITS = 3  # decimals of a rate
 
 
@@ -113,14 +110,10 @@ def _write_files(made: Path, new: NewTask) -> None:
 def task_toml(table: TaskFile) -> str:
     """The text of a `task.toml`: the values that are not defaults, tables in the usual order."""
     values = table.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
-    document = tomlkit.document()
-    document["schema_version"] = values.pop("schema_version", table.schema_version)
-    for name in ("id", "title", "tags"):
-        if name in values:
-            document[name] = values.pop(name)
-    for name in sorted(values, key=_TABLE_ORDER.index):
-        document[name] = _table(values[name])
-    return tomlkit.dumps(document)
+    for name, value in values.items():
+        if isinstance(value, dict):
+            values[name] = _table(value)
+    return tomlkit.dumps(values)
 
 
 def _table(values: Mapping[str, object]) -> tomlkit.items.Table:

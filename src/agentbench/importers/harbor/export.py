@@ -3,7 +3,7 @@
 import json
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
@@ -99,9 +99,8 @@ def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
 def task_toml(task: Task) -> str:
     """The text of Harbor's task.toml, schema 1.4."""
     environment = task.environment
-    document = tomlkit.document()
-    document["schema_version"] = "1.4"
-    tables: Mapping[str, Mapping[str, object]] = {
+    values = {
+        "schema_version": "1.4",
         "metadata": {"title": task.problem.title, "tags": list(task.problem.tags)},
         "verifier": {"timeout_sec": task.problem.test_timeout_s, "environment_mode": "shared"},
         "agent": {"timeout_sec": task.problem.limits.timeout_s},
@@ -113,11 +112,7 @@ def task_toml(task: Task) -> str:
             "workdir": WORKDIR,
         },
     }
-    for name, values in tables.items():
-        table = tomlkit.table()
-        table.update(values)
-        document[name] = table
-    return tomlkit.dumps(document)
+    return tomlkit.dumps(values)
 
 
 def expected_json(task: Task) -> str:
