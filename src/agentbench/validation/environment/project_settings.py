@@ -63,10 +63,8 @@ def choose_python(
     tree: Path, declared: ProjectDeclaration, on: date | None
 ) -> RequestedPython | None:
     """The version that a tree asks for; None: it asks for none."""
-    said = re.match(
-        r"(?:cpython-)?(3\.\d+)", (read_project_file(tree, ".python-version") or "").strip()
-    )
-    if said:
+    pinned = (read_project_file(tree, ".python-version") or "").strip()
+    if said := re.match(r"(?:cpython-)?(3\.\d+)", pinned):
         return RequestedPython(version=said.group(1), why=".python-version")
     specifiers = valid_specifiers(declared.requires_python)
     classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
