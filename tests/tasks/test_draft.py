@@ -1,6 +1,7 @@
 import pytest
 
-from agentbench.tasks.loading import is_git_bundle, read_draft
+from agentbench.tasks.loading import read_draft
+from agentbench.tasks.task_file import is_git_bundle
 from tests.tasks.folders import TOML
 
 

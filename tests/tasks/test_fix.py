@@ -13,7 +13,6 @@ def test_a_fix_is_divided_into_hidden_tests_and_the_rest(pocket, head):
     assert isinstance(fix, FixCommit)
     assert fix.base == pocket.commits["prose"]
     assert fix.tests == (PurePosixPath("tests/test_hidden.py"),)
-    assert fix.sources == (PurePosixPath("basket.py"),)
     assert b"test_hidden.py" in fix.tests_patch
     assert b"basket.py" not in fix.tests_patch
     assert b"basket.py" in fix.solution_patch

@@ -21,9 +21,7 @@ def noop(final: Evidence = BEFORE, baseline: Evidence = BEFORE, **more):
 
 def test_a_task_that_does_what_it_should_is_valid(task):
     proof = prove(task, [resolved(), resolved()], [noop(), noop()])
-    assert proof.valid
     assert (proof.faults, proof.flaky, proof.runs) == ((), (), 4)
-    assert proof.task_id == task.id
 
 
 @pytest.mark.parametrize(
@@ -43,7 +41,6 @@ def test_a_task_that_does_what_it_should_is_valid(task):
 )
 def test_a_task_that_does_not_says_what_is_wrong(task, oracle, nothing, fault):
     proof = prove(task, oracle, nothing)
-    assert not proof.valid
     assert any(said.startswith(fault) for said in proof.faults), proof.faults
 
 
@@ -55,7 +52,6 @@ def test_a_test_that_differs_between_equal_runs_is_flaky(task):
     other = record_of(attempt(ran(case(A), case(B), case(C, "skipped")), BEFORE))
     proof = prove(task, [resolved(), other], [noop()])
     assert proof.flaky == (C,)
-    assert not proof.valid
     before = prove(task, [resolved()], [noop(), noop(ran(case(A, "failed"), case(B, "failed")))])
     assert before.flaky == (B,)
     assert before.flake_rates == {B: pytest.approx(1 / 5)}

@@ -1,8 +1,8 @@
 """Searches a repository's history for fixes, and creates tasks from them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -89,14 +89,16 @@ def write_fix_task(
             before=files, after=fixed, tests=fix.tests, on=fix.commit.date.date()
         )
         found = origin.environments.of(change)
+        repo, folders = RepoTable(url=origin.url, commit=fix.base), {}
         if origin.as_files:  # without a history, git knows no version
+            repo, folders = RepoTable(path="repo"), {"repo": files}
             env = {**version_settings(mirror), **found.environment.env}
             found = replace(found, environment=found.environment.model_copy(update={"env": env}))
         if not whole_suite:
             paths = tuple(str(path) for path in fix.tests)
             found = replace(found, tests=found.tests.model_copy(update={"paths": paths}))
         task_id = place.task_id or task_id_of(origin.url, fix)
-        new = _new_task(fix, found, task_id, repo=files if origin.as_files else origin.url)
+        new = replace(_new_task(fix, found, task_id, repo), folders=folders)
         return write_task(new, place.parent, replace=place.replace)
 
 
@@ -107,15 +109,13 @@ def task_id_of(url: str, fix: FixCommit) -> TaskId:
     return TaskId(f"{plain}-{fix.commit.hash[:_DIGITS]}")
 
 
-def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, *, repo: Path | str) -> NewTask:
+def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, repo: RepoTable) -> NewTask:
     table = TaskFile(
         schema_version=1,
         id=task_id,
         title=title_of(fix),
         tags=("mined",),
-        repo=RepoTable(url=repo, commit=fix.base)
-        if isinstance(repo, str)
-        else RepoTable(path="repo"),
+        repo=repo,
         environment=found.environment,
         setup=found.setup,
         tests=found.tests,
@@ -126,7 +126,6 @@ def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, *, repo: Path | 
         instruction=instruction_of(fix),
         tests_patch=fix.tests_patch,
         solution_patch=fix.solution_patch,
-        folders={} if isinstance(repo, str) else {"repo": repo},
     )
 
 
@@ -237,7 +236,6 @@ class MiningSettings:
     until: str | None = None
     limit: int | None = None  # the most commits to try; None: all candidates
     whole_suite: bool = True
-    say: Callable[[str], None] = field(default=lambda _line: None)
 
 
 def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCommit]:
@@ -321,4 +319,4 @@ class _Miner:
         self._ledger.add(entry)
         if candidate:
             message = f": {'; '.join(reasons)}" if reasons else ""
-            self._told.say(f"{commit.hash[:12]} {fate.value}{message}")
+            self._told.gate.options.say(f"{commit.hash[:12]} {fate.value}{message}")

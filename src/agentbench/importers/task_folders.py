@@ -7,9 +7,9 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from agentbench.attempt.task_image import resolve_image, with_image
 from agentbench.core.display_text import one_line
@@ -37,6 +37,7 @@ _LINE_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR)\s+(.+?)\s*$", re.IGNORECASE)
 _OPTION = re.compile(r"--\S+\s+")
+Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
 
 
 def refuse_without_images(

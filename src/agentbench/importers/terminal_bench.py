@@ -21,8 +21,6 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile, is_task_id
 from agentbench.tasks.writing import NewTask
 
-_MAX_SECONDS = 7 * 24 * 3600
-Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 _OWN_VARIABLE = re.compile(r"\$\{?T_BENCH_\w+\}?")
 # Keys of Terminal-Bench's template, and keys without effect on a sleeping container.
 _HARMLESS = frozenset({"container_name", "command", "tty", "stdin_open", "init", "platform"})
@@ -58,8 +56,8 @@ class TerminalBenchTaskFile(Schema):
     category: str = ""
     tags: tuple[str, ...] = ()
     parser_name: str = "pytest"
-    max_agent_timeout_sec: Seconds = 360.0
-    max_test_timeout_sec: Seconds = 60.0
+    max_agent_timeout_sec: task_folders.Seconds = 360.0
+    max_test_timeout_sec: task_folders.Seconds = 60.0
     run_tests_in_same_shell: bool = False
 
 
@@ -131,10 +129,8 @@ def single_service(document: object) -> ComposeService:
         raise UnsupportedComposeError(f"{where}.{key}: asks for what a sandbox does not give")
     for volume in service.get("volumes") or ():
         if not _OWN_VARIABLE.search(str(volume)):
-            mounted = str(volume)[:80]
-            raise UnsupportedComposeError(
-                f"{where}.volumes: mounts {mounted!r}, which is not there"
-            )
+            what = f"mounts {str(volume)[:80]!r}, which is not there"
+            raise UnsupportedComposeError(f"{where}.volumes: {what}")
     return _parse_service(service, where)
 
 
@@ -251,9 +247,8 @@ def _read_solution(folder: Path, found: _FolderContents) -> None:
     try:
         found.solution = _script_of(_STEPS.validate_python(document)).encode()
     except ValidationError as error:
-        found.faults += task_folders.validation_rejections(error, SolutionStep, where=str(steps))[
-            :1
-        ]
+        faults = validation_rejections(error, SolutionStep, where=str(steps))
+        found.faults.append(faults[0])
     except UnsupportedComposeError as error:
         found.faults.append(Rejection(where=str(steps), what=str(error)))
 

@@ -37,19 +37,13 @@ ORIGIN_FILE: Final = "swebench.json"
 class Rejection:
     """Why one entry of a source cannot become a task; other entries are not affected."""
 
-    where: str
-    """The file, with its line if known; or the package, or the commit."""
-    what: str
-    """What was expected, what was found, what to do."""
-    instance: str = ""
-    """The entry's own name."""
-    field: str = ""
-    """The field's own name; the parts of a path are separated by dots."""
+    where: str  # the file, with its line if known; or the package, or the commit
+    what: str  # what was expected, what was found, what to do
+    instance: str = ""  # the entry's own name
+    field: str = ""  # the field's own name; the parts of a path are separated by dots
 
     def __str__(self) -> str:
-        return ": ".join(
-            part for part in (self.where, self.instance, self.field, self.what) if part
-        )
+        return ": ".join(filter(None, (self.where, self.instance, self.field, self.what)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +88,7 @@ def _lines(path: Path, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
                 pass
             yield Rejection(where=where, what=f"is longer than {_MAX_LINE_BYTES >> 20} MiB")
         elif line.strip():
-            yield _parse_line(where, line)
-
-
-def _parse_line(where: str, text: bytes) -> DatasetRow | Rejection:
-    value = _parse_json(where, text)
-    return value if isinstance(value, Rejection) else _row(where, value)
+            yield _row(where, _parse_json(where, line))
 
 
 def _parse_json(where: str, text: bytes) -> object:
@@ -113,6 +102,8 @@ def _parse_json(where: str, text: bytes) -> object:
 
 
 def _row(where: str, value: object) -> DatasetRow | Rejection:
+    if isinstance(value, Rejection):
+        return value
     if not isinstance(value, dict):
         return Rejection(where=where, what=f"expected an object, found {type(value).__name__}")
     return DatasetRow(where=where, value=value)
@@ -171,8 +162,7 @@ class SwebenchOrigin(Schema):
     version: str = ""
     fail_to_pass: tuple[str, ...]
     pass_to_pass: tuple[str, ...] = ()
-    test_files: tuple[str, ...] = ()
-    """The files of its test patch, which SWE-bench runs."""
+    test_files: tuple[str, ...] = ()  # the files of its test patch, which SWE-bench runs
     node_ids: dict[str, tuple[NodeId, ...]] = Field(default_factory=dict)
     """The node ids of shortened test names; an empty tuple: pytest ran no such test."""
 

@@ -14,7 +14,7 @@ from agentbench.tasks.mirror import Mirror
 
 # pytest's own defaults for files, and the folders that projects keep tests and their data in.
 _TEST_FILES = ("test_*.py", "*_test.py", "tests.py", "conftest.py")
-_TEST_FOLDERS = frozenset({"test", "tests", "testing", "unit_tests", "test_data", "testdata"})
+_TEST_FOLDERS = frozenset({"test", "tests", "unit_tests", "test_data", "testdata"})
 _DEFINES_TESTS = re.compile(rb"^\s*(async\s+)?def test|^class \w*Test", re.MULTILINE)
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
 _PROSE_FOLDERS = frozenset({"doc", "docs", "changelog", "changelog.d", "changes", "news"})
@@ -49,10 +49,7 @@ def _is_usual_test(path: PurePosixPath) -> bool:
         return True
     # A package for testing (numpy/testing/) is source; `testing/` at the top holds tests.
     folders = path.parts[:-1]
-    inner = _TEST_FOLDERS - {"testing"}
-    return any(
-        part in (_TEST_FOLDERS if depth == 0 else inner) for depth, part in enumerate(folders)
-    )
+    return folders[:1] == ("testing",) or not _TEST_FOLDERS.isdisjoint(folders)
 
 
 def has_tests(content: bytes) -> bool:
@@ -66,9 +63,7 @@ class FixCommit:
 
     commit: git_history.Commit
     base: str
-    tests: tuple[PurePosixPath, ...]
-    """The added or changed test files in which pytest finds tests."""
-    sources: tuple[PurePosixPath, ...]
+    tests: tuple[PurePosixPath, ...]  # the added or changed test files in which pytest finds tests
     tests_patch: bytes
     solution_patch: bytes
 
@@ -100,7 +95,6 @@ def split_fix(
         commit=commit,
         base=commit.base,
         tests=tuple(runnable),
-        sources=tuple(sources),
         tests_patch=git_history.patch_between(mirror, commit.base, commit.hash, hidden),
         solution_patch=git_history.patch_between(mirror, commit.base, commit.hash, rest),
     )

@@ -33,8 +33,7 @@ class Commit:
 
     hash: str
     parents: tuple[str, ...]
-    date: datetime
-    """The committer's date."""
+    date: datetime  # the committer's date
     message: str
 
     @property
@@ -53,10 +52,7 @@ class ChangedFile:
     """A file that a commit changes."""
 
     path: PurePosixPath
-    status: str
-    """git's letter: A added, D deleted, M modified, T of another type."""
-    regular: bool
-    """Whether it is a plain file before and after, not a link or a submodule."""
+    regular: bool  # whether it is a plain file before and after, not a link or a submodule
 
 
 def mirror_of_head(url: str, mirrors: Mirrors) -> Mirror:
@@ -150,9 +146,9 @@ def content_at(mirror: Mirror, commit: str, path: PurePosixPath) -> bytes | None
 
 
 def _parse_change(meta: str, path: str) -> ChangedFile:
-    before, after, _, _, status = meta.lstrip(":").split()
+    before, after, *_ = meta.lstrip(":").split()
     regular = all(mode in {"000000", "100644", "100755"} for mode in (before, after))
-    return ChangedFile(path=PurePosixPath(path), status=status[0], regular=regular)
+    return ChangedFile(path=PurePosixPath(path), regular=regular)
 
 
 def _parse_commits(log: bytes) -> Iterator[Commit]:
@@ -185,9 +181,9 @@ def _patched_files(patch: bytes, mirror: Mirror) -> PatchedFiles:
     commit = mirror.commit
     with scratch_index(mirror) as (folder, env):
         (folder / "patch").write_bytes(patch)
-        _git_output(env, "read-tree", commit)
-        _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
-        listing = _git_output(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
+        index_git(env, "read-tree", commit)
+        index_git(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        listing = index_git(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
         return MappingProxyType(_listed_files(listing, env))
 
 
@@ -196,15 +192,12 @@ def scratch_index(mirror: Mirror) -> Iterator[tuple[Path, dict[str, str]]]:
     """A scratch folder, and git's variables for an index and new objects in it."""
     with owned_folder("agentbench-patch-") as folder:
         (folder / "objects").mkdir()
-        yield (
-            folder,
-            {
-                **mirror.git_env,
-                "GIT_INDEX_FILE": str(folder / "index"),
-                "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
-            },
-        )
+        scratch = {
+            "GIT_INDEX_FILE": str(folder / "index"),
+            "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
+        }
+        yield folder, mirror.git_env | scratch
 
 
 def _listed_files(
@@ -220,12 +213,17 @@ def _listed_files(
         elif not mode.startswith("100"):
             raise PatchDoesNotApplyError(f"{path} is not a regular file")
         else:
-            content = _git_output(env, "cat-file", "blob", blob)
+            content = index_git(env, "cat-file", "blob", blob)
             files[path] = FileContent(content=content, executable=mode == "100755")
     return files
 
 
-def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
+def index_git(env: Mapping[str, str], *arguments: str) -> bytes:
+    """Run git with the variables of a scratch index, and return its output.
+
+    Raises:
+        PatchDoesNotApplyError: git fails.
+    """
     return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(PatchDoesNotApplyError)
 
 

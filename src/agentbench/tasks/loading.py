@@ -21,7 +21,7 @@ from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER
 from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
-from agentbench.tasks.task_file import TaskFile, is_task_id, parse_task_file
+from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")
 TASK_FILE: Final = "task.toml"
@@ -102,17 +102,8 @@ def read_draft(folder: Path) -> TaskDraft:
             )
         faults.extend(_missing_files(folder, table))
     return TaskDraft(
-        folder=folder,
-        table=table,
-        task_id=task_id,
-        instruction=instruction,
-        faults=tuple(faults),
+        folder=folder, table=table, task_id=task_id, instruction=instruction, faults=tuple(faults)
     )
-
-
-def is_git_bundle(url: str) -> bool:
-    """Whether a `repo.url` names a git bundle in the task's folder."""
-    return url.endswith(".bundle") and "://" not in url
 
 
 def _read_text(path: Path) -> str:
@@ -154,18 +145,19 @@ def _stays_inside(root: Path, link: Path) -> bool:
 
 def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     name = folder / TASK_FILE
-    repo, dockerfile = table.repo, table.environment.dockerfile
+    repo = table.repo
     if repo.path is not None:
         yield from (f"{name}: repo.path: {fault}" for fault in _repo_faults(folder, repo.path))
-    if repo.url is not None and is_git_bundle(repo.url) and not (folder / repo.url).is_file():
-        yield f"{name}: repo.url: {folder / repo.url} is not a file"
-    if dockerfile is not None and not (folder / dockerfile).is_file():
-        yield f"{name}: environment.dockerfile: {folder / dockerfile} is not a file"
     if table.verifier is not None:
         yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
-        own = table.verifier.dockerfile
-        if own is not None and not (folder / own).is_file():
-            yield f"{folder / TASK_FILE}: verifier.dockerfile: {folder / own} is not a file"
+    files = {
+        "repo.url": repo.url if is_git_bundle(repo.url or "") else None,
+        "environment.dockerfile": table.environment.dockerfile,
+        "verifier.dockerfile": table.verifier.dockerfile if table.verifier else None,
+    }
+    for key, file in files.items():
+        if file is not None and not (folder / file).is_file():
+            yield f"{name}: {key}: {folder / file} is not a file"
     if table.solution is not None:
         yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
     for patch in ("tests.patch", "solution.patch"):

@@ -9,7 +9,7 @@ import hashlib
 import logging
 import os
 import shutil
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
@@ -28,14 +28,8 @@ from agentbench.tasks.task import RepoSource
 # Running the tests by hand leaves these behind; they must not change a commit's hash.
 _DEBRIS = frozenset({"__pycache__", ".pytest_cache", ".hypothesis", ".git"})
 _INIT_COMMAND = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
-_COMMIT_COMMAND = (
-    "commit",
-    "--quiet",
-    "--allow-empty",
-    "--no-verify",
-    "--message",
-    "The task's repository",
-)
+_ADD_COMMAND = ("add", "--all", "--force", "--", ".")
+_COMMIT_COMMAND = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message")
 
 _CHECKSUM_FILE = "agentbench.json"
 _LOG = logging.getLogger("agentbench.cache")
@@ -73,11 +67,7 @@ class Mirrors:
     """The mirrors below one folder of the host; safe to share between threads and processes."""
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        timeout: timedelta = CLONE_TIMEOUT,
-        cancel: Event | None = None,
+        self, folder: Path, *, timeout: timedelta = CLONE_TIMEOUT, cancel: Event | None = None
     ) -> None:
         self._folder = folder.resolve()
         self._timeout = timeout
@@ -218,18 +208,31 @@ def _commit_files(files: Path, path: Path) -> None:
         target, tree = scratch / "mirror.git", scratch / "tree"
         # A copy, since git takes a folder with a .git for a submodule.
         shutil.copytree(files, tree, symlinks=True, ignore=shutil.ignore_patterns(*_DEBRIS))
-        target.mkdir()
-        where = {"GIT_DIR": str(target), "GIT_WORK_TREE": str(tree)}
-        for arguments, cwd, env in (
-            (_INIT_COMMAND, target, {}),
-            (("add", "--all", "--force", "--", "."), tree, where),
-            (_COMMIT_COMMAND, tree, where),
-        ):
-            git(*arguments, cwd=cwd, env=env).output_or(
-                lambda message: GitCloneError(f"{files}: {message}")
-            )
+        commit_trees(
+            {"The task's repository": tree},
+            target,
+            lambda message: GitCloneError(f"{files}: {message}"),
+        )
         _write_checksum(target)
         target.rename(path)
+
+
+def commit_trees(
+    trees: Mapping[str, Path], repository: Path, error: Callable[[str], Exception]
+) -> None:
+    """Create a bare repository with a commit for each tree; hashes depend only on the arguments.
+
+    Args:
+        trees: The folders of the commits' files, by the commits' messages, oldest first.
+        repository: The folder of the repository, which does not exist yet.
+        error: Makes the exception to raise from git's error message.
+    """
+    repository.mkdir()
+    git(*_INIT_COMMAND, cwd=repository).output_or(error)
+    for message, tree in trees.items():
+        env = {"GIT_DIR": str(repository), "GIT_WORK_TREE": str(tree)}
+        for arguments in (_ADD_COMMAND, (*_COMMIT_COMMAND, message)):
+            git(*arguments, cwd=tree, env=env).output_or(error)
 
 
 def _write_checksum(path: Path) -> None:

@@ -5,7 +5,7 @@ A value of a wrong type counts as missing.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -18,6 +18,8 @@ _FOR_DEVELOPERS = re.compile(r"dev(el|elop|elopers?|elopment)?([-_.].*)?")
 _PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)$")
 TomlTable = Mapping[str, object]
 """A table of a TOML file."""
+ReadText = Callable[[str], str | None]
+"""The text of a project's file by its name; None if there is no such file."""
 _MAX_FILE_BYTES = 1 << 20
 """Bytes; what is larger describes no project."""
 _MAX_FILES = 20_000
@@ -37,28 +39,21 @@ class RequirementPurpose(IntEnum):
 class RequirementGroup:
     """Requirements that are written down in one place, for tests or for those who develop."""
 
-    where: str
-    """As in "extra `test` of pyproject.toml"."""
+    where: str  # as in "extra `test` of pyproject.toml"
     purpose: RequirementPurpose
-    extras: tuple[str, ...] = ()
-    """The project's own extras that bring them."""
-    files: tuple[str, ...] = ()
-    """The requirement files that hold them."""
-    requirements: tuple[str, ...] = ()
-    """What else is to be installed, by name."""
-    known_requirements: tuple[str, ...] = ()
-    """What extras and files are known to bring."""
+    extras: tuple[str, ...] = ()  # the project's own extras that bring them
+    files: tuple[str, ...] = ()  # the requirement files that hold them
+    requirements: tuple[str, ...] = ()  # what else is to be installed, by name
+    known_requirements: tuple[str, ...] = ()  # what extras and files are known to bring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectDeclaration:
     """What one file says, or several together."""
 
-    installable: bool = False
-    """Whether pip can install the project."""
+    installable: bool = False  # whether pip can install the project
     requires_python: tuple[str, ...] = ()
-    pythons: tuple[str, ...] = ()
-    """The versions that classifiers name, as in "3.11"."""
+    pythons: tuple[str, ...] = ()  # the versions that classifiers name, as in "3.11"
     requirements: tuple[str, ...] = ()
     bundles: tuple[RequirementGroup, ...] = ()
     build_requirements: tuple[str, ...] = ()
@@ -87,14 +82,13 @@ def extra_groups(extras: Mapping[str, object], file: str) -> Iterator[Requiremen
             )
 
 
-def tests_require(wanted: Iterable[str], file: str) -> Iterator[RequirementGroup]:
-    """The group of setuptools' `tests_require`, if there is one."""
-    if requirements := named_requirements(wanted):
-        yield RequirementGroup(
-            where=f"tests_require of {file}",
-            purpose=RequirementPurpose.TESTS,
-            requirements=requirements,
-        )
+def requirement_group(
+    where: str, name: str, requirements: tuple[str, ...]
+) -> Iterator[RequirementGroup]:
+    """The group of some requirements, if there are any and its name is for tests or developers."""
+    purpose = purpose_of(name)
+    if purpose is not None and requirements:
+        yield RequirementGroup(where=where, purpose=purpose, requirements=requirements)
 
 
 def purpose_of(name: str) -> RequirementPurpose | None:

@@ -16,17 +16,17 @@ from packaging.version import InvalidVersion, Version
 from agentbench.core.python_syntax import UNPARSABLE, parse
 from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
+    ReadText,
     RequirementGroup,
-    RequirementPurpose,
     TomlTable,
     extra_groups,
     ini_lines,
     named_requirements,
     purpose_of,
     pythons_of,
+    requirement_group,
     strings_in,
     table_in,
-    tests_require,
     text_in,
 )
 
@@ -34,6 +34,13 @@ _COMPARED = re.compile(r"[<>=!]")
 _FILE = "pyproject.toml"
 _MAX_DEPTH = 20
 _Assignments = Mapping[str, ast.expr]
+
+
+def read_declaration(read: ReadText) -> ProjectDeclaration:
+    """What pyproject.toml, setup.cfg and setup.py together say."""
+    declared = read_pyproject(parse_toml(read("pyproject.toml")))
+    declared = declared.merged_with(read_setup_cfg(parse_ini(read("setup.cfg"))))
+    return declared.merged_with(read_setup_py(read("setup.py")))
 
 
 def read_poetry(poetry: TomlTable) -> ProjectDeclaration:
@@ -57,14 +64,9 @@ def _poetry_groups(poetry: TomlTable) -> Iterator[RequirementGroup]:
     yield from extra_groups(dict.fromkeys(table_in(poetry, "extras")), _FILE)
     for name in table_in(poetry, "group"):
         requirements = tuple(_poetry_requirements(table_in(poetry, "group", name, "dependencies")))
-        if (purpose := purpose_of(name)) is not None and requirements:
-            where = f"Poetry's group `{name}` in pyproject.toml"
-            yield RequirementGroup(where=where, purpose=purpose, requirements=requirements)
-    if requirements := tuple(_poetry_requirements(table_in(poetry, "dev-dependencies"))):
-        where = "Poetry's dev-dependencies in pyproject.toml"
-        yield RequirementGroup(
-            where=where, purpose=RequirementPurpose.DEVELOPMENT, requirements=requirements
-        )
+        yield from requirement_group(f"Poetry's group `{name}` in {_FILE}", name, requirements)
+    dev = tuple(_poetry_requirements(table_in(poetry, "dev-dependencies")))
+    yield from requirement_group(f"Poetry's dev-dependencies in {_FILE}", "dev", dev)
 
 
 def _poetry_requirements(wanted: TomlTable) -> Iterator[str]:
@@ -136,15 +138,14 @@ def _requirement_groups(document: TomlTable, project: TomlTable) -> Iterator[Req
     yield from _tool_groups(table_in(document, "tool", "pdm", "dev-dependencies"), "PDM's group")
     for name, table in table_in(document, "tool", "hatch", "envs").items():
         wanted = table_in({"env": table}, "env")
-        said = (
+        said = [
             *strings_in(wanted.get("dependencies")),
             *strings_in(wanted.get("extra-dependencies")),
-        )
-        yield from _requirement_group(
-            f"Hatch's environment `{name}`", name, named_requirements(said)
-        )
+        ]
+        where = f"Hatch's environment `{name}` of {_FILE}"
+        yield from requirement_group(where, name, named_requirements(said))
     dev = named_requirements(strings_in(table_in(document, "tool", "uv").get("dev-dependencies")))
-    yield from _requirement_group("uv's dev-dependencies", "dev", dev)
+    yield from requirement_group(f"uv's dev-dependencies of {_FILE}", "dev", dev)
 
 
 def _tool_groups(groups: TomlTable, kind: str) -> Iterator[RequirementGroup]:
@@ -155,17 +156,8 @@ def _tool_groups(groups: TomlTable, kind: str) -> Iterator[RequirementGroup]:
             said = resolve_dependency_groups(groups, name)  # type: ignore[arg-type]  # it checks
         except (ValueError, LookupError, TypeError, ExceptionGroup):
             said = strings_in(groups[name])
-        yield from _requirement_group(f"{kind} `{name}`", name, named_requirements(said))
-
-
-def _requirement_group(
-    where: str, name: str, requirements: tuple[str, ...]
-) -> Iterator[RequirementGroup]:
-    purpose = purpose_of(name)
-    if purpose is not None and requirements:
-        yield RequirementGroup(
-            where=f"{where} of {_FILE}", purpose=purpose, requirements=requirements
-        )
+        where = f"{kind} `{name}` of {_FILE}"
+        yield from requirement_group(where, name, named_requirements(said))
 
 
 def parse_ini(text: str | None) -> ConfigParser:
@@ -184,8 +176,8 @@ def read_setup_cfg(parser: ConfigParser) -> ProjectDeclaration:
     return ProjectDeclaration(
         installable=parser.has_option("metadata", "name"),
         requires_python=(requires,) if requires else (),
-        pythons=pythons_of(_option_lines(parser, "metadata", "classifiers")),
-        requirements=named_requirements(_option_lines(parser, "options", "install_requires")),
+        pythons=pythons_of(option_lines(parser, "metadata", "classifiers")),
+        requirements=named_requirements(option_lines(parser, "options", "install_requires")),
         bundles=tuple(_setup_cfg_groups(parser)),
     )
 
@@ -193,12 +185,14 @@ def read_setup_cfg(parser: ConfigParser) -> ProjectDeclaration:
 def _setup_cfg_groups(parser: ConfigParser) -> Iterator[RequirementGroup]:
     section = "options.extras_require"
     names = parser.options(section) if parser.has_section(section) else ()
-    extras = {name: _option_lines(parser, section, name) for name in names}
+    extras = {name: option_lines(parser, section, name) for name in names}
     yield from extra_groups(extras, "setup.cfg")
-    yield from tests_require(_option_lines(parser, "options", "tests_require"), "setup.cfg")
+    wanted = named_requirements(option_lines(parser, "options", "tests_require"))
+    yield from requirement_group("tests_require of setup.cfg", "tests", wanted)
 
 
-def _option_lines(parser: ConfigParser, section: str, name: str) -> tuple[str, ...]:
+def option_lines(parser: ConfigParser, section: str, name: str) -> tuple[str, ...]:
+    """The lines of an option; none if it is missing."""
     return ini_lines(parser.get(section, name, fallback=""))
 
 
@@ -230,7 +224,8 @@ def _setup_py_groups(said: Mapping[str, object]) -> Iterator[RequirementGroup]:
     items = extras.items() if isinstance(extras, dict) else ()
     named = {name: wanted for name, wanted in items if isinstance(name, str)}
     yield from extra_groups(named, "setup.py")
-    yield from tests_require(strings_in(said.get("tests_require")), "setup.py")
+    wanted = named_requirements(strings_in(said.get("tests_require")))
+    yield from requirement_group("tests_require of setup.py", "tests", wanted)
 
 
 def _assigned(module: ast.Module) -> dict[str, ast.expr]:

@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -10,20 +11,12 @@ from threading import Lock
 from typing import Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import Version
 
 from agentbench.tasks.git_history import content_at
 from agentbench.tasks.mirror import Mirror
-from agentbench.tasks.project_declaration import ProjectDeclaration, decode_text, read_project_file
-from agentbench.tasks.project_files import (
-    parse_ini,
-    parse_toml,
-    read_pyproject,
-    read_setup_cfg,
-    read_setup_py,
-)
-
-ReadText = Callable[[str], str | None]
-"""The text of a project's file by its name; None if there is no such file."""
+from agentbench.tasks.project_declaration import ReadText, decode_text, read_project_file
+from agentbench.tasks.project_files import read_declaration
 
 NO_PYTHON_REQUESTED: Final = "the project asks for none"
 _PINNED = re.compile(r"(?:cpython-)?(3\.\d+)(?:\.\d+)?$", re.MULTILINE)
@@ -61,8 +54,8 @@ def requested_python(read: ReadText, *, supported: Sequence[str], default: str) 
     Raises:
         UnsupportedPythonError: Requires-Python allows none of the supported versions.
     """
-    declared = _declaration(read)
-    specifiers = _specifiers(declared.requires_python)
+    declared = read_declaration(read)
+    specifiers = valid_specifiers(declared.requires_python)
     admitted = _admitted(supported, specifiers)
     text = " and ".join(filter(None, map(str, specifiers)))
     if not admitted:
@@ -71,9 +64,8 @@ def requested_python(read: ReadText, *, supported: Sequence[str], default: str) 
     if pinned and pinned[1] in admitted:
         return RequestedPython(version=pinned[1], why=".python-version")
     if text:
-        return RequestedPython(
-            version=_nearest(admitted, default), why=f"Requires-Python is {text}"
-        )
+        nearest = _nearest(admitted, default)
+        return RequestedPython(version=nearest, why=f"Requires-Python is {text}")
     if classified := [version for version in supported if version in declared.pythons]:
         return RequestedPython(version=_nearest(classified, default), why="its classifiers")
     return RequestedPython(version=default, why=NO_PYTHON_REQUESTED)
@@ -95,19 +87,12 @@ def mirror_reader(mirror: Mirror) -> ReadText:
     return read
 
 
-def _declaration(read: ReadText) -> ProjectDeclaration:
-    declared = read_pyproject(parse_toml(read("pyproject.toml")))
-    declared = declared.merged_with(read_setup_cfg(parse_ini(read("setup.cfg"))))
-    return declared.merged_with(read_setup_py(read("setup.py")))
-
-
-def _specifiers(texts: Iterable[str]) -> list[SpecifierSet]:
+def valid_specifiers(texts: Iterable[str]) -> list[SpecifierSet]:
+    """The version specifiers among some texts, each once."""
     found = []
     for text in dict.fromkeys(texts):
-        try:
+        with suppress(InvalidSpecifier):
             found.append(SpecifierSet(text))
-        except InvalidSpecifier:
-            continue
     return found
 
 
@@ -126,13 +111,8 @@ def _admitted(supported: Sequence[str], specifiers: Sequence[SpecifierSet]) -> l
 
 def _nearest(versions: Sequence[str], default: str) -> str:
     """The default, else the newest before it, else the oldest after it; `versions` is sorted."""
-    number = _number(default)
-    older = [version for version in versions if _number(version) <= number]
+    older = [version for version in versions if Version(version) <= Version(default)]
     return older[-1] if older else versions[0]
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
 
 
 def scm_version(mirror: Mirror) -> str | None:
@@ -147,13 +127,11 @@ def scm_version(mirror: Mirror) -> str | None:
     if described is None:
         return None
     tag, distance, node = described["tag"], int(described["distance"]), described["node"]
-    return _scm_version_of_tag(tag, distance, node) or _scm_version_of_tag(
-        tag.rpartition("/")[2], distance, node
-    )
-
-
-def _scm_version_of_tag(tag: str, distance: int, node: str) -> str | None:
-    return _formatted(tag, distance, node, {}) or _formatted(tag, distance, node, _PLAIN_SCHEMES)
+    for name in (tag, tag.rpartition("/")[2]):
+        for schemes in ({}, _PLAIN_SCHEMES):
+            if version := _formatted(name, distance, node, schemes):
+                return version
+    return None
 
 
 def _formatted(tag: str, distance: int, node: str, schemes: dict[str, str]) -> str | None:

@@ -8,15 +8,8 @@ from pydantic import Field
 from agentbench.core.choices import ControlLevel
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
+from agentbench.tasks import scripts
 from agentbench.tasks.problem import Problem, Seconds, TaskId
-from agentbench.tasks.scripts import (
-    SOLUTION_FOLDER,
-    ScriptedSolution,
-    ShellLine,
-    SolutionScript,
-    Switch,
-    Verifier,
-)
 
 _USUAL_WORKDIR = PurePosixPath("/workspace")
 
@@ -30,8 +23,8 @@ class AnswerKey(Schema):
     pass_to_pass: tuple[NodeId, ...] | Literal["baseline"] = ()
     protected: tuple[str, ...] = ()
     quarantined: tuple[NodeId, ...] = ()
-    verifier: Verifier | None = None  # judges in place of pytest
-    solution: SolutionScript | None = None  # in place of the patch
+    verifier: scripts.Verifier | None = None  # judges in place of pytest
+    solution: scripts.SolutionScript | None = None  # in place of the patch
 
 
 class RepoSource(Schema):
@@ -59,9 +52,9 @@ class TaskEnvironment(Schema):
 class TaskSetup(Schema):
     """`[setup]`: shell commands that install what the task needs; only they may use a network."""
 
-    commands: tuple[ShellLine, ...] = ()
+    commands: tuple[scripts.ShellLine, ...] = ()
     timeout_s: Seconds = 600.0
-    network: Switch = True
+    network: scripts.Switch = True
 
 
 class Task(Schema):
@@ -82,13 +75,13 @@ class Task(Schema):
         return self.problem.id
 
     @property
-    def scripted_solution(self) -> ScriptedSolution | None:
+    def scripted_solution(self) -> scripts.ScriptedSolution | None:
         """The script that solves the task, if its solution is not a patch."""
         script = self.answer_key.solution
         if script is None:
             return None
-        return ScriptedSolution(
-            command=script.command, env=script.env, folder=self.folder / SOLUTION_FOLDER
+        return scripts.ScriptedSolution(
+            command=script.command, env=script.env, folder=self.folder / scripts.SOLUTION_FOLDER
         )
 
     @property

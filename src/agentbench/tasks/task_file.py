@@ -11,17 +11,8 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
+from agentbench.tasks import scripts
 from agentbench.tasks.problem import AgentLimits, Seconds, TaskId, parse_pytest_command
-from agentbench.tasks.scripts import (
-    CONTROL,
-    ImageName,
-    InsidePath,
-    SolutionScript,
-    Variables,
-    Verifier,
-    check_argument,
-    check_inside,
-)
 from agentbench.tasks.task import TaskSetup
 
 _SYSTEM_FOLDERS = frozenset(
@@ -69,15 +60,20 @@ def _task_id(text: TaskId) -> TaskId:
 
 
 def _check_folder(path: str) -> str:
-    if not PurePosixPath(check_inside(path)).parts:
+    if not PurePosixPath(scripts.check_inside(path)).parts:
         raise ValueError("is the task's own folder, with its answers; give a folder below it")
     return path
 
 
+def is_git_bundle(url: str) -> bool:
+    """Whether a `repo.url` names a git bundle in the task's folder."""
+    return url.endswith(".bundle") and "://" not in url
+
+
 def _clone_url(url: str) -> str:
-    if url.endswith(".bundle") and "://" not in url:
-        return check_inside(url)
-    if not _URL.fullmatch(url) or CONTROL.search(url):
+    if is_git_bundle(url):
+        return scripts.check_inside(url)
+    if not _URL.fullmatch(url) or scripts.CONTROL.search(url):
         raise ValueError("is not an https, ssh or file URL, and no .bundle beside task.toml")
     return url
 
@@ -91,19 +87,20 @@ def _commit(commit: str) -> str:
 def _node_id(node_id: NodeId) -> NodeId:
     if node_id.startswith("-") or "::" not in node_id:
         raise ValueError("is not a pytest node id like tests/test_a.py::test_b")
-    check_inside(node_id.partition("::")[0])
-    return NodeId(check_argument(node_id))
+    scripts.check_inside(node_id.partition("::")[0])
+    return NodeId(scripts.check_argument(node_id))
 
 
 def _kind_of_ids(value: object) -> str:
     return "word" if isinstance(value, str) else "list"
 
 
-def _command(command: str) -> str:
+def _pytest_command(command: str) -> str:
     parse_pytest_command(command)
     return command
 
 
+PytestLine = Annotated[str, AfterValidator(_pytest_command)]
 ListedId = Annotated[NodeId, AfterValidator(_node_id)]
 # Tagged, so that a wrong value is one fault and not one for each member of the union.
 ListedIds = Annotated[
@@ -135,9 +132,9 @@ class RepoTable(Schema):
 class EnvironmentTable(Schema):
     """`[environment]`: the image and the limits."""
 
-    image: ImageName | None = None
-    dockerfile: InsidePath | None = None
-    env: Variables = Field(default_factory=dict)
+    image: scripts.ImageName | None = None
+    dockerfile: scripts.InsidePath | None = None
+    env: scripts.Variables = Field(default_factory=dict)
     cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
     memory_mib: Mebibytes = 2048
     pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
@@ -162,12 +159,12 @@ class QuarantinedTest(Schema):
 class PytestTable(Schema):
     """`[tests]`: how to run pytest, and which tests decide."""
 
-    command: Annotated[str, AfterValidator(_command)] = "python -m pytest"
-    paths: tuple[InsidePath, ...] = ()
+    command: PytestLine = "python -m pytest"
+    paths: tuple[scripts.InsidePath, ...] = ()
     timeout_s: Seconds = 300.0
     fail_to_pass: tuple[ListedId, ...] = ()
     pass_to_pass: ListedIds = ()
-    protected: tuple[InsidePath, ...] = ()
+    protected: tuple[scripts.InsidePath, ...] = ()
     quarantined: tuple[QuarantinedTest, ...] = ()
 
     @model_validator(mode="after")
@@ -199,8 +196,8 @@ class TaskFile(Schema):
     environment: EnvironmentTable = EnvironmentTable()
     setup: TaskSetup = TaskSetup()
     tests: PytestTable = PytestTable()
-    verifier: Verifier | None = None
-    solution: SolutionScript | None = None
+    verifier: scripts.Verifier | None = None
+    solution: scripts.SolutionScript | None = None
     agent: AgentLimits = AgentLimits()
     integrity: IntegrityTable = IntegrityTable()
 

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
@@ -11,15 +12,13 @@ from types import MappingProxyType
 import tomlkit
 from tomlkit.items import AbstractTable, Array
 
+from agentbench.core.files import write_atomically
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.loading import TASK_FILE, read_draft
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile
 
-_TABLE_ORDER = (
-    "repo", "environment", "setup", "tests", "verifier", "solution", "agent", "integrity"
-)  # fmt: skip
 _RATE_DIGITS = 3  # decimals of a rate
 
 
@@ -50,31 +49,48 @@ def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
         UsageError: the folder exists and `replace` is not set, or it cannot be written.
     """
     place = parent / new.id
+    try:
+        with new_folder(place, replace=replace) as path:
+            _write_files(path, new)
+            faults = read_draft(path).faults
+            if faults:
+                raise InputError(*(fault.replace(str(path), str(place)) for fault in faults))
+    except OSError as error:
+        raise UsageError(f"{place}: cannot be written: {error}") from error
+    return place
+
+
+@contextmanager
+def new_folder(place: Path, *, replace: bool) -> Iterator[Path]:
+    """An empty folder next to `place`, which gets that name at the end of the block.
+
+    Args:
+        place: The new folder's path.
+        replace: Whether to replace a folder that is there.
+
+    Raises:
+        UsageError: `place` exists and `replace` is not set, or its parent cannot be written.
+    """
     if os.path.lexists(place) and not replace:
         raise UsageError(f"{place}: already exists; give another --out, or --replace")
+    parent = place.parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(mkdtemp(prefix=".new-", dir=parent))
     except OSError as error:
         raise UsageError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        path = scratch / new.id
-        _write_files(path, new)
-        faults = [fault.replace(f"{scratch}/", f"{parent}/") for fault in read_draft(path).faults]
-        if faults:
-            raise InputError(*faults)
+        path = scratch / place.name
+        path.mkdir()
+        yield path
         if os.path.lexists(place):
             place.rename(scratch / "before")
         path.rename(place)
-    except OSError as error:
-        raise UsageError(f"{place}: cannot be written: {error}") from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return place
 
 
 def _write_files(made: Path, new: NewTask) -> None:
-    made.mkdir()
     for name, source in new.folders.items():
         shutil.copytree(source, made / name, symlinks=True)
     for name, source in new.copies.items():
@@ -94,25 +110,16 @@ def _write_files(made: Path, new: NewTask) -> None:
 def task_toml(table: TaskFile) -> str:
     """The text of a `task.toml`: the values that are not defaults, tables in the usual order."""
     values = table.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
-    document = tomlkit.document()
-    document["schema_version"] = values.pop("schema_version", table.schema_version)
-    for name in ("id", "title", "tags"):
-        if name in values:
-            document[name] = values.pop(name)
-    for name in sorted(values, key=_TABLE_ORDER.index):
-        document[name] = _table(values[name])
-    return tomlkit.dumps(document)
+    for name, value in values.items():
+        if isinstance(value, dict):
+            values[name] = _table(value)
+    return tomlkit.dumps(values)
 
 
 def _table(values: Mapping[str, object]) -> tomlkit.items.Table:
     table = tomlkit.table()
     for name, value in values.items():
-        if isinstance(value, list) and len(value) > 1:
-            array = tomlkit.array()
-            array.extend(value)
-            table[name] = array.multiline(multiline=True)
-        else:
-            table[name] = value
+        table[name] = _array(value) if isinstance(value, list) and len(value) > 1 else value
     return table
 
 
@@ -139,9 +146,7 @@ def write_test_lists(
         tests["pass_to_pass"] = _array(pass_to_pass)
     if quarantined:
         tests["quarantined"] = _quarantine(tests, quarantined)
-    scratch = task_file.with_suffix(".toml.new")
-    scratch.write_bytes(tomlkit.dumps(document).encode())
-    scratch.replace(task_file)
+    write_atomically(task_file, tomlkit.dumps(document).encode())
 
 
 def _quarantine(tests: AbstractTable, rates: Mapping[NodeId, float]) -> Array:
@@ -154,7 +159,7 @@ def _quarantine(tests: AbstractTable, rates: Mapping[NodeId, float]) -> Array:
     return array.multiline(multiline=True)
 
 
-def _array(ids: Sequence[NodeId]) -> Array:
+def _array(values: Sequence[object]) -> Array:
     array = tomlkit.array()
-    array.extend(ids)
+    array.extend(values)
     return array.multiline(multiline=True)

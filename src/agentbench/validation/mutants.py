@@ -166,7 +166,7 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[li
                 code = comparable_code(text)
             except python_syntax.UNPARSABLE:
                 continue
-            if is_same_code(original, code):
+            if code == original:
                 equivalent += 1
             else:
                 found.append(_mutant(read, rewrite, text))
@@ -230,39 +230,17 @@ def _context_lines(text: str) -> str:
 
 
 def comparable_code(source: str) -> CodeType:
-    """The code object of a source without its docstrings; raises what `parse` raises."""
+    """The code object of a source without docstrings and line numbers; raises what `parse` raises.
+
+    Two such objects are equal if they do the same: 1, 1.0 and True are different constants.
+    """
     tree = python_syntax.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
-    return python_syntax.code_of(tree)
+    return _without_lines(python_syntax.code_of(tree))
 
 
-def is_same_code(left: CodeType, right: CodeType) -> bool:
-    """Whether two code objects are equal apart from line numbers."""
-    return _code_shape(left) == _code_shape(right) and _are_same(left.co_consts, right.co_consts)
-
-
-def _code_shape(code: CodeType) -> tuple[object, ...]:
-    return (
-        code.co_code,
-        code.co_names,
-        code.co_varnames,
-        code.co_freevars,
-        code.co_cellvars,
-        code.co_flags,
-        (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount),
-        getattr(code, "co_exceptiontable", b""),
-    )
-
-
-def _are_same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
-    return len(left) == len(right) and all(map(_is_same_constant, left, right))
-
-
-def _is_same_constant(left: object, right: object) -> bool:
-    if isinstance(left, CodeType) and isinstance(right, CodeType):
-        return is_same_code(left, right)
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return _are_same(left, right)
-    return type(left) is type(right) and repr(left) == repr(right)  # 0.0 is not -0.0
+def _without_lines(code: CodeType) -> CodeType:
+    constants = (_without_lines(c) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_firstlineno=1, co_linetable=b"", co_consts=tuple(constants))

@@ -14,7 +14,6 @@ from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages import judged_tests
 from agentbench.attempt.stages.agent_outcome import judged_change
-from agentbench.attempt.stages.judged_tests import fresh_sandbox, write_files
 from agentbench.attempt.stages.judging import baseline_run
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
@@ -227,20 +226,17 @@ class MutantRunner:
     def _of(self, ran: HiddenTestRun) -> MutantRunResult:
         lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
         ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
+        outcome, detail = MutantOutcome.BROKEN, lack or ""
         if ending is Ending.LOST:
-            return MutantRunResult(
-                outcome=MutantOutcome.NOT_JUDGED, detail="the sandbox or its engine went away"
-            )
-        if lack is None:
-            return MutantRunResult(outcome=MutantOutcome.SURVIVED)
-        if ending is Ending.TIMED_OUT:
+            outcome, detail = MutantOutcome.NOT_JUDGED, "the sandbox or its engine went away"
+        elif lack is None:
+            outcome = MutantOutcome.SURVIVED
+        elif ending is Ending.TIMED_OUT:
             seconds = self._limit.total_seconds()
-            return MutantRunResult(
-                outcome=MutantOutcome.TIMED_OUT, detail=f"still running after {seconds:.0f} s"
-            )
-        seen = ending in _LIMIT_ENDINGS or _could_run(ran)
-        outcome = MutantOutcome.KILLED if seen else MutantOutcome.BROKEN
-        return MutantRunResult(outcome=outcome, detail=lack)
+            outcome, detail = MutantOutcome.TIMED_OUT, f"still running after {seconds:.0f} s"
+        elif ending in _LIMIT_ENDINGS or _could_run(ran):
+            outcome = MutantOutcome.KILLED
+        return MutantRunResult(outcome=outcome, detail=detail)
 
 
 def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
@@ -281,9 +277,9 @@ def run_change(
     request = replace(
         judged_tests.judged_request(context), timeout=limit, max_failures=1 if stop else None
     )
-    with fresh_sandbox(context) as sandbox:
+    with judged_tests.fresh_sandbox(context) as sandbox:
         files = {**change.files, **context.hidden_tests.files}
-        write_files(sandbox, files, emptied=change.emptied)
+        judged_tests.write_files(sandbox, files, emptied=change.emptied)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     tests = run.facts
     return HiddenTestRun(

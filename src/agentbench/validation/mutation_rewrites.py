@@ -12,7 +12,7 @@ _LOGGERS = frozenset({"log", "logger", "logging", "warnings"})
 _NOT_BEHAVIOUR = frozenset(
     {"annotation", "returns", "decorator_list", "type_params", "msg", "cause", "type_comment"}
 )
-_COMPARISONS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
+_OPERATORS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
     ast.Lt: ("<", ("<=", ">=")),
     ast.LtE: ("<=", ("<", ">")),
     ast.Gt: (">", (">=", "<=")),
@@ -23,20 +23,20 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
     ast.IsNot: ("is not", ("is",)),
     ast.In: ("in", ("not in",)),
     ast.NotIn: ("not in", ("in",)),
-}
-_ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "/"),
-    ast.Div: ("/", "*"),
-    ast.FloorDiv: ("//", "/"),
-    ast.Mod: ("%", "//"),
-    ast.Pow: ("**", "*"),
-    ast.LShift: ("<<", ">>"),
-    ast.RShift: (">>", "<<"),
-    ast.BitAnd: ("&", "|"),
-    ast.BitOr: ("|", "&"),
-    ast.BitXor: ("^", "&"),
+    ast.Add: ("+", ("-",)),
+    ast.Sub: ("-", ("+",)),
+    ast.Mult: ("*", ("/",)),
+    ast.Div: ("/", ("*",)),
+    ast.FloorDiv: ("//", ("/",)),
+    ast.Mod: ("%", ("//",)),
+    ast.Pow: ("**", ("*",)),
+    ast.LShift: ("<<", (">>",)),
+    ast.RShift: (">>", ("<<",)),
+    ast.BitAnd: ("&", ("|",)),
+    ast.BitOr: ("|", ("&",)),
+    ast.BitXor: ("^", ("&",)),
+    ast.And: ("and", ("or",)),
+    ast.Or: ("or", ("and",)),
 }
 _FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _METHODS = {
@@ -52,7 +52,6 @@ _METHODS = {
 _COMMENT = re.compile(r"#[^\n]*")
 _OMITTED = (ast.Delete, ast.Raise)
 _STORED = (ast.Attribute, ast.Subscript)
-_OR = ("or", "and", "False")
 _PART_UNDONE = "a part of the fix undone"
 _IMPORT = re.compile(r"\s*(import|from)\s|\s*$")
 
@@ -150,16 +149,15 @@ def _conditions(test: ast.expr, source: SourceText) -> Iterator[Rewrite]:
 def _comparisons(node: ast.Compare, source: SourceText) -> Iterator[Rewrite]:
     operands = [node.left, *node.comparators]
     for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
-        old, others = _COMPARISONS[type(op)]
-        yield from _operators(source, (left, right), old, others)
+        yield from _operators(source, (left, right), op)
 
 
 def _connectives(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:
-    old, new, neutral = ("and", "or", "True") if isinstance(node.op, ast.And) else _OR
     for left, right in zip(node.values, node.values[1:], strict=False):
-        yield from _operators(source, (left, right), old, (new,))
+        yield from _operators(source, (left, right), node.op)
+    word, neutral = ("and", "True") if isinstance(node.op, ast.And) else ("or", "False")
     for value in node.values:
-        yield _in_place(source, value, neutral, f"operand of {old} left out")
+        yield _in_place(source, value, neutral, f"operand of {word} left out")
 
 
 def _arithmetic(node: ast.BinOp | ast.AugAssign, source: SourceText) -> Iterator[Rewrite]:
@@ -167,10 +165,8 @@ def _arithmetic(node: ast.BinOp | ast.AugAssign, source: SourceText) -> Iterator
         yield _in_place(source, node, "pass", "statement left out")
     left = node.left if isinstance(node, ast.BinOp) else node.target
     right = node.right if isinstance(node, ast.BinOp) else node.value
-    if type(node.op) not in _ARITHMETIC or _is_text(left) or _is_text(right):
-        return
-    old, new = _ARITHMETIC[type(node.op)]
-    yield from _operators(source, (left, right), old, (new,))
+    if type(node.op) in _OPERATORS and not _is_text(left) and not _is_text(right):
+        yield from _operators(source, (left, right), node.op)
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -217,9 +213,10 @@ def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
 
 
 def _operators(
-    source: SourceText, operands: tuple[ast.expr, ast.expr], old: str, others: tuple[str, ...]
+    source: SourceText, operands: tuple[ast.expr, ast.expr], op: ast.AST
 ) -> Iterator[Rewrite]:
     """Other operators in the place of one between operands, which may be in brackets."""
+    old, others = _OPERATORS[type(op)]
     start, end = source.span(operands[0]).end, source.span(operands[1]).start
     gap = _COMMENT.sub(lambda found: " " * len(found.group()), source.text[start:end])
     pattern = r"\s+".join(re.escape(word) for word in old.split())

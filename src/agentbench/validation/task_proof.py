@@ -18,7 +18,6 @@ from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.loading import TASK_FILE
-from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.environment.found_tests import is_collected_by_default
@@ -53,7 +52,6 @@ def worst_rates(*groups: Mapping[NodeId, float]) -> dict[NodeId, float]:
 class TaskProof:
     """The results of running a task with its reference solution and without an agent."""
 
-    task_id: TaskId
     faults: tuple[str, ...]
     flaky: tuple[NodeId, ...]
     runs: int
@@ -72,11 +70,6 @@ class TaskProof:
     undecided: bool = False
     """Whether an attempt failed because of the infrastructure, so that the result is unknown."""
     sandbox: str = ""
-
-    @property
-    def valid(self) -> bool:
-        """Whether the task is valid."""
-        return not self.faults and not self.flaky
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +91,9 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
     records = (*oracle, *noop)
     fixed = tuple(dict.fromkeys(test for record in oracle for test in _tests_to_fix(task, record)))
     by_value = {test for record in oracle for test in _controlled_tests(record)}
-    weak = [
-        one for record in oracle if record.controls for one in record.controls.weakly_controlled
-    ]
+    controls = [record.controls for record in oracle if record.controls]
+    weak = dict.fromkeys(one for each in controls for one in each.weakly_controlled)
     return TaskProof(
-        task_id=task.id,
         faults=tuple(faults),
         flaky=tuple(rates),
         runs=len(records),
@@ -111,7 +102,7 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         peak_memory_mib=_peak_memory_mib(records),
         controlled=tuple(test for test in fixed if test in by_value),
         to_control=len(fixed),
-        weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
+        weakly_controlled=tuple(weak),
         regression_tests=max((_regression_tests(task, record) for record in oracle), default=0),
         undecided=any(record.fault is Fault.INFRASTRUCTURE for record in records),
     )
@@ -125,19 +116,13 @@ def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
     before = [_outcomes(record, StageName.BASELINE_RUN) for record in oracle]
     after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
     flaky = worst_rates(flake_rates(before), flake_rates(after))
-    passing = {
-        node_id: None
-        for outcomes in after[:1]
-        for node_id, outcome in outcomes.items()
-        if outcome is CaseOutcome.PASSED and node_id not in flaky
-    }
-    once = before[0] if before else {}
-    unknown = {n for n in passing if once.get(n) is CaseOutcome.SKIPPED}
+    once, fixed = (before[0], after[0]) if oracle else ({}, {})
+    passed = CaseOutcome.PASSED
+    passing = [n for n, outcome in fixed.items() if outcome is passed and n not in flaky]
+    did_not_fail = {passed, CaseOutcome.SKIPPED}
     return DecidingTests(
-        fail_to_pass=tuple(
-            n for n in passing if once.get(n) is not CaseOutcome.PASSED and n not in unknown
-        ),
-        pass_to_pass=tuple(n for n in passing if once.get(n) is CaseOutcome.PASSED),
+        fail_to_pass=tuple(n for n in passing if once.get(n) not in did_not_fail),
+        pass_to_pass=tuple(n for n in passing if once.get(n) is passed),
         flake_rates=flaky,
     )
 
@@ -146,6 +131,11 @@ def without_ids(task: Task) -> Task:
     """The task without lists of tests, so that the whole run decides."""
     key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
     return task.model_copy(update={"answer_key": key})
+
+
+def with_problem(task: Task, **changes: object) -> Task:
+    """The task with some fields of its problem changed."""
+    return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})
 
 
 def _oracle_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:
@@ -223,13 +213,8 @@ def _seconds(records: Sequence[AttemptRecord]) -> dict[StageName, float]:
 
 
 def _peak_memory_mib(records: Sequence[AttemptRecord]) -> float | None:
-    peaks = [
-        stage.peak_memory_bytes
-        for record in records
-        for stage in record.stages
-        if stage.peak_memory_bytes
-    ]
-    return max(peaks) / 2**20 if peaks else None
+    peaks = [stage.peak_memory_bytes or 0 for record in records for stage in record.stages]
+    return max(peaks, default=0) / 2**20 or None
 
 
 def run_proofs(
@@ -335,7 +320,7 @@ def _without_listed_tests(task: Task) -> Task:
     """The task before its tests are known; pytest goes on after files that it cannot collect."""
     task = without_ids(task)
     command = f"{task.problem.test_command} --continue-on-collection-errors"
-    return _with_problem(task, test_command=command)
+    return with_problem(task, test_command=command)
 
 
 def _narrowed(task: Task) -> Task | None:
@@ -343,8 +328,4 @@ def _narrowed(task: Task) -> Task | None:
     changed = [file for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
     files = tuple(file.path for file in changed if is_collected_by_default(file.path))
     changes_others = files and files != task.problem.test_paths
-    return _with_problem(task, test_paths=files) if changes_others else None
-
-
-def _with_problem(task: Task, **changes: object) -> Task:
-    return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})
+    return with_problem(task, test_paths=files) if changes_others else None

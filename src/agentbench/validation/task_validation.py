@@ -209,13 +209,11 @@ class _Validator:
     def _quarantined(
         self, shown: dict[Path, TaskProof], tasks: dict[Path, Task]
     ) -> tuple[dict[Path, TaskProof], dict[Path, Task]]:
-        shown, tasks = dict(shown), dict(tasks)
         for _ in range(_QUARANTINE_ROUNDS):
-            flaky = [folder for folder in tasks if shown[folder].flaky]
             again = {}
-            for folder in flaky:
+            for folder, task in tasks.items():
                 rates = shown[folder].flake_rates
-                if quarantine_flaky_tests(folder, tasks[folder], rates) is None:
+                if rates and quarantine_flaky_tests(folder, task, rates) is None:
                     again[folder] = load_task(folder, mirrors=self._mirrors)
             if not again:
                 break

@@ -13,9 +13,7 @@ PATCH = patch_of("basket.py", BUGGY, FIXED).encode()
 
 def fix_of(message):
     commit = Commit(hash="a" * 40, parents=("b" * 40,), date=datetime.now(UTC), message=message)
-    return FixCommit(
-        commit=commit, base="b" * 40, tests=(), sources=(), tests_patch=b"", solution_patch=PATCH
-    )
+    return FixCommit(commit=commit, base="b" * 40, tests=(), tests_patch=b"", solution_patch=PATCH)
 
 
 def test_the_message_is_told_without_trailers_and_without_lines_of_the_fix():

@@ -17,7 +17,6 @@ FIX = FixCommit(
     commit=COMMIT,
     base="0" * 40,
     tests=(),
-    sources=(),
     tests_patch=b"",
     solution_patch=(
         b"diff --git a/NEWS.md b/NEWS.md\n+++ b/NEWS.md\n+- last is right now\n"

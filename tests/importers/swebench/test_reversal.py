@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.importers.swebench.conversion import ReversalError, reverse_bug_patch
-from agentbench.tasks.git_history import apply_patch_to_commit
+from agentbench.importers.swebench.conversion import reverse_bug_patch
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import RepoSource
 from tests.tasks.origins import Origin
@@ -56,7 +56,7 @@ def test_both_patches_apply_to_that_state_and_give_the_right_one(origin, mirror,
 def test_a_patch_that_does_not_fit_says_what_git_says(origin, mirror):
     patch = bug(origin).replace(b"-right", b"-left")
     with (
-        pytest.raises(ReversalError, match=r"patch failed: code\.py:1"),
+        pytest.raises(PatchDoesNotApplyError, match=r"patch failed: code\.py:1"),
         reverse_bug_patch(patch, mirror, []),
     ):
         pass
@@ -64,7 +64,7 @@ def test_a_patch_that_does_not_fit_says_what_git_says(origin, mirror):
 
 def test_tests_that_are_not_in_the_project_are_named(origin, mirror):
     with (
-        pytest.raises(ReversalError, match=r"tests/gone\.py"),
+        pytest.raises(PatchDoesNotApplyError, match=r"tests/gone\.py"),
         reverse_bug_patch(bug(origin), mirror, ["tests/gone.py"]),
     ):
         pass

@@ -1,6 +1,5 @@
 from agentbench.tasks.project_declaration import RequirementPurpose
 from agentbench.validation.environment.install_strategies import (
-    bundle_of_file,
     requirement_bundles,
     requirements_in,
 )
@@ -51,10 +50,10 @@ def test_an_included_file_outside_the_tree_is_not_read(tmp_path):
 
 
 def test_a_files_bundle_installs_the_file_and_knows_what_it_holds(tmp_path):
-    tree = write_tree(tmp_path, {"t.txt": "pytest\n"})
-    bundle = bundle_of_file(tree, "t.txt", RequirementPurpose.TESTS)
+    tree = write_tree(tmp_path, {"test-requirements.txt": "pytest\n"})
+    (bundle,) = requirement_bundles(tree)
     assert (bundle.files, bundle.requirements, bundle.known_requirements) == (
-        ("t.txt",),
+        ("test-requirements.txt",),
         (),
         ("pytest",),
     )

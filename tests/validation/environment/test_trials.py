@@ -34,10 +34,11 @@ def test_the_first_proposal_that_holds_is_chosen_and_what_the_others_ended_in_is
     chosen = tried(provider, tree, missing, FAILS, HOLDS, FAILS, said=said)
     assert chosen.proposal is HOLDS
     assert (chosen.passed, chosen.ran) == (1, 1)
-    assert [each.proposal for each in chosen.refused] == [missing, FAILS]
-    assert "agentbench/python:3.4" in chosen.refused[0].ending
-    assert "cannot" in chosen.refused[1].ending
-    assert said[-1] == "trying 3 of 4: as it is"
+    assert [line for line in said if line.startswith("trying")] == [
+        f"trying 2 of 4: {'; '.join(FAILS.reasons)}",
+        "trying 3 of 4: as it is",
+    ]
+    assert any(line.startswith("  ") and "cannot" in line for line in said)
 
 
 def test_where_none_holds_all_endings_are_said(provider, tmp_path):

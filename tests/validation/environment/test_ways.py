@@ -6,7 +6,7 @@ from agentbench.tasks.project_declaration import (
 from agentbench.validation.environment.found_tests import FoundTests
 from agentbench.validation.environment.install_strategies import (
     install_strategies,
-    read_declaration,
+    read_declarations,
 )
 from agentbench.validation.environment.project_settings import PytestSettings
 from tests.validation.environment.trees import write_tree
@@ -28,7 +28,7 @@ def test_all_files_of_a_project_are_read(tmp_path):
     )
     held = [
         bundle.requirements or bundle.known_requirements
-        for bundle in read_declaration(tree).bundles
+        for bundle in read_declarations(tree).bundles
     ]
     assert held == [("a",), ("b",), ("c",), ("d",), ("e",), ("f",)]
 

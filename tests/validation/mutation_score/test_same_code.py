@@ -1,8 +1,8 @@
-from agentbench.validation.mutants import comparable_code, is_same_code
+from agentbench.validation.mutants import comparable_code
 
 
 def same(left, right):
-    return is_same_code(comparable_code(left), comparable_code(right))
+    return comparable_code(left) == comparable_code(right)
 
 
 def test_words_that_compile_to_the_same_are_the_same():

@@ -213,7 +213,6 @@ def mine(
         until=until,
         limit=limit,
         whole_suite=fixes.whole_suite,
-        say=settings.options.say,
     )
     head = mirror_of_head(source.url, source.mirrors)
     entries = mining.mine(mining_settings, head, validating.follow_validation(validation))

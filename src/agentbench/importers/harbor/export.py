@@ -1,19 +1,17 @@
 """Writes tasks as Harbor tasks, with the scripts that build, solve and judge them."""
 
 import json
-import os
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from tempfile import mkdtemp
 
 import tomlkit
 
 from agentbench.attempt.stages.judged_tests import judged_targets
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCloneError, UsageError
+from agentbench.errors import GitCloneError
 from agentbench.importers import task_folders
 from agentbench.importers.harbor.importing import ORIGINALS_FOLDER, SHARED_FOLDERS
 from agentbench.tasks.dataset_rows import Rejection
@@ -21,6 +19,7 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 from agentbench.tasks.task import Task
+from agentbench.tasks.writing import new_folder
 
 WORKDIR = "/app"
 REPOSITORY_FOLDER = "agentbench-repo"
@@ -69,9 +68,7 @@ def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[st
     words = [*start, "-p", "agentbench_judge", *command.options, *targets]
     gone = " ".join(shlex.quote(path) for path in removed)
     return _TEST_SCRIPT.format(
-        place=WORKDIR,
-        removed=f"rm -f -- {gone}\n" if gone else "",
-        command=shlex.join(words),
+        place=WORKDIR, removed=f"rm -f -- {gone}\n" if gone else "", command=shlex.join(words)
     )
 
 
@@ -102,9 +99,8 @@ def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
 def task_toml(task: Task) -> str:
     """The text of Harbor's task.toml, schema 1.4."""
     environment = task.environment
-    document = tomlkit.document()
-    document["schema_version"] = "1.4"
-    tables: Mapping[str, Mapping[str, object]] = {
+    values = {
+        "schema_version": "1.4",
         "metadata": {"title": task.problem.title, "tags": list(task.problem.tags)},
         "verifier": {"timeout_sec": task.problem.test_timeout_s, "environment_mode": "shared"},
         "agent": {"timeout_sec": task.problem.limits.timeout_s},
@@ -116,11 +112,7 @@ def task_toml(task: Task) -> str:
             "workdir": WORKDIR,
         },
     }
-    for name, values in tables.items():
-        table = tomlkit.table()
-        table.update(values)
-        document[name] = table
-    return tomlkit.dumps(document)
+    return tomlkit.dumps(values)
 
 
 def expected_json(task: Task) -> str:
@@ -161,10 +153,9 @@ def export_tasks(
     exported = task_folders.ImportResult()
     for task in tasks:
         path = out / task.id
-        if os.path.lexists(path) and not replace:
-            raise UsageError(f"{path}: already exists; give another --out, or --replace")
         try:
-            _write_folder(task, path, mirrors, image)
+            with new_folder(path, replace=replace) as folder:
+                _write_files(task, folder, mirrors, image)
         except (_UnsupportedTaskError, GitCloneError, PatchDoesNotApplyError) as error:
             exported.rejections.append(Rejection(where=str(task.folder), what=str(error)))
             continue
@@ -174,30 +165,13 @@ def export_tasks(
     return exported
 
 
-def _write_folder(task: Task, place: Path, mirrors: Mirrors, image: str) -> None:
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(mkdtemp(prefix=".new-", dir=place.parent))
-    except OSError as error:
-        raise UsageError(f"{place.parent}: cannot be written: {error.strerror}") from error
-    try:
-        path = scratch / task.id
-        path.mkdir()
-        if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
-            for name in SHARED_FOLDERS:
-                if (task.folder / name).is_dir():
-                    shutil.copytree(task.folder / name, path / name, symlinks=True)
-            shutil.copytree(task.folder / ORIGINALS_FOLDER, path, symlinks=True, dirs_exist_ok=True)
-        else:
-            _write_new(task, path, mirrors, image)
-        if os.path.lexists(place):
-            place.rename(scratch / "before")
-        path.rename(place)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _write_new(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
+def _write_files(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
+    if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
+        for name in SHARED_FOLDERS:
+            if (task.folder / name).is_dir():
+                shutil.copytree(task.folder / name, made / name, symlinks=True)
+        shutil.copytree(task.folder / ORIGINALS_FOLDER, made, symlinks=True, dirs_exist_ok=True)
+        return
     if task.answer_key.verifier is not None:
         raise _UnsupportedTaskError(
             "a script of its own judges it, and it is no import of Harbor's"

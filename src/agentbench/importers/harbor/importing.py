@@ -101,11 +101,8 @@ def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedT
     workdir, assumed = _workdir(folder, form)
     table = convert_task_file(folder, form, task_id, workdir)
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
-    others = [
-        path
-        for path in sorted(folder.iterdir())
-        if path.name not in {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
-    ]
+    apart = {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
+    others = [path for path in sorted(folder.iterdir()) if path.name not in apart]
     kept = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
     new = NewTask(
         id=task_id,

@@ -13,14 +13,12 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
 
 from agentbench.core.schema import Schema
-from agentbench.importers.task_folders import validation_rejections
+from agentbench.importers.task_folders import Seconds, validation_rejections
 from agentbench.tasks.dataset_rows import Rejection
 
 _TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}", re.DOTALL)
 _NEWEST_SCHEMA = (1, 4)
-_MAX_SECONDS = 7 * 24 * 3600
 _MEBIBYTES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
-Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 User = str | int
 
 

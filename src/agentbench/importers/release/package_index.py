@@ -13,18 +13,10 @@ from datetime import date
 from pathlib import Path
 from typing import Self
 
+import pypi_simple
 import requests
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
-from pypi_simple import (
-    PYPI_SIMPLE_ENDPOINT,
-    DigestMismatchError,
-    DistributionPackage,
-    NoDigestsError,
-    NoSuchProjectError,
-    PyPISimple,
-    UnsupportedRepoVersionError,
-)
 
 from agentbench.core.python_syntax import literal
 from agentbench.errors import InputError, UnavailableError
@@ -175,7 +167,7 @@ class Release:
 
     package: str
     version: Version
-    file: DistributionPackage
+    file: pypi_simple.DistributionPackage
     uploaded: date | None
 
     @property
@@ -201,9 +193,9 @@ class PackageIndex:
             session.verify = settings.certificates
         if settings.proxy is not None:
             session.proxies = dict.fromkeys(("http", "https"), settings.proxy)
-        addresses = (settings.index or PYPI_SIMPLE_ENDPOINT, *settings.more)
+        addresses = (settings.index or pypi_simple.PYPI_SIMPLE_ENDPOINT, *settings.more)
         self._session = session
-        self._clients = [PyPISimple(address, session=session) for address in addresses]
+        self._clients = [pypi_simple.PyPISimple(address, session=session) for address in addresses]
 
     def __enter__(self) -> Self:
         return self
@@ -245,18 +237,22 @@ class PackageIndex:
                 self._clients[0].download_package(
                     release.file, target, timeout=_INDEX_TIMEOUT_S, progress=_limited_progress
                 )
-            except (DigestMismatchError, NoDigestsError, _TooLargeError) as error:
+            except (
+                pypi_simple.DigestMismatchError,
+                pypi_simple.NoDigestsError,
+                _TooLargeError,
+            ) as error:
                 raise InputError(f"{name}: {error}") from None
         return target
 
-    def _files(self, package: str) -> list[DistributionPackage]:
-        found: list[DistributionPackage] = []
+    def _files(self, package: str) -> list[pypi_simple.DistributionPackage]:
+        found: list[pypi_simple.DistributionPackage] = []
         missing = 0
         for client in self._clients:
             with _index_errors(package):
                 try:
                     found += client.get_project_page(package, timeout=_INDEX_TIMEOUT_S).packages
-                except NoSuchProjectError:
+                except pypi_simple.NoSuchProjectError:
                     missing += 1
         if missing == len(self._clients):
             raise InputError("package: the index has none of this name")
@@ -293,7 +289,9 @@ def _limited_progress(size: int | None) -> _DownloadLimit:
     return counter
 
 
-def _release(package: str, version: Version, found: list[DistributionPackage]) -> Release:
+def _release(
+    package: str, version: Version, found: list[pypi_simple.DistributionPackage]
+) -> Release:
     own = [file for file in found if _version_of(file) == version]
     if not own:
         raise InputError(f"version: the index has no {version}")
@@ -308,7 +306,7 @@ def _release(package: str, version: Version, found: list[DistributionPackage]) -
     return Release(package=package, version=version, file=file, uploaded=uploaded)
 
 
-def _version_of(file: DistributionPackage) -> Version | None:
+def _version_of(file: pypi_simple.DistributionPackage) -> Version | None:
     try:
         return Version(file.version or "")
     except InvalidVersion:
@@ -322,7 +320,7 @@ def _index_errors(package: str) -> Iterator[None]:
         yield
     except (
         requests.RequestException,
-        UnsupportedRepoVersionError,
+        pypi_simple.UnsupportedRepoVersionError,
         ValueError,  # a page of another kind, or JSON of another shape
     ) as error:
         raise UnavailableError(

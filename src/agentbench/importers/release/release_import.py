@@ -48,16 +48,6 @@ class ImportedPair(Schema):
         return " ".join(filter(None, (self.package, self.old, self.new)))
 
 
-def append_pair(folder: Path, entry: ImportedPair) -> None:
-    """Record the result for a pair.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    with (folder / RELEASE_LOG).open("a", encoding="utf-8") as file:
-        file.write(f"{entry.model_dump_json()}\n")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseImportSettings:
     """Where the tasks go, and how they are validated."""
@@ -91,6 +81,12 @@ def import_releases(
 
 
 @dataclass(slots=True)
+class _Candidate:
+    wanted: RequestedReleases
+    pair: PackageReleases | None = None  # None: not found on the index
+
+
+@dataclass(slots=True)
 class _ReleaseImporter:
     told: ReleaseImportSettings
     follow: FollowRun
@@ -99,66 +95,57 @@ class _ReleaseImporter:
     def take(self, batch: Sequence[RequestedReleases]) -> None:
         """Create and validate the tasks of some pairs."""
         with owned_folder(_CANDIDATES, self.told.out) as place:
-            made: dict[Path, tuple[RequestedReleases, PackageReleases]] = {}
+            made: dict[Path, _Candidate] = {}
             for wanted in batch:
                 self.told.say(f"{wanted}: downloading, unpacking, comparing")
-                self._make(wanted, place, made)
+                self._make(_Candidate(wanted), place, made)
             if self.told.gate is None:
-                for folder, (wanted, pair) in made.items():
-                    self._keep(wanted, pair, folder, fail_to_pass=0)
+                for folder, candidate in made.items():
+                    self._keep(candidate, folder, fail_to_pass=0)
             elif made:
                 for proven in validate_folders(tuple(made), self.told.gate, self.follow):
-                    self._settle(*made[proven.folder], proven)
+                    self._settle(made[proven.folder], proven)
 
-    def _make(
-        self,
-        wanted: RequestedReleases,
-        place: Path,
-        made: dict[Path, tuple[RequestedReleases, PackageReleases]],
-    ) -> None:
-        told, pair = self.told, None
+    def _make(self, candidate: _Candidate, place: Path, made: dict[Path, _Candidate]) -> None:
+        told = self.told
         try:
-            pair = told.index.pair(wanted)
-            self._refuse_present(pair)
+            candidate.pair = told.index.pair(candidate.wanted)
+            self._refuse_present(candidate.pair)
             options = told.gate.options if told.gate is not None else None
-            made[write_release_task(pair, told.index, place, options)] = (wanted, pair)
+            made[write_release_task(candidate.pair, told.index, place, options)] = candidate
         except InputError as error:
-            self._note(wanted, pair, CandidateOutcome.REJECTED, error.faults)
+            self._note(candidate, CandidateOutcome.REJECTED, error.faults)
         except UnavailableError as error:
-            self._note(wanted, pair, CandidateOutcome.UNDECIDED, (str(error),))
+            self._note(candidate, CandidateOutcome.UNDECIDED, (str(error),))
 
     def _refuse_present(self, pair: PackageReleases) -> None:
         path = self.told.out / task_id_of(pair)
         if os.path.lexists(path) and not self.told.replace:
             raise InputError(f"{path}: already exists; give another --out, or --replace")
 
-    def _settle(
-        self, wanted: RequestedReleases, pair: PackageReleases, proven: ValidationResult
-    ) -> None:
+    def _settle(self, candidate: _Candidate, proven: ValidationResult) -> None:
         if proven.is_valid:
             fixed = proven.proof.to_control if proven.proof is not None else 0
-            self._keep(wanted, pair, proven.folder, fail_to_pass=fixed)
+            self._keep(candidate, proven.folder, fail_to_pass=fixed)
         else:
-            self._note(wanted, pair, candidate_outcome(proven), proven.reasons, run=True)
+            self._note(candidate, candidate_outcome(proven), proven.reasons, run=True)
 
-    def _keep(
-        self, wanted: RequestedReleases, pair: PackageReleases, folder: Path, *, fail_to_pass: int
-    ) -> None:
+    def _keep(self, candidate: _Candidate, folder: Path, *, fail_to_pass: int) -> None:
         path = self.told.out / folder.name
         if os.path.lexists(path):
             shutil.rmtree(path)
         folder.rename(path)
         facts = {"task": str(path), "fail_to_pass": fail_to_pass, "run": True}
-        self._note(wanted, pair, CandidateOutcome.KEPT, (), **facts)
+        self._note(candidate, CandidateOutcome.KEPT, (), **facts)
 
     def _note(
         self,
-        wanted: RequestedReleases,
-        pair: PackageReleases | None,
+        candidate: _Candidate,
         fate: CandidateOutcome,
         reasons: Sequence[str],
         **facts: object,
     ) -> None:
+        wanted, pair = candidate.wanted, candidate.pair
         old = pair.old.version if pair is not None else wanted.old
         new = pair.new.version if pair is not None else wanted.new
         entry = ImportedPair(
@@ -169,6 +156,7 @@ class _ReleaseImporter:
             reasons=tuple(reasons),
         ).model_copy(update=facts)
         self.entries[wanted] = entry
-        append_pair(self.told.out, entry)
+        with (self.told.out / RELEASE_LOG).open("a", encoding="utf-8") as file:
+            file.write(f"{entry.model_dump_json()}\n")
         message = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
         self.told.say(f"{entry.pair}: {entry.fate.value}{message}")

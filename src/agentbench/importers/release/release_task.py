@@ -20,15 +20,9 @@ from agentbench.importers.release.package_index import PackageIndex, PackageRele
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
 from agentbench.tasks.git_history import find_commit
-from agentbench.tasks.host_git import git
-from agentbench.tasks.mirror import Mirror
+from agentbench.tasks.mirror import Mirror, commit_trees
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.project_declaration import (
-    read_project_file,
-    strings_in,
-    table_in,
-    text_in,
-)
+from agentbench.tasks.project_declaration import read_project_file, strings_in, table_in, text_in
 from agentbench.tasks.project_files import parse_python, parse_toml
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask, write_task
@@ -57,8 +51,6 @@ RELEASE_TAG = "release"
 _MAX_SUITE_SECONDS = 60.0  # seconds; each attempt runs the tests up to four times
 _DEFINED = re.compile(r"(?:[+ ]|@@ .* @@)\s*(?:async )?def (?P<name>test\w*)")
 _MAX_PATCH = 4 << 20
-_INIT = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
-_COMMIT = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "A release")
 _COMPILING = frozenset(
     {"cffi", "cython", "maturin", "meson-python", "mypy", "mypyc", "nanobind", "numpy", "pybind11",
      "scikit-build", "scikit-build-core", "setuptools-rust"}
@@ -157,10 +149,7 @@ def without_code(
 ) -> tuple[ChangelogSection, ...]:
     """The sections without the solution's lines and the code blocks that contain them."""
     added = {line for line in _added_to_programs(fix.solution_patch) if len(line) >= _MIN_LINE}
-    return tuple(
-        ChangelogSection(file=s.file, version=s.version, text=_without_lines(s.text, added))
-        for s in sections
-    )
+    return tuple(replace(each, text=_without_lines(each.text, added)) for each in sections)
 
 
 def _added_to_programs(patch: bytes) -> Iterator[str]:
@@ -231,10 +220,7 @@ def task_id_of(pair: PackageReleases) -> TaskId:
 
 
 def write_release_task(
-    pair: PackageReleases,
-    index: PackageIndex,
-    parent: Path,
-    options: RunOptions | None,
+    pair: PackageReleases, index: PackageIndex, parent: Path, options: RunOptions | None
 ) -> Path:
     """Download both releases, find out how the older one's tests run, and write the task.
 
@@ -362,12 +348,11 @@ def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
         InputError: the change does not make a task, or is too large; says why.
     """
     repository = scratch / "releases.git"
-    repository.mkdir()
-    _run_git(_INIT, repository, {})
-    for tree in (old, new):
-        where = {"GIT_DIR": str(repository), "GIT_WORK_TREE": str(tree)}
-        _run_git(("add", "--all", "--force", "--", "."), tree, where)
-        _run_git(_COMMIT, tree, where)
+    commit_trees(
+        {"The older release": old, "The newer release": new},
+        repository,
+        lambda message: InputError(f"the release cannot be kept as a commit: {message}"),
+    )
     mirror = Mirror(path=repository, commit="main")
     found = split_fix(mirror, find_commit(mirror, "main"))
     if isinstance(found, str):
@@ -393,12 +378,6 @@ def changed_test_names(fix: FixCommit) -> tuple[str, ...]:
         if line[:1] in {"+", "-"} and current and not line.startswith(("+++", "---", "-def")):
             names.setdefault(current)
     return tuple(names)
-
-
-def _run_git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
-    git(*arguments, cwd=cwd, env=env).output_or(
-        lambda message: InputError(f"the release cannot be kept as a commit: {message}")
-    )
 
 
 def why_compiler_needed(tree: Path) -> str | None:

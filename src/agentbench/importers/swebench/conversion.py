@@ -15,15 +15,15 @@ from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import NameKind, SwebenchInstance, name_kind
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks import dataset_rows
-from agentbench.tasks.git_history import scratch_index
+from agentbench.tasks.git_history import index_git, scratch_index
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
+from agentbench.tasks.scripts import CONTROL
 from agentbench.tasks.task_file import RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask
 
 _CRLF_HEADER = re.compile(rb"^diff --git [^\n]*\r$", re.MULTILINE)
 _LINK_OR_SUBMODULE = re.compile(rb"^(?:new file mode|new mode) (?:120000|160000)$", re.MULTILINE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _TAG = "swebench"
 _MAX_TITLE_LENGTH = 100
 
@@ -51,7 +51,7 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
             raise UnsupportedPatchError(f"{str(path)!r} leaves the repository")
         if any(part.lower() == ".git" for part in parts):
             raise UnsupportedPatchError(f"{str(path)!r} is one of git's own files")
-        if not parts or parts[0].startswith("-") or _CONTROL.search(str(path)):
+        if not parts or parts[0].startswith("-") or CONTROL.search(str(path)):
             raise UnsupportedPatchError(f"{str(path)!r} is not a plain path")
     return paths
 
@@ -67,10 +67,6 @@ def _listed_paths(patch: bytes) -> list[str]:
     # Added lines, removed lines, and the path; for a moved file the new one.
     fields = listed.decode("utf-8", "replace").split("\0")[:-1]
     return [field.split("\t", 2)[2] for field in fields]
-
-
-class ReversalError(ValueError):
-    """An instance cannot be reversed; the text is git's error message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,23 +94,23 @@ def reverse_bug_patch(
         test_files: The files whose tests show the bug; agents do not get them.
 
     Raises:
-        ReversalError: the patch does not apply to the commit, or a test file is missing.
+        PatchDoesNotApplyError: the patch does not apply to the commit, or a test file is missing.
     """
     with scratch_index(mirror) as (folder, env):
         (folder / "repo").mkdir()
         (folder / "patch").write_bytes(patch)
         env["GIT_WORK_TREE"] = str(folder / "repo")
         names = tuple(sorted(set(test_files)))
-        _git_output(env, "read-tree", mirror.commit)
+        index_git(env, "read-tree", mirror.commit)
         for name in names:
-            _git_output(env, "rm", "--cached", "--quiet", "--", f":(literal){name}")
+            index_git(env, "rm", "--cached", "--quiet", "--", f":(literal){name}")
         mended = _tree(env)
         apply = ("apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
-        _git_output(env, *apply)
+        index_git(env, *apply)
         buggy = _tree(env)
-        _git_output(env, "checkout-index", "--all")
-        _git_output(env, "read-tree", mirror.commit)
-        _git_output(env, *apply)
+        index_git(env, "checkout-index", "--all")
+        index_git(env, "read-tree", mirror.commit)
+        index_git(env, *apply)
         yield TaskContent(
             repo=RepoTable(path="repo"),
             folders={"repo": folder / "repo"},
@@ -125,15 +121,11 @@ def reverse_bug_patch(
 
 
 def _tree(env: Mapping[str, str]) -> str:
-    return _git_output(env, "write-tree").decode().strip()
+    return index_git(env, "write-tree").decode().strip()
 
 
 def _diff(env: Mapping[str, str], before: str, after: str) -> bytes:
-    return _git_output(env, "diff-tree", "-p", "--binary", "--no-renames", before, after)
-
-
-def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
-    return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(ReversalError)
+    return index_git(env, "diff-tree", "-p", "--binary", "--no-renames", before, after)
 
 
 def convert_instance(

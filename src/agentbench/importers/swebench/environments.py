@@ -9,14 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import InstallConfig, SwebenchInstance
-from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import TaskSetup
-from agentbench.tasks.task_file import EnvironmentTable, PytestTable
+from agentbench.tasks.task_file import EnvironmentTable, PytestLine, PytestTable
 
 _SHIPPED = "recipes.toml"
 DOCKERFILE: Final = "environment/Dockerfile"
@@ -48,11 +47,6 @@ USER {user}
 """
 
 
-def _command(command: str) -> str:
-    parse_pytest_command(command)
-    return command
-
-
 class InstallRecipe(Schema):
     """The set-up and the tests of some versions of one project."""
 
@@ -66,7 +60,7 @@ class InstallRecipe(Schema):
     """Requirement files of the repository; the first one that exists is installed."""
     packages: tuple[str, ...] = ()  # the requirements that pip installs before the project
     install: str = "python -m pip install -e ."
-    test_command: Annotated[str, AfterValidator(_command)] = "pytest"
+    test_command: PytestLine = "pytest"
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
     refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -25,14 +25,9 @@ from agentbench.importers.swebench.instance import (
     parse_instance,
 )
 from agentbench.importers.task_folders import write_files
+from agentbench.tasks import git_history
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, patch_bytes, read_rows, task_id_of
 from agentbench.tasks.fix_commit import has_tests
-from agentbench.tasks.git_history import (
-    PatchDoesNotApplyError,
-    apply_patch_to_commit,
-    find_commit,
-    write_commit_files,
-)
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
@@ -179,13 +174,20 @@ class _InstanceImporter:
         with _rejecting("repo", UnknownEnvironmentError):
             surroundings = environment_of(instance, self.choice.sources)
         try:
-            if instance.makes_the_bug:
-                return self._import_reversed(instance, surroundings)
-            return self._import_plain(instance, surroundings)
+            with self._content(instance) as content:
+                new = conversion.convert_instance(instance, surroundings, content)
+                return write_task(new, self.choice.out, replace=self.choice.replace)
         except InputError as error:
             raise _RejectedError("", "; ".join(error.faults)) from None
 
-    def _import_plain(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
+    def _content(
+        self, instance: SwebenchInstance
+    ) -> AbstractContextManager[conversion.TaskContent]:
+        if instance.makes_the_bug:
+            return self._reversed_content(instance)
+        return nullcontext(self._plain_content(instance))
+
+    def _plain_content(self, instance: SwebenchInstance) -> conversion.TaskContent:
         assert instance.test_patch is not None  # parse_instance has checked it
         assert instance.base_commit is not None
         _checked_files("patch", instance.patch)
@@ -194,37 +196,26 @@ class _InstanceImporter:
         if is_local(url):
             mirror = self._mirror(url, instance.base_commit)
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
-                with _rejecting(name, PatchDoesNotApplyError, what=_NOT_APPLICABLE):
-                    apply_patch_to_commit(patch_bytes(patch), mirror)
-        content = conversion.TaskContent(
+                with _rejecting(name, git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE):
+                    git_history.apply_patch_to_commit(patch_bytes(patch), mirror)
+        return conversion.TaskContent(
             repo=RepoTable(url=url, commit=instance.base_commit),
             test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
             tests_patch=patch_bytes(instance.test_patch),
             solution_patch=patch_bytes(instance.patch),
         )
-        return self._write(instance, surroundings, content)
 
-    def _import_reversed(
-        self, instance: SwebenchInstance, surroundings: InstanceEnvironment
-    ) -> Path:
+    @contextmanager
+    def _reversed_content(self, instance: SwebenchInstance) -> Iterator[conversion.TaskContent]:
         _checked_files("patch", instance.patch)
         url = clone_url(instance.repo, self.choice.repos)
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         with (
-            _rejecting("patch", conversion.ReversalError, what=_NOT_APPLICABLE),
+            _rejecting("patch", git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE),
             conversion.reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as content,
         ):
-            return self._write(instance, surroundings, content)
-
-    def _write(
-        self,
-        instance: SwebenchInstance,
-        surroundings: InstanceEnvironment,
-        content: conversion.TaskContent,
-    ) -> Path:
-        new = conversion.convert_instance(instance, surroundings, content)
-        return write_task(new, self.choice.out, replace=self.choice.replace)
+            yield content
 
     def _mirror(self, url: str, commit: str) -> Mirror:
         with _rejecting("repo", GitCloneError, what="cannot be cloned: "):
@@ -267,21 +258,21 @@ class InstanceEnvironmentFinder:
         url = clone_url(instance.repo, self.repos)
         try:
             mirror = self.mirrors.of(RepoSource(url=url, commit=instance.base_commit))
-            on = find_commit(mirror, instance.base_commit).date.date()
+            on = git_history.find_commit(mirror, instance.base_commit).date.date()
             return self._tried(instance, mirror, on)
-        except (GitCloneError, PatchDoesNotApplyError) as error:
+        except (GitCloneError, git_history.PatchDoesNotApplyError) as error:
             raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
         except InputError as error:
             text = "; ".join(error.faults)
             raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
-        hidden = apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
-        solution = apply_patch_to_commit(instance.patch.encode(), mirror)
+        hidden = git_history.apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
+        solution = git_history.apply_patch_to_commit(instance.patch.encode(), mirror)
         with owned_folder("agentbench-base-") as scratch:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):
-                write_commit_files(mirror, mirror.commit, folder)
+                git_history.write_commit_files(mirror, mirror.commit, folder)
             write_files(after, {**solution, **hidden})
             tests = tuple(
                 path

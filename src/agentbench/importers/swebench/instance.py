@@ -13,15 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-)
+import pydantic
 
 from agentbench.core.schema import Schema
 from agentbench.importers.task_folders import validation_rejections
@@ -29,7 +21,7 @@ from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, task_id_of
 from agentbench.tasks.task_file import ListedId, is_task_id
 
-_LISTED_ID: TypeAdapter[NodeId] = TypeAdapter(ListedId)
+_LISTED_ID: pydantic.TypeAdapter[NodeId] = pydantic.TypeAdapter(ListedId)
 _FUNCTION = re.compile(r"[A-Za-z_]\w*")
 _UNITTEST = re.compile(r"\S+ \([\w.]+\)")
 _PATH_PARAMETER = re.compile(r"(.*?)\[(/[^/*].*/)([^/]*)\]")
@@ -76,7 +68,7 @@ def matching_node_ids(name: str, node_ids: Sequence[NodeId]) -> tuple[NodeId, ..
 def _can_be_listed(name: str) -> bool:
     try:
         _LISTED_ID.validate_python(name)
-    except ValidationError:
+    except pydantic.ValidationError:
         return False
     return True
 
@@ -108,14 +100,14 @@ def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _matching(pattern: re.Pattern[str], complaint: str) -> AfterValidator:
+def _matching(pattern: re.Pattern[str], complaint: str) -> pydantic.AfterValidator:
     def check(text: str) -> str:
         """The text, if it matches."""
         if not pattern.fullmatch(text):
             raise ValueError(complaint)
         return text
 
-    return AfterValidator(check)
+    return pydantic.AfterValidator(check)
 
 
 def _from_json(value: object) -> object:
@@ -137,16 +129,18 @@ def _list_or_text(value: object) -> object:
     return tuple(found)
 
 
-Text = Annotated[str, AfterValidator(_check_text)]
-OptionalText = Annotated[Text, BeforeValidator(lambda value: "" if value is None else value)]
-Filled = Annotated[str, Field(min_length=1), AfterValidator(_check_text)]
-Names = Annotated[tuple[Filled, ...], BeforeValidator(_list_or_text)]
+Text = Annotated[str, pydantic.AfterValidator(_check_text)]
+OptionalText = Annotated[
+    Text, pydantic.BeforeValidator(lambda value: "" if value is None else value)
+]
+Filled = Annotated[str, pydantic.Field(min_length=1), pydantic.AfterValidator(_check_text)]
+Names = Annotated[tuple[Filled, ...], pydantic.BeforeValidator(_list_or_text)]
 
 
 class InstallConfig(Schema):
     """The set-up of a SWE-rebench instance, without keys for its own harness."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = pydantic.ConfigDict(extra="ignore")
 
     python: OptionalText = ""
     pre_install: tuple[Text, ...] | None = None
@@ -158,13 +152,13 @@ class InstallConfig(Schema):
 class SwebenchInstance(Schema):
     """The fields that a task needs; other fields of a row are ignored."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = pydantic.ConfigDict(extra="ignore")
 
     instance_id: Annotated[
         str,
-        Field(min_length=1, max_length=_MAX_ID_LENGTH),
-        AfterValidator(_check_text),
-        AfterValidator(_instance_id),
+        pydantic.Field(min_length=1, max_length=_MAX_ID_LENGTH),
+        pydantic.AfterValidator(_check_text),
+        pydantic.AfterValidator(_instance_id),
     ]
     repo: Annotated[str, _matching(_REPO, "is not an owner/name")]
     base_commit: (
@@ -176,20 +170,21 @@ class SwebenchInstance(Schema):
     version: OptionalText = ""
     fail_to_pass: Annotated[
         Names,
-        AfterValidator(_check_not_empty),
-        Field(validation_alias=AliasChoices("FAIL_TO_PASS", "fail_to_pass")),
+        pydantic.AfterValidator(_check_not_empty),
+        pydantic.Field(validation_alias=pydantic.AliasChoices("FAIL_TO_PASS", "fail_to_pass")),
     ]
     pass_to_pass: Annotated[
         Names,
-        Field(validation_alias=AliasChoices("PASS_TO_PASS", "pass_to_pass")),
+        pydantic.Field(validation_alias=pydantic.AliasChoices("PASS_TO_PASS", "pass_to_pass")),
     ]
     image: OptionalText = ""
     image_name: OptionalText = ""
     docker_image: OptionalText = ""
-    install_config: Annotated[InstallConfig | None, BeforeValidator(_from_json)] = None
+    install_config: Annotated[InstallConfig | None, pydantic.BeforeValidator(_from_json)] = None
     log_parser: OptionalText = ""
     language: Annotated[
-        OptionalText, Field(validation_alias=AliasChoices("language", "repo_language"))
+        OptionalText,
+        pydantic.Field(validation_alias=pydantic.AliasChoices("language", "repo_language")),
     ] = ""
 
     @property
@@ -205,25 +200,22 @@ class SwebenchInstance(Schema):
 
 def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:
     """The instance in a row, or all of the row's faults."""
+    name = instance_name(row.value)
     try:
         instance = SwebenchInstance.model_validate(row.value)
-    except ValidationError as error:
-        name = instance_name(row.value)
-        found = validation_rejections(error, SwebenchInstance, where=row.where, instance=name)
-        return tuple(found)
+    except pydantic.ValidationError as error:
+        return tuple(validation_rejections(error, SwebenchInstance, where=row.where, instance=name))
     required = {
         "base_commit": instance.base_commit,
         "test_patch": instance.test_patch,
         "problem_statement": instance.problem_statement.strip(),
     }
-    lacking = (
-        [] if instance.makes_the_bug else [key for key, value in required.items() if not value]
+    faults = tuple(
+        Rejection(where=row.where, instance=name, field=key, what="is missing")
+        for key, value in required.items()
+        if not value
     )
-    name, what = instance_name(row.value), "is missing"
-    return (
-        tuple(Rejection(where=row.where, instance=name, field=key, what=what) for key in lacking)
-        or instance
-    )
+    return instance if instance.makes_the_bug or not faults else faults
 
 
 def instance_name(value: Mapping[str, object]) -> str:

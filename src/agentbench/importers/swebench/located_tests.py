@@ -17,13 +17,8 @@ from agentbench.importers.swebench.instance import NameKind, matching_node_ids, 
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.dataset_rows import (
-    ORIGIN_FILE,
-    Rejection,
-    SwebenchOrigin,
-    origin_json,
-    read_origin,
-)
+from agentbench.tasks import dataset_rows
+from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
 from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
@@ -66,7 +61,11 @@ def write_located_tests(
         run_id=f"names-{new_run_id(datetime.now(UTC))}",
         integrity_controls=ControlLevel.OFF,
     )
-    tasks = [_with_test_files(task, origin) for task, origin in known.values()]
+    # All tests in the files of the test patch decide.
+    tasks = [
+        task_proof.with_problem(task_proof.without_ids(task), test_paths=origin.test_files)
+        for task, origin in known.values()
+    ]
     made = task_proof.run_to_end(tasks, told, follow)
     for folder, (task, origin) in known.items():
         own = made.of(task)
@@ -80,7 +79,7 @@ def write_located_tests(
             fixed, kept = located.fail_to_pass, located.pass_to_pass
             write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=kept)
             named = origin.model_copy(update={"node_ids": located.node_ids})
-            (folder / ORIGIN_FILE).write_bytes(origin_json(named))
+            (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
     return refused
 
 
@@ -116,16 +115,10 @@ def _all_ids(origin: SwebenchOrigin, names: Iterable[str]) -> tuple[NodeId, ...]
 
 
 def _origin_of(folder: Path) -> SwebenchOrigin:
-    origin = read_origin(folder)
+    origin = dataset_rows.read_origin(folder)
     if origin is None:
         raise InputError(f"{folder / ORIGIN_FILE}: is missing")
     return origin
-
-
-def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
-    """The task with all tests in its test patch's files as deciding tests."""
-    problem = task.problem.model_copy(update={"test_paths": origin.test_files})
-    return task_proof.without_ids(task).model_copy(update={"problem": problem})
 
 
 def _remove_and_refuse(folder: Path, instance: str, what: str) -> Rejection:

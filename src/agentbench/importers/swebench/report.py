@@ -100,11 +100,6 @@ class ReportedInstance:
         """The instance id, or the task's id."""
         return self.origin.instance_id if self.origin is not None else self.task_id
 
-    @property
-    def outcome(self) -> InstanceOutcome:
-        """Its outcome."""
-        return outcome_of(self.record)
-
 
 def outcome_of(record: AttemptRecord | None) -> InstanceOutcome:
     """The outcome of an attempt in SWE-bench's terms."""
@@ -120,7 +115,7 @@ def outcome_of(record: AttemptRecord | None) -> InstanceOutcome:
 
 def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
     """The report of a run."""
-    outcomes = [(each.instance_id, each.outcome) for each in instances]
+    outcomes = [(each.instance_id, outcome_of(each.record)) for each in instances]
     ids = {
         one: tuple(sorted(name for name, is_ in outcomes if is_ is one)) for one in InstanceOutcome
     }
@@ -154,7 +149,7 @@ def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None
     """The report of one instance; None if it was not judged, as in SWE-bench."""
     record = instance.record
     judged = {InstanceOutcome.RESOLVED, InstanceOutcome.UNRESOLVED}
-    if record is None or instance.outcome not in judged:
+    if record is None or outcome_of(record) not in judged:
         return None
     final = {test.node_id: test.final for test in record.tests}
     origin = instance.origin or _origin_from_listed(instance, record)
@@ -213,9 +208,7 @@ def reported_instances(run: ReportedRun) -> tuple[ReportedInstance, ...]:
     records = {record.task_id: record for record in run.reading.records(first)}
     return tuple(
         ReportedInstance(
-            origin=read_origin(Path(task.folder)),
-            task_id=task.id,
-            record=records.get(task.id),
+            origin=read_origin(Path(task.folder)), task_id=task.id, record=records.get(task.id)
         )
         for task in RunStore.open(run.folder).configuration().tasks
     )

@@ -22,14 +22,8 @@ from agentbench.tasks.project_declaration import (
     purpose_of,
     read_project_file,
 )
-from agentbench.tasks.project_files import (
-    parse_ini,
-    parse_python,
-    parse_toml,
-    read_pyproject,
-    read_setup_cfg,
-    read_setup_py,
-)
+from agentbench.tasks.project_files import option_lines, parse_ini, parse_python, read_declaration
+from agentbench.tasks.project_versions import tree_reader
 from agentbench.validation.environment.found_tests import FoundTests
 from agentbench.validation.environment.project_settings import PytestSettings
 
@@ -189,15 +183,14 @@ def version_variables(tree: Path) -> dict[str, str]:
     }
 
 
-def read_declaration(tree: Path) -> ProjectDeclaration:
+def read_declarations(tree: Path) -> ProjectDeclaration:
     """What all files of a project together declare about installing it and its tests."""
-    declared = read_pyproject(parse_toml(read_project_file(tree, "pyproject.toml")))
-    declared = declared.merged_with(read_setup_cfg(parse_ini(read_project_file(tree, "setup.cfg"))))
-    declared = declared.merged_with(read_setup_py(read_project_file(tree, "setup.py")))
+    read = tree_reader(tree)
+    declared = read_declaration(read)
     elsewhere = (
         *requirement_bundles(tree),
-        *tox_bundles(parse_ini(read_project_file(tree, "tox.ini")), tree),
-        *nox_bundles(read_project_file(tree, "noxfile.py"), tree),
+        *tox_bundles(parse_ini(read("tox.ini")), tree),
+        *nox_bundles(read("noxfile.py"), tree),
     )
     return declared.merged_with(ProjectDeclaration(bundles=elsewhere))
 
@@ -275,13 +268,10 @@ def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
         name = path.relative_to(tree).as_posix()
         purpose = _purpose(PurePosixPath(name))
         if purpose is not None and read_project_file(tree, name) is not None:
-            yield bundle_of_file(tree, name, purpose)
-
-
-def bundle_of_file(tree: Path, name: str, purpose: RequirementPurpose) -> RequirementGroup:
-    """A requirement file as a requirement group."""
-    held = tuple(requirements_in(tree, name))
-    return RequirementGroup(where=name, purpose=purpose, files=(name,), known_requirements=held)
+            held = tuple(requirements_in(tree, name))
+            yield RequirementGroup(
+                where=name, purpose=purpose, files=(name,), known_requirements=held
+            )
 
 
 def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
@@ -297,20 +287,20 @@ def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
 
 def _purpose(path: PurePosixPath) -> RequirementPurpose | None:
     words = re.split(r"[-_./ ]+", path.with_suffix("").as_posix().lower())
-    told = {purpose_of(word) for word in words if word != "requirements"} - {None}
-    return min((purpose for purpose in told if purpose is not None), default=None)
+    return min(filter(None, map(purpose_of, words)), default=None)
 
 
 def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:
     """What `[testenv]` installs, without lines for single environments."""
-    said = [line for line in _testenv_lines(parser, "deps") if not _CONDITION.match(line)]
-    extras = [name.strip() for line in _testenv_lines(parser, "extras") for name in line.split(",")]
+    said = [line for line in option_lines(parser, "testenv", "deps") if not _CONDITION.match(line)]
+    lines = option_lines(parser, "testenv", "extras")
+    extras = [name.strip() for line in lines for name in line.split(",")]
     yield from _bundle("[testenv] of tox.ini", said, extras, tree)
 
 
 def tox_environment(parser: ConfigParser) -> dict[str, str]:
     """The variables that `[testenv]` sets to literal values."""
-    pairs = (line.partition("=") for line in _testenv_lines(parser, "setenv"))
+    pairs = (line.partition("=") for line in option_lines(parser, "testenv", "setenv"))
     return {
         name.strip(): value.strip()
         for name, _, value in pairs
@@ -351,10 +341,6 @@ def _bundle(
             requirements=listed,
             known_requirements=held,
         )
-
-
-def _testenv_lines(parser: ConfigParser, name: str) -> tuple[str, ...]:
-    return ini_lines(parser.get("testenv", name, fallback=""))
 
 
 def _install_calls(function: ast.FunctionDef) -> Iterator[list[str]]:

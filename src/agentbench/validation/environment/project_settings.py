@@ -3,23 +3,23 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
     TomlTable,
-    ini_lines,
     read_project_file,
     strings_in,
     table_in,
 )
-from agentbench.tasks.project_files import parse_ini, parse_toml
+from agentbench.tasks.project_files import option_lines, parse_ini, parse_toml
+from agentbench.tasks.project_versions import RequestedPython, valid_specifiers
 
 # First releases; https://devguide.python.org/versions/
 _RELEASE_DATES = {
@@ -59,34 +59,23 @@ _UNWANTED_SHORT_OPTIONS = ("-n", "-x")
 _TAKES_NEXT = frozenset({"-n", "--numprocesses", "--dist", "--maxfail", "--cov", "--html"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PythonChoice:
-    """A version such as "3.11", and why it was chosen."""
-
-    version: str
-    why: str
-
-
-def choose_python(tree: Path, declared: ProjectDeclaration, on: date | None) -> PythonChoice | None:
+def choose_python(
+    tree: Path, declared: ProjectDeclaration, on: date | None
+) -> RequestedPython | None:
     """The version that a tree asks for; None: it asks for none."""
-    said = re.match(
-        r"(?:cpython-)?(3\.\d+)", (read_project_file(tree, ".python-version") or "").strip()
-    )
-    if said:
-        return PythonChoice(version=said.group(1), why=".python-version")
-    specifiers = []
-    for text in declared.requires_python:
-        with suppress(InvalidSpecifier):
-            specifiers.append(SpecifierSet(text))
+    pinned = (read_project_file(tree, ".python-version") or "").strip()
+    if said := re.match(r"(?:cpython-)?(3\.\d+)", pinned):
+        return RequestedPython(version=said.group(1), why=".python-version")
+    specifiers = valid_specifiers(declared.requires_python)
     classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
     if classified is not None:
-        return PythonChoice(version=classified, why="the newest that its classifiers name")
+        return RequestedPython(version=classified, why="the newest that its classifiers name")
     known = [v for v, released in _RELEASE_DATES.items() if on is None or released <= on]
     admitted = _newest(v for v in known if _admitted(v, specifiers))
     if admitted is None or (on is None and admitted == _newest(_RELEASE_DATES)):
         return None
     why = "the newest that Requires-Python admits" if on is None else f"the newest on {on}"
-    return PythonChoice(version=admitted, why=why)
+    return RequestedPython(version=admitted, why=why)
 
 
 def _admitted(version: str, specifiers: Iterable[SpecifierSet]) -> bool:
@@ -94,7 +83,7 @@ def _admitted(version: str, specifiers: Iterable[SpecifierSet]) -> bool:
 
 
 def _newest(versions: Iterable[str]) -> str | None:
-    return max(versions, key=lambda version: int(version.partition(".")[2]), default=None)
+    return max(versions, key=Version, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +148,7 @@ def _section(tree: Path, name: str, section: str) -> TomlTable:
     parser = parse_ini(read_project_file(tree, name))
     found = dict(parser.items(section)) if parser.has_section(section) else {}
     if "addopts" in found:
-        found["addopts"] = " ".join(ini_lines(found["addopts"]))
+        found["addopts"] = " ".join(option_lines(parser, section, "addopts"))
     return found
 
 

@@ -8,18 +8,12 @@ from pathlib import Path, PurePosixPath
 from agentbench.sandbox.docker.images import REPOSITORY
 from agentbench.tasks.project_declaration import read_project_file
 from agentbench.tasks.project_files import parse_ini
+from agentbench.tasks.project_versions import RequestedPython
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable
-from agentbench.validation.environment import project_settings
+from agentbench.validation.environment import install_strategies, project_settings
 from agentbench.validation.environment.found_tests import FoundTests, find_tests
-from agentbench.validation.environment.install_strategies import (
-    InstallStrategy,
-    install_strategies,
-    read_declaration,
-    setup_commands,
-    tox_environment,
-    version_variables,
-)
+from agentbench.validation.environment.install_strategies import InstallStrategy
 
 _MAX_PROPOSALS = 12
 _MAX_DATED = 2
@@ -51,11 +45,11 @@ def propose(
         on: The day of that state, to install the libraries of that time.
         tests_of: Another state of the repository, whose tests must run there, too.
     """
-    declared = read_declaration(tree)
+    declared = install_strategies.read_declarations(tree)
     settings, found = project_settings.read_pytest_settings(tree), find_tests(tree)
     if tests_of is not None:
         found = found.with_(find_tests(tests_of))
-    ways = install_strategies(tree, declared, settings, found)
+    ways = install_strategies.install_strategies(tree, declared, settings, found)
     tests, why_tests = _tests(tree, settings, found)
     env, why_env = _environment(tree)
     wanted = project_settings.choose_python(tree, declared, on)
@@ -64,7 +58,7 @@ def propose(
             environment=EnvironmentTable(
                 image=None if python is None else f"{REPOSITORY}:{python.version}", env=env
             ),
-            setup=TaskSetup(commands=setup_commands(way, on=day)),
+            setup=TaskSetup(commands=install_strategies.setup_commands(way, on=day)),
             tests=tests,
             reasons=(*_install_reasons(python, day, way), *why_tests, *why_env),
         )
@@ -74,8 +68,8 @@ def propose(
 
 
 def _combinations(
-    wanted: project_settings.PythonChoice | None, on: date | None, ways: tuple[InstallStrategy, ...]
-) -> Iterator[tuple[project_settings.PythonChoice | None, date | None, InstallStrategy]]:
+    wanted: RequestedPython | None, on: date | None, ways: tuple[InstallStrategy, ...]
+) -> Iterator[tuple[RequestedPython | None, date | None, InstallStrategy]]:
     for python in dict.fromkeys((wanted, None)):
         if on is not None:
             yield from ((python, on, way) for way in ways[:_MAX_DATED])
@@ -83,7 +77,7 @@ def _combinations(
 
 
 def _install_reasons(
-    python: project_settings.PythonChoice | None, day: date | None, way: InstallStrategy
+    python: RequestedPython | None, day: date | None, way: InstallStrategy
 ) -> Iterator[str]:
     yield "the default image" if python is None else f"Python {python.version}: {python.why}"
     yield "the newest libraries" if day is None else f"libraries as of {day}"
@@ -120,7 +114,7 @@ def _path_in_tree(path: str) -> str | None:
 
 
 def _environment(tree: Path) -> tuple[dict[str, str], tuple[str, ...]]:
-    told = version_variables(tree)
-    said = tox_environment(parse_ini(read_project_file(tree, "tox.ini")))
+    told = install_strategies.version_variables(tree)
+    said = install_strategies.tox_environment(parse_ini(read_project_file(tree, "tox.ini")))
     reasons = [f"{name}: the version in PKG-INFO" for name in told]
     return {**said, **told}, (*reasons, *(f"{name}: setenv of tox.ini" for name in said))

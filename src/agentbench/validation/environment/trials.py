@@ -29,14 +29,6 @@ _MAX_TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedProposal:
-    """A proposal that did not work, and how its trial ended."""
-
-    proposal: Proposal
-    ending: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingProposal:
     """The first proposal that worked."""
 
@@ -44,7 +36,6 @@ class WorkingProposal:
     passed: int  # the number of tests that passed
     ran: int  # the number of tests that were not skipped
     seconds: float = 0.0  # the duration of all tests together, with one core
-    refused: tuple[FailedProposal, ...] = ()  # the proposals that were tried before it
 
 
 def try_proposals(
@@ -64,13 +55,11 @@ def try_proposals(
     """
     provider = select_sandbox(options).provider
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
-    refused: list[FailedProposal] = []
+    faults: list[str] = []
     absent: dict[str | None, str] = {}
     try:
         for number, proposal in enumerate(proposals, 1):
-            image = proposal.environment.image
-            if (why := _missing_image(image, resources, absent)) is not None:
-                refused.append(FailedProposal(proposal=proposal, ending=why))
+            if _lacks_image(proposal.environment.image, resources, absent):
                 continue
             options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
             result, ending = _try_proposal(tree, proposal, resources)
@@ -80,15 +69,12 @@ def try_proposals(
                     passed=result.summary.passed,
                     ran=_ran(result),
                     seconds=result.summary.duration,
-                    refused=tuple(refused),
                 )
             options.say(f"  {ending}")
-            refused.append(FailedProposal(proposal=proposal, ending=ending))
+            commands = "; ".join(proposal.setup.commands) or "no set-up"
+            faults.append(f"{ending} (tried: {commands})")
     finally:
         resources.background.finish()
-    tried = [each for each in refused if each.proposal.environment.image not in absent]
-    commands = ("; ".join(each.proposal.setup.commands) or "no set-up" for each in tried)
-    faults = [f"{one.ending} (tried: {said})" for one, said in zip(tried, commands, strict=True)]
     raise InputError(*faults, *absent.values())
 
 
@@ -114,16 +100,14 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
     )
 
 
-def _missing_image(
-    image: str | None, resources: RunResources, absent: dict[str | None, str]
-) -> str | None:
-    """Why an image is not available; available images are checked again."""
+def _lacks_image(image: str | None, resources: RunResources, absent: dict[str | None, str]) -> bool:
+    """Whether an image is not available; available images are checked again."""
     if image not in absent:
         try:
             resources.provider.resolve_image(image)
         except UnavailableError as error:
             absent[image] = _short(str(error))
-    return absent.get(image)
+    return image in absent
 
 
 def _try_proposal(
