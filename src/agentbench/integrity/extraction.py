@@ -1,6 +1,7 @@
 """Extracts an agent's change: compares its workspace with the base by content, within limits."""
 
 import hashlib
+import io
 import re
 import tarfile
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from pathlib import PurePosixPath
 from agentbench.core.files import FileContent
 from agentbench.integrity import trees
 from agentbench.integrity.tool_caches import cache_of
+from agentbench.sandbox.archives import TooLongStreamError, limited, open_tar_stream
 from agentbench.scoring.evidence import Finding, Severity
 
 # Control characters, line ends, marks that turn the direction of text, lone surrogates.
@@ -51,11 +53,11 @@ def read_change(
     limits = limits if limits is not None else ExtractionLimits()
     reader = _Reader(base, base_content, limits)
     try:
-        with trees.open_tar_stream(trees.limited(chunks, limits.stream_bytes)) as archive:
+        with open_tar_stream(limited(chunks, limits.stream_bytes)) as archive:
             for member in archive:
                 if not reader.read_member(archive, member):
                     break
-    except trees.TooLongStreamError:
+    except TooLongStreamError:
         reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
     except tarfile.TarError as error:
         reader.give_up("unreadable-archive", f"the archive is broken: {error}")
@@ -177,13 +179,7 @@ class _Reader:
             return
         source = archive.extractfile(member)
         content = source.read() if source is not None else b""
-        entry = trees.TreeEntry(
-            kind=trees.EntryKind.FILE,
-            digest=hashlib.sha256(content).hexdigest(),
-            size=len(content),
-            executable=bool(member.mode & 0o100),
-        )
-        self._note(path, entry, content)
+        self._note(path, trees.entry_of(member, io.BytesIO(content)), content)
 
     def _compare_link(self, member: tarfile.TarInfo, path: PurePosixPath) -> None:
         target = PurePosixPath(member.linkname)

@@ -21,6 +21,7 @@ from agentbench.pytest_results.chunked_text import CompressedText, ReportText, l
 from agentbench.pytest_results.json_report import parse_json_report
 from agentbench.pytest_results.model import PytestResult
 from agentbench.pytest_results.parse import PytestExit, ReportFiles, result_of, session_of_report
+from agentbench.sandbox.archives import limited, open_tar_stream
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Ending
 
@@ -49,7 +50,7 @@ def read_report_files(
     """
     try:
         with sandbox.read_tree(folder) as chunks:
-            files = dict(_named_files(_BoundedReader(chunks, total_limit)))
+            files = dict(_named_files(limited(chunks, total_limit)))
     except SandboxError:
         _ensure_alive(sandbox)
         files = {}
@@ -63,20 +64,18 @@ def _ensure_alive(sandbox: Sandbox) -> None:
         next(iter(chunks), None)
 
 
-def _named_files(chunks: "_BoundedReader") -> Iterator[tuple[str, ReportText]]:
+def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
     seen: set[str] = set()
     try:
-        with tarfile.open(fileobj=chunks, mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
-            for number, member in enumerate(archive):
-                if number >= _MEMBER_LIMIT or member.size > chunks.left:
-                    return  # tarfile would skip a huge member block by block
+        with open_tar_stream(chunks) as archive:
+            for member in islice(archive, _MEMBER_LIMIT):
                 name = str(PurePosixPath(member.name))
                 if name not in seen and _is_report_file(name, member):
                     seen.add(name)
                     file = archive.extractfile(member) or BytesIO()
                     is_long = member.size > _COMPRESS_FROM
                     yield name, CompressedText(file.read) if is_long else _decode(file.read())
-    except (tarfile.TarError, ValueError, EOFError):
+    except tarfile.TarError:
         return  # truncated, or beyond the limit: earlier files count
 
 
@@ -88,22 +87,6 @@ def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
     """Whether a member is a regular file, by its header; sparse files and links are not."""
     regular = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
     return regular and 0 <= member.size <= _LIMITS.get(name, -1)
-
-
-class _BoundedReader:
-    """A readable file over chunks of bytes, up to the total limit."""
-
-    def __init__(self, chunks: Iterator[bytes], limit: int) -> None:
-        self._chunks = chunks
-        self.left = limit
-
-    def read(self, _size: int) -> bytes:
-        """The next chunk, of any size."""
-        chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" is the end
-        self.left -= len(chunk)
-        if self.left < 0:
-            raise ValueError("more than a report can hold")
-        return chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
