@@ -176,14 +176,13 @@ def _smaller_results(result: PytestResult) -> Iterator[PytestResult]:
         yield result
     result = _without(result, (CaseOutcome.PASSED,), "passed")
     yield result
+    short = result
     for limit in _TEXT_STEPS:
         if len(result.text_output) > limit:
             text = cut_middle(result.text_output, limit)
-            yield _reduced(result, "the middle of text_output", text_output=text)
-    if len(result.text_output) > _TEXT_STEPS[-1]:
-        text = cut_middle(result.text_output, _TEXT_STEPS[-1])
-        result = _reduced(result, "the middle of text_output", text_output=text)
-    result = _without(result, _QUIET, "skipped, xfailed and xpassed")
+            short = _reduced(result, "the middle of text_output", text_output=text)
+            yield short
+    result = _without(short, _QUIET, "skipped, xfailed and xpassed")
     yield result
     yield from _shortened_failures(result)
 
