@@ -103,11 +103,7 @@ def _message(parts: Iterable[JsonObject], speaker: Role) -> Message:
                 ToolResult(call_id=_call_id(answer), text=tool_result_text(answer.get("response")))
             )
     return Message(
-        speaker=speaker,
-        text=spoken,
-        reasoning=thought,
-        calls=tuple(calls),
-        results=tuple(results),
+        speaker=speaker, text=spoken, reasoning=thought, calls=tuple(calls), results=tuple(results)
     )
 
 

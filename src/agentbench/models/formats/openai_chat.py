@@ -1,7 +1,7 @@
 """POST /v1/chat/completions, OpenAI's format: for the gateway, trajectories and the agent."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import count, repeat
 from typing import Any, cast
 
@@ -126,17 +126,9 @@ def _message(message: JsonObject, speaker: Role) -> Message:
     )
 
 
-def _parsed_call(call: "_StreamedToolCall") -> talk.ParsedToolCall:
+def _parsed_call(call: ModelToolCall) -> talk.ParsedToolCall:
     arguments = interface.parse_arguments(call.arguments)
     return talk.ParsedToolCall(id=call.id, name=call.name, arguments=arguments)
-
-
-@dataclass(slots=True)
-class _StreamedToolCall:
-    id: str
-    name: str = ""
-    arguments: str = ""
-    extra: JsonObject = field(default_factory=dict)
 
 
 class _StreamedAnswer:
@@ -146,8 +138,8 @@ class _StreamedAnswer:
         """Start; `ids` are for tool calls without one."""
         self._ids = ids or repeat("")
         self.text = self.reasoning = ""
-        self.calls: list[_StreamedToolCall] = []
-        self._places: dict[object, _StreamedToolCall] = {}
+        self.calls: list[ModelToolCall] = []
+        self._places: dict[object, int] = {}  # the position of each call in the list
         self._finish = ""
         self._refused = False
         self._extra: JsonObject = {}
@@ -165,35 +157,35 @@ class _StreamedAnswer:
         self._refused |= bool(delta.get("refusal"))
         self._add_extra(delta)
         for number, part in enumerate(objects(delta.get("tool_calls"))):
-            call = self._call_of(part, number)
-            function = nested_object(part, "function")
-            call.name = call.name or text(function.get("name"))
-            call.arguments += text(function.get("arguments"))
-            call.extra.update((k, v) for k, v in part.items() if k not in _CALL_FIELDS)
+            place, function = self._place_of(part, number), nested_object(part, "function")
+            call = self.calls[place]
+            extra = {key: value for key, value in part.items() if key not in _CALL_FIELDS}
+            self.calls[place] = replace(
+                call,
+                name=call.name or text(function.get("name")),
+                arguments=call.arguments + text(function.get("arguments")),
+                extra={**call.extra, **extra},
+            )
 
     def answer(self) -> talk.ModelAnswer | None:
         """The complete answer; None if the stream is incomplete."""
         if not self._finish:
             return None
         stop = _STOP_REASONS.get(self._finish, StopReason.DONE)
-        calls = (
-            ModelToolCall(id=call.id, name=call.name, arguments=call.arguments, extra=call.extra)
-            for call in self.calls
-        )
         return talk.ModelAnswer(
             text=self.text,
-            tool_calls=tuple(calls),
+            tool_calls=tuple(self.calls),
             stop=StopReason.REFUSED if self._refused else stop,
             extra=self._extra,
         )
 
-    def _call_of(self, part: JsonObject, number: int) -> _StreamedToolCall:
-        place, given = part.get("index", number), text(part.get("id"))
-        known = self._places.get(place)
+    def _place_of(self, part: JsonObject, number: int) -> int:
+        index, given = part.get("index", number), text(part.get("id"))
+        known = self.calls[self._places[index]] if index in self._places else None
         if known is None or (given and given != known.id and known.name):
-            known = self._places[place] = _StreamedToolCall(given or next(self._ids))
-            self.calls.append(known)
-        return known
+            self._places[index] = len(self.calls)
+            self.calls.append(ModelToolCall(id=given or next(self._ids), name="", arguments=""))
+        return self._places[index]
 
     def _add_extra(self, delta: JsonObject) -> None:
         for name in _REASONING_FIELDS:

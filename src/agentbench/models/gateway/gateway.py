@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from socket import socket
@@ -36,27 +35,12 @@ from agentbench.models.gateway.upstream import (
     probe_model,
     provider_http_client,
 )
-from agentbench.models.interface import ApiFormat, ModelTraffic
+from agentbench.models.interface import ModelEndpoint
 from agentbench.models.model_catalogue import Prices
 
 _TOKEN_BYTES = 32
 _SOCKET = "gateway.sock"
 _PATH_LIMIT = 60  # characters of the folder's path; a socket's path may have 107
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayEndpoint:
-    """The model endpoint of one attempt."""
-
-    model: str
-    api_formats: tuple[ApiFormat, ...]
-    token: str
-    socket: Path
-    ledger: Ledger
-
-    def traffic(self) -> ModelTraffic:
-        """The traffic so far."""
-        return self.ledger.facts()
 
 
 class Gateway:
@@ -105,7 +89,7 @@ class Gateway:
     @contextmanager
     def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
-    ) -> Iterator[GatewayEndpoint]:
+    ) -> Iterator[ModelEndpoint]:
         """An endpoint for one attempt, on a unix socket; its connections are cut at the end.
 
         Args:
@@ -128,7 +112,7 @@ class Gateway:
     @contextmanager
     def open_endpoint_on(
         self, listener: socket, *, budget_usd: float, log: Path | None, lane: str, path: Path
-    ) -> Iterator[GatewayEndpoint]:
+    ) -> Iterator[ModelEndpoint]:
         """An endpoint on a bound socket."""
         ledger = Ledger(
             model=self.model,
@@ -137,12 +121,12 @@ class Gateway:
             free=self._access is None,
         )
         token = f"agentbench-{secrets.token_urlsafe(_TOKEN_BYTES)}"
-        endpoint = GatewayEndpoint(
+        endpoint = ModelEndpoint(
             model=self.model,
             api_formats=self.api_formats,
             token=token,
             socket=path,
-            ledger=ledger,
+            traffic=ledger.facts,
         )
         by = ForwardingContext(
             upstream=self._upstream, bounds=self._bounds, ledger=ledger, keys=self._keys
