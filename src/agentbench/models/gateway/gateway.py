@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from pathlib import Path
 from socket import socket
@@ -156,15 +156,10 @@ class Gateway:
             yield lambda _exchange: None
             return
         log = ExchangeLog(path, Redactor({*self._secrets, token}))
-
-        def write(exchange: ModelExchange) -> None:
-            """Write a recorded answer."""
-            # On a full disk the record cannot be written either, and that failure is reported.
-            with suppress(OSError):
-                log.write(exchange)
-
         try:
-            yield lambda exchange: self._writer.submit(write, exchange)
+            # An OSError stays in the future: on a full disk the record cannot be written either,
+            # and that failure is reported.
+            yield lambda exchange: self._writer.submit(log.write, exchange)
         finally:
             self._writer.submit(log.close).result()
 
