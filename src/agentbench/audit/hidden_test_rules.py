@@ -12,7 +12,7 @@ from agentbench.integrity.expectation_changes.functions import FoundFunction
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.integrity.records import DroppedPath
-from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree
+from agentbench.integrity.trees import EntryKind, TreeEntry
 
 _TASK_FILE = "task.toml"
 _ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
@@ -142,6 +142,6 @@ def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]
 def _dropped(
     facts: TaskFacts, files: FilesByPath, protection: ProtectionRules
 ) -> tuple[DroppedPath, ...]:
-    tree = WorkspaceTree(entries=dict.fromkeys(facts.base.blobs, TreeEntry(kind=EntryKind.FILE)))
+    tree = dict.fromkeys(facts.base.blobs, TreeEntry(kind=EntryKind.FILE))
     change = WorkspaceChange(files=dict(files))
     return protect(change, protection, tree, facts.base.contents.get).dropped

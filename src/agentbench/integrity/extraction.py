@@ -70,7 +70,7 @@ class _Reader:
     def __init__(
         self, base: trees.WorkspaceTree, base_content: trees.BaseContent, limits: ExtractionLimits
     ) -> None:
-        self._base = base.entries
+        self._base = base
         self._base_content = base_content
         self._limits = limits
         self._seen: dict[PurePosixPath, trees.TreeEntry] = {}

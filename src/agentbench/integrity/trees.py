@@ -38,11 +38,8 @@ class TreeEntry:
     offset: int = field(default=0, compare=False)  # of the content in the stream
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkspaceTree:
-    """The paths of a workspace without `.git`."""
-
-    entries: Mapping[PurePosixPath, TreeEntry]
+WorkspaceTree = Mapping[PurePosixPath, TreeEntry]
+"""The paths of a workspace without `.git`."""
 
 
 def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
@@ -64,7 +61,7 @@ def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
                 continue
             source = archive.extractfile(member) if member.isreg() else None
             entries[path] = entry_of(member, source)
-    return WorkspaceTree(entries=entries)
+    return entries
 
 
 def member_path(member: tarfile.TarInfo) -> PurePosixPath | None:

@@ -13,13 +13,11 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from threading import Event, Thread
 
-from agentbench.core import untrusted_json
-from agentbench.core.memory_tuning import paused
+from agentbench.core import memory_tuning, untrusted_json
 from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
+from agentbench.pytest_results import json_report, model
 from agentbench.pytest_results.chunked_text import CompressedText, ReportText, lines_of
-from agentbench.pytest_results.json_report import parse_json_report
-from agentbench.pytest_results.model import PytestResult
 from agentbench.pytest_results.parse import PytestExit, ReportFiles, result_of, session_of_report
 from agentbench.sandbox.archives import limited, open_tar_stream
 from agentbench.sandbox.interface import Sandbox
@@ -171,14 +169,14 @@ def serialize_pytest_results(
     """
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
     ended = PytestExit(ending=ending, exit_code=exit_code)
-    with paused():
-        report = parse_json_report(_read(json_report_path) or "")
+    with memory_tuning.paused():
+        report = json_report.parse_json_report(_read(json_report_path) or "")
         # The session is freed before the dictionary is created.
         result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
         return result_as_dict(result)
 
 
-def result_as_dict(result: PytestResult) -> JsonObject:
+def result_as_dict(result: model.PytestResult) -> JsonObject:
     """A result as plain JSON values; the report is not copied."""
     report: JsonObject = {"json_report": result.json_report}
     return result.model_dump(mode="json", exclude={"json_report"}) | report

@@ -208,7 +208,7 @@ def _base_files(
     """The base's files, as far as the verifier takes them."""
     return {
         path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
-        for path, entry in prepared.base.entries.items()
+        for path, entry in prepared.base.items()
         if entry.kind is EntryKind.FILE and _is_taken(path, verifier)
     }
 

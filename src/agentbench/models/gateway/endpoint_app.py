@@ -220,7 +220,6 @@ class EndpointApplication:
 
     model: str
     token: str
-    budget_usd: float
     lane: str
     by: ForwardingContext
     finished: Callable[[ModelExchange], object]  # is called with every finished exchange
@@ -338,7 +337,7 @@ class EndpointApplication:
 
     async def _refuse_cost(self, client: ClientRequest, exchange: ModelExchange) -> None:
         status = exchange.format.quota_status
-        exchange.note = f"the attempt's budget of {self.budget_usd:g} USD is spent"
+        exchange.note = f"the attempt's budget of {self.by.ledger.budget_usd:g} USD is spent"
         message = f"You exceeded your current quota: agentbench gateway: {exchange.note}"
         exchange.status = status
         body = exchange.format.error_body(ModelErrorKind.QUOTA, status, message)

@@ -10,15 +10,11 @@ from itertools import count
 from pathlib import Path
 from socket import socket
 
-from agentbench.core.display_text import Redactor
-from agentbench.core.files import owned_folder
+from agentbench.core import display_text, files
 from agentbench.errors import StorageError, UsageError
-from agentbench.models.gateway.endpoint_app import EndpointApplication
-from agentbench.models.gateway.exchange_log import ExchangeLog, ModelExchange
-from agentbench.models.gateway.forwarding import ForwardingContext
+from agentbench.models.gateway import endpoint_app, exchange_log, forwarding, providers, relay
 from agentbench.models.gateway.http_server import serve_on, unix_listener
 from agentbench.models.gateway.ledger import Ledger
-from agentbench.models.gateway.providers import ProviderAccess
 from agentbench.models.gateway.recording import (
     RecordedAnswer,
     RecordingFile,
@@ -26,7 +22,6 @@ from agentbench.models.gateway.recording import (
     ReplayedUpstream,
     read_recording,
 )
-from agentbench.models.gateway.relay import LoopThread
 from agentbench.models.gateway.upstream import (
     PROBE_SECONDS,
     AnswerLimits,
@@ -49,11 +44,11 @@ class Gateway:
     def __init__(
         self,
         upstream: Upstream,
-        loop: LoopThread,
+        loop: relay.LoopThread,
         *,
         model: str,
         prices: Prices,
-        access: ProviderAccess | None,
+        access: providers.ProviderAccess | None,
         bounds: AnswerLimits,
     ) -> None:
         """Use an upstream; without access to a provider, answers are a recording's."""
@@ -69,7 +64,7 @@ class Gateway:
         self._numbers = count(1)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="agentbench-llm-log")
         self._secrets: frozenset[str] = access.keys if access else frozenset()
-        self._keys = Redactor(self._secrets)
+        self._keys = display_text.Redactor(self._secrets)
 
     def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
         """Send one small request, to detect a wrong key or name before a run.
@@ -128,14 +123,13 @@ class Gateway:
             socket=path,
             traffic=ledger.facts,
         )
-        by = ForwardingContext(
+        by = forwarding.ForwardingContext(
             upstream=self._upstream, bounds=self._bounds, ledger=ledger, keys=self._keys
         )
         with self._logging(log, token) as finished:
-            application = EndpointApplication(
+            application = endpoint_app.EndpointApplication(
                 model=self.model,
                 token=token,
-                budget_usd=budget_usd,
                 lane=lane,
                 by=by,
                 finished=finished,
@@ -151,11 +145,11 @@ class Gateway:
     @contextmanager
     def _logging(
         self, path: Path | None, token: str
-    ) -> Iterator[Callable[[ModelExchange], object]]:
+    ) -> Iterator[Callable[[exchange_log.ModelExchange], object]]:
         if path is None:
             yield lambda _exchange: None
             return
-        log = ExchangeLog(path, Redactor({*self._secrets, token}))
+        log = exchange_log.ExchangeLog(path, display_text.Redactor({*self._secrets, token}))
         try:
             # An OSError stays in the future: on a full disk the record cannot be written either,
             # and that failure is reported.
@@ -169,14 +163,14 @@ def _short_folder() -> Iterator[Path]:
     """A folder that other users may pass through, but not list."""
     base = Path(tempfile.gettempdir())
     short = base if len(str(base)) < _PATH_LIMIT else Path("/tmp")
-    with owned_folder("agentbench-", short) as folder:
+    with files.owned_folder("agentbench-", short) as folder:
         folder.chmod(0o711)
         yield folder
 
 
 @contextmanager
 def run_gateway(
-    endpoints: ProviderAccess | None,
+    endpoints: providers.ProviderAccess | None,
     *,
     model: str,
     prices: Prices,
@@ -205,7 +199,7 @@ def run_gateway(
         raise UsageError("a gateway needs endpoints, or a recording to replay")
     access, bounds = None if replay else endpoints, bounds or AnswerLimits()
     recording = read_recording(replay) if replay is not None else None
-    with closing(LoopThread()) as loop, ExitStack() as stack:
+    with closing(relay.LoopThread()) as loop, ExitStack() as stack:
         upstream: Upstream
         if recording is not None:
             upstream = ReplayedUpstream(recording)
@@ -238,7 +232,7 @@ def _recorded_upstream(
     with ThreadPoolExecutor(1, thread_name_prefix="agentbench-recording") as writer:
         try:
             yield RecordingUpstream(
-                upstream, Redactor(keys), lambda make: writer.submit(write, make)
+                upstream, display_text.Redactor(keys), lambda make: writer.submit(write, make)
             )
         finally:
             writer.submit(file.close).result()
