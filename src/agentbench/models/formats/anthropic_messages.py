@@ -57,7 +57,6 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
     """A stream has the input's tokens in its first event, and the output's in its last ones."""
 
     api_format = ApiFormat.ANTHROPIC_MESSAGES
-    quota_status = 403
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens; unlike ours, Anthropic's `input_tokens` excludes cached input."""

@@ -14,29 +14,15 @@ from agentbench.models.formats.interface import first_object, nested_object
 from agentbench.models.interface import (
     ApiFormat,
     ModelEndpoint,
-    ModelErrorKind,
     TokenCounts,
     token_count,
 )
 
-_ERROR_TYPES_AND_CODES = {
-    ModelErrorKind.QUOTA: ("insufficient_quota", "insufficient_quota"),
-    ModelErrorKind.AUTH: ("invalid_request_error", "invalid_api_key"),
-    ModelErrorKind.UNKNOWN_MODEL: ("invalid_request_error", "model_not_found"),
-    ModelErrorKind.MALFORMED: ("invalid_request_error", None),
-    ModelErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "context_length_exceeded"),
-}
 ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "assistant": Role.AGENT}
 _STOP_REASONS = {"length": StopReason.CUT_OFF, "content_filter": StopReason.REFUSED}
 _REASONING_FIELDS = ("reasoning_content", "reasoning_details")
 """Fields that some servers require back with every answer that calls tools, even if empty."""
 _CALL_FIELDS = frozenset({"index", "id", "type", "function"})
-
-
-def openai_error(kind: ModelErrorKind, message: str) -> JsonObject:
-    """The body of an error."""
-    family, code = _ERROR_TYPES_AND_CODES.get(kind, ("server_error", kind.value))
-    return {"error": {"message": message, "type": family, "param": None, "code": code}}
 
 
 def openai_tokens(usage: JsonObject, *, given: str, made: str) -> TokenCounts:
@@ -54,7 +40,6 @@ class OpenAIChatFormat(interface.FormatAdapter):
     """A stream reports tokens only on request, in a last event without choices."""
 
     api_format = ApiFormat.OPENAI_CHAT
-    quota_status = 403
 
     def amended(self, request: JsonObject) -> JsonObject | None:
         """The request with the option that makes a stream report tokens."""
@@ -82,11 +67,6 @@ class OpenAIChatFormat(interface.FormatAdapter):
         filtered = choice.get("finish_reason") == "content_filter"
         said_no = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
         return filtered or any(said_no)
-
-    def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """An error body in OpenAI's form."""
-        del status
-        return openai_error(kind, message)
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
         """The conversation in a request."""
