@@ -84,9 +84,7 @@ class OpenAIChatFormat(interface.FormatAdapter):
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
         """The chunks put together."""
-        answer = _StreamedAnswer()
-        for event in events:
-            answer.add_event(event)
+        answer = _StreamedAnswer(events)
         return Message(
             speaker=Role.AGENT,
             text=answer.text,
@@ -112,10 +110,10 @@ def _parsed_call(call: ModelToolCall) -> talk.ParsedToolCall:
 
 
 class _StreamedAnswer:
-    """Collects the chunks of an answer; servers omit fields without a value."""
+    """The chunks of an answer, put together; servers omit fields without a value."""
 
-    def __init__(self, ids: Iterator[str] | None = None) -> None:
-        """Start; `ids` are for tool calls without one."""
+    def __init__(self, events: Iterable[JsonObject] = (), ids: Iterator[str] | None = None) -> None:
+        """Add the chunks; `ids` are for tool calls without one."""
         self._ids = ids or repeat("")
         self.text = self.reasoning = ""
         self.calls: list[ModelToolCall] = []
@@ -123,12 +121,10 @@ class _StreamedAnswer:
         self._finish = ""
         self._refused = False
         self._extra: JsonObject = {}
-
-    def add_event(self, event: JsonObject) -> None:
-        """Add an event; unknown kinds are ignored."""
-        for choice in objects(event.get("choices")):
-            self._finish = text(choice.get("finish_reason")) or self._finish
-            self.add_delta(nested_object(choice, "delta"))
+        for event in events:
+            for choice in objects(event.get("choices")):
+                self._finish = text(choice.get("finish_reason")) or self._finish
+                self.add_delta(nested_object(choice, "delta"))
 
     def add_delta(self, delta: JsonObject) -> None:
         """Add one delta of a streamed answer."""
@@ -204,7 +200,9 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
             timeout=timeout_s,
         )
 
-    return sdk_client.SdkClient(openai, send, lambda: _StreamedAnswer(ids), client.close)
+    return sdk_client.SdkClient(
+        openai, send, lambda events: _StreamedAnswer(events, ids).answer(), client.close
+    )
 
 
 def _tool_definition(tool: talk.ToolSpec) -> JsonObject:
