@@ -142,17 +142,14 @@ class _Reader:
             return "leaves the workspace"
         if len(name) > self._limits.path_length or _CONTROL.search(name):
             return "its name is too long or bears control characters"
-        if member.islnk() and self._link_target(member) is None:
+        target = self._seen.get(PurePosixPath(member.linkname))
+        if member.islnk() and (target is None or target.kind is not trees.EntryKind.FILE):
             return "a hard link to nowhere"
         if not (member.isdir() or member.islnk() or member.isreg()):
             return "a symlink" if member.issym() else "neither a regular file nor a folder"
         if member.isreg() and member.size > self._limits.file_bytes:
             return f"{member.size} bytes, more than {self._limits.file_bytes}"
         return None
-
-    def _link_target(self, member: tarfile.TarInfo) -> trees.TreeEntry | None:
-        entry = self._seen.get(PurePosixPath(member.linkname))
-        return entry if entry is not None and entry.kind is trees.EntryKind.FILE else None
 
     def _as_in_base(
         self, archive: tarfile.TarFile, path: PurePosixPath, member: tarfile.TarInfo

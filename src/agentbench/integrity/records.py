@@ -40,7 +40,7 @@ class ValueKind(StrEnum):
 
 
 class ChangedExpectation(Schema):
-    """One expected value that was changed, and its file."""
+    """A changed value and its file."""
 
     function: str  # as in a node id, without the file: `TestX::test_y`
     line: int

@@ -50,16 +50,12 @@ def read_report_files(
         with sandbox.read_tree(folder) as chunks:
             files = dict(_named_files(limited(chunks, total_limit)))
     except SandboxError:
-        _ensure_alive(sandbox)
+        # A test may remove the folder; a lost sandbox has no other folder either.
+        with sandbox.read_tree(sandbox.results) as chunks:
+            next(iter(chunks), None)
         files = {}
     stream, report, junit = map(files.get, (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE))
     return ReportFiles(stream=stream, json_report=report, junit=junit)
-
-
-def _ensure_alive(sandbox: Sandbox) -> None:
-    """Distinguish a missing folder, which a test may cause, from a lost sandbox."""
-    with sandbox.read_tree(sandbox.results) as chunks:
-        next(iter(chunks), None)
 
 
 def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
@@ -71,14 +67,12 @@ def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
                 if name not in seen and _is_report_file(name, member):
                     seen.add(name)
                     file = archive.extractfile(member) or BytesIO()
-                    is_long = member.size > _COMPRESS_FROM
-                    yield name, CompressedText(file.read) if is_long else _decode(file.read())
+                    if member.size > _COMPRESS_FROM:
+                        yield name, CompressedText(file.read)
+                    else:
+                        yield name, file.read().decode("utf-8", "replace")
     except tarfile.TarError:
         return  # truncated, or beyond the limit: earlier files count
-
-
-def _decode(content: bytes) -> str:
-    return content.decode("utf-8", "replace")
 
 
 def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
@@ -186,6 +180,6 @@ def _read(path: Path | None) -> str | None:
     try:
         if path is None or not path.is_file() or path.stat().st_size > REPORT_LIMIT:
             return None
-        return _decode(path.read_bytes())
+        return path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return None
