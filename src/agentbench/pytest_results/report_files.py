@@ -50,7 +50,7 @@ def read_report_files(
         with sandbox.read_tree(folder) as chunks:
             files = dict(_named_files(limited(chunks, total_limit)))
     except SandboxError:
-        # A test may remove the folder; a lost sandbox has no other folder either.
+        # A test may have removed the folder. If the sandbox is lost, this raises as well.
         with sandbox.read_tree(sandbox.results) as chunks:
             next(iter(chunks), None)
         files = {}
