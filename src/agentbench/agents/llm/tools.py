@@ -191,7 +191,7 @@ SUBMIT = Tool(
 
 _TOOLS = (LIST_FILES, READ_FILE, SEARCH, EDIT, APPLY_PATCH, RUN, RUN_TESTS, DISCOVER_TESTS, SUBMIT)
 EFFECT_OF_TOOL: Mapping[str, ToolEffect] = {tool.name: tool.effect for tool in _TOOLS}
-"""The descriptions of the tools."""
+"""The effect of each tool, by its name."""
 
 
 @cache
