@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.agents.predictions import NO_PREDICTION, Predictions, PredictionsAgent
+from agentbench.agents.predictions import NO_PREDICTION, PredictionsAgent
 from agentbench.errors import SandboxError
 from agentbench.scoring.evidence import AgentEnding, Ending
 from tests.fakes.ended_sandbox import EndedSandbox
@@ -51,8 +51,7 @@ def contents(workspace):
 @pytest.fixture
 def solve(problem, sandbox, budget):
     def solve(patch):
-        predictions = Predictions(model="m", patches={problem.id: patch})
-        agent = PredictionsAgent(predictions, name="predictions:x")
+        agent = PredictionsAgent({problem.id: patch}, name="predictions:x")
         return agent.solve(problem, sandbox, budget, None)
 
     return solve
@@ -123,15 +122,14 @@ def test_an_empty_patch_submits_nothing(solve, workspace, patch):
 
 
 def test_an_instance_that_nobody_answered_is_told_so(problem, sandbox, budget):
-    agent = PredictionsAgent(Predictions(model="m", patches={}), name="predictions:x")
+    agent = PredictionsAgent({}, name="predictions:x")
     outcome = agent.solve(problem, sandbox, budget, None)
     assert (outcome.ending, outcome.detail) == (AgentEnding.TOOL_ERROR, NO_PREDICTION)
 
 
 def test_applying_gets_the_time_that_is_left(problem, budget):
     sandbox = EndedSandbox(Ending.TIMED_OUT)
-    predictions = Predictions(model="m", patches={problem.id: b"x"})
-    outcome = PredictionsAgent(predictions, name="p").solve(problem, sandbox, budget, None)
+    outcome = PredictionsAgent({problem.id: b"x"}, name="p").solve(problem, sandbox, budget, None)
     assert sandbox.commands[0].timeout <= timedelta(seconds=60)
     assert outcome.ending is AgentEnding.TIME_LIMIT
     assert outcome.detail == "the model's patch could not be applied: ended in timed_out"

@@ -23,7 +23,7 @@ PATCHES = {"a__b-1": b"mended\n", "a__b-2": None, "a__b-3": None}
 def test_each_form_of_swe_bench_s_is_read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     found = read_predictions(tmp_path / name)
-    assert (found.model, dict(found.patches)) == ("m", PATCHES)
+    assert dict(found) == PATCHES
 
 
 @pytest.fixture
@@ -39,11 +39,12 @@ def write(tmp_path):
 
 def test_what_else_an_entry_has_is_passed_over(write):
     found = read_predictions(write({**FIRST, "full_output": "...", "cost": 1}))
-    assert found.patches == {"a__b-1": b"mended\n"}
+    assert found == {"a__b-1": b"mended\n"}
 
 
 def test_a_model_without_a_name_is_called_as_swe_bench_calls_it(write):
-    assert read_predictions(write({"instance_id": "a", "model_patch": "x"})).model == "None"
+    path = write({"instance_id": "a", "model_patch": "x"})
+    assert read_predictions(path, model="None") == read_predictions(path)
 
 
 def test_of_several_models_one_must_be_named(write):
@@ -53,7 +54,7 @@ def test_of_several_models_one_must_be_named(write):
     assert str(told.value) == (
         f"{path}: has predictions of 2 models; name one as predictions:{path}#MODEL: 'm', 'other'"
     )
-    assert read_predictions(path, model="other").model == "other"
+    assert read_predictions(path, model="other")
     with pytest.raises(UsageError, match="has no predictions of 'third'; there are: 'm', 'other'"):
         read_predictions(path, model="third")
 
@@ -97,4 +98,4 @@ def test_of_very_many_faults_the_first_are_shown_and_the_rest_counted(write):
 
 
 def test_an_empty_file_has_no_predictions(write):
-    assert read_predictions(write()).patches == {}
+    assert read_predictions(write()) == {}

@@ -12,8 +12,8 @@ import pytest
 
 from agentbench.agents.client_bundles import (
     TOOLS_MOUNT,
-    BundleRecipe,
     ClientBundles,
+    InstallTable,
     cached_bundles,
     remove_bundle,
 )
@@ -26,8 +26,7 @@ from tests.patience import HANG_SECONDS
 bubblewrap = end_to_end.bubblewrap
 cache_dir = end_to_end.cache_dir
 
-GREETER = BundleRecipe(
-    name="greeter",
+GREETER = InstallTable(
     commands=("printf '#!/bin/sh\\necho hello from \"$0\"\\n' > greet", "chmod 700 greet"),
 )
 
@@ -76,7 +75,7 @@ def run(provider, image: ImageId, mount: ReadOnlyMount, line: str):
 
 
 def test_what_was_installed_runs_in_a_sandbox_without_a_network(tmp_path, provider, image) -> None:
-    mount = ClientBundles(tmp_path, provider).ready(GREETER, image)
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     result = run(provider, image, mount, "{tools}/greet")
     assert result.ok
     assert result.stdout.startswith("hello from ")
@@ -84,14 +83,14 @@ def test_what_was_installed_runs_in_a_sandbox_without_a_network(tmp_path, provid
 
 
 def test_it_cannot_be_changed_from_within(tmp_path, provider, image) -> None:
-    mount = ClientBundles(tmp_path, provider).ready(GREETER, image)
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     assert not run(provider, image, mount, "echo x >> {tools}/greet").ok
     assert not run(provider, image, mount, "touch {tools}/new").ok
 
 
 def test_it_is_installed_once_also_by_another_process(tmp_path, provider, image) -> None:
-    first = ClientBundles(tmp_path, provider).ready(GREETER, image)
-    assert ClientBundles(tmp_path, provider).ready(GREETER, image) == first
+    first = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    assert ClientBundles(tmp_path, provider).ready("greeter", GREETER, image) == first
     assert provider.opened == [True]
 
 
@@ -100,22 +99,24 @@ def test_it_is_installed_once_by_many_at_a_time(tmp_path, provider, image, share
     one = ClientBundles(tmp_path, provider)
     boxes = [one if shared else ClientBundles(tmp_path, provider) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        mounts = list(pool.map(lambda box: box.ready(GREETER, image), boxes))
+        mounts = list(pool.map(lambda box: box.ready("greeter", GREETER, image), boxes))
     assert len({mount.source for mount in mounts}) == 1
     assert provider.opened == [True]
 
 
 def test_another_recipe_or_image_is_another_toolbox(tmp_path, provider, image) -> None:
     boxes = ClientBundles(tmp_path, provider)
-    other = BundleRecipe(name="greeter", commands=("touch other",))
-    assert boxes.ready(GREETER, image).source != boxes.ready(other, image).source
+    other = InstallTable(commands=("touch other",))
+    assert (
+        boxes.ready("greeter", GREETER, image).source != boxes.ready("greeter", other, image).source
+    )
 
 
 def test_a_command_that_fails_is_named_with_its_last_lines(tmp_path, provider, image) -> None:
     line = "for n in $(seq 30); do echo line $n >&2; done; exit 3"
-    recipe = BundleRecipe(name="broken", commands=("true", line, "touch never"))
+    install = InstallTable(commands=("true", line, "touch never"))
     with pytest.raises(UnavailableError) as caught:
-        ClientBundles(tmp_path, provider).ready(recipe, image)
+        ClientBundles(tmp_path, provider).ready("broken", install, image)
     said = str(caught.value)
     assert "broken cannot be installed" in said
     assert line in said
@@ -126,19 +127,19 @@ def test_a_command_that_fails_is_named_with_its_last_lines(tmp_path, provider, i
 
 
 def test_what_may_not_be_kept_is_said_so(tmp_path, provider, image) -> None:
-    recipe = BundleRecipe(name="pipes", commands=("mkfifo pipe",))
+    install = InstallTable(commands=("mkfifo pipe",))
     with pytest.raises(UnavailableError, match="'pipe' is a device or a pipe"):
-        ClientBundles(tmp_path, provider).ready(recipe, image)
+        ClientBundles(tmp_path, provider).ready("pipes", install, image)
     assert cached_bundles(tmp_path) == []
 
 
 def test_what_a_killed_maker_left_is_made_again(tmp_path, provider, image) -> None:
     boxes = ClientBundles(tmp_path, provider)
-    folder = boxes.ready(GREETER, image).source.parent
+    folder = boxes.ready("greeter", GREETER, image).source.parent
     torn = folder.rename(folder.with_name(folder.name + ".new"))
     (torn / "toolbox.json").unlink()
     assert [each.folder for each in cached_bundles(tmp_path)] == [torn]
-    mount = boxes.ready(GREETER, image)
+    mount = boxes.ready("greeter", GREETER, image)
     assert run(provider, image, mount, "{tools}/greet").ok
     assert [each.folder for each in cached_bundles(tmp_path)] == [folder]
 
@@ -147,11 +148,11 @@ def test_what_a_killed_maker_left_is_made_again(tmp_path, provider, image) -> No
 def test_one_that_was_damaged_on_disk_is_installed_again(
     tmp_path, provider, image, caplog, name
 ) -> None:
-    folder = ClientBundles(tmp_path, provider).ready(GREETER, image).source.parent
+    folder = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image).source.parent
     content = bytearray((folder / name).read_bytes())
     content[len(content) // 2] ^= 1
     (folder / name).write_bytes(content)
-    mount = ClientBundles(tmp_path, provider).ready(GREETER, image)
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     assert "was damaged on disk; it is installed again" in caplog.text
     assert run(provider, image, mount, "{tools}/greet").stdout.startswith("hello from ")
 
@@ -159,8 +160,8 @@ def test_one_that_was_damaged_on_disk_is_installed_again(
 def test_a_line_tells_what_is_installed_and_what_it_came_to(tmp_path, provider, image) -> None:
     said: list[str] = []
     boxes = ClientBundles(tmp_path, provider, say=said.append)
-    boxes.ready(GREETER, image)
-    boxes.ready(GREETER, image)
+    boxes.ready("greeter", GREETER, image)
+    boxes.ready("greeter", GREETER, image)
     assert len(said) == 2
     assert said[0] == "installing greeter …"
     assert said[1].startswith("installed greeter: 0 MiB in ")
@@ -169,7 +170,7 @@ def test_a_line_tells_what_is_installed_and_what_it_came_to(tmp_path, provider, 
 def test_kept_ones_are_listed_with_their_size_and_can_be_discarded(
     tmp_path, provider, image
 ) -> None:
-    ClientBundles(tmp_path, provider).ready(GREETER, image)
+    ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     (kept,) = cached_bundles(tmp_path)
     assert kept.folder.name.startswith("greeter-")
     assert kept.size_bytes > 0
@@ -180,7 +181,7 @@ def test_kept_ones_are_listed_with_their_size_and_can_be_discarded(
 
 def test_one_that_is_in_use_is_not_discarded(tmp_path, provider, image) -> None:
     boxes = ClientBundles(tmp_path, provider)
-    boxes.ready(GREETER, image)
+    boxes.ready("greeter", GREETER, image)
     (kept,) = cached_bundles(tmp_path)
     assert kept.in_use
     assert not remove_bundle(kept.folder)
@@ -190,10 +191,10 @@ def test_one_that_is_in_use_is_not_discarded(tmp_path, provider, image) -> None:
 
 
 def test_one_that_was_discarded_is_made_again(tmp_path, provider, image) -> None:
-    ClientBundles(tmp_path, provider).ready(GREETER, image)
+    ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     (kept,) = cached_bundles(tmp_path)
     assert remove_bundle(kept.folder)
-    mount = ClientBundles(tmp_path, provider).ready(GREETER, image)
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     assert run(provider, image, mount, "{tools}/greet").ok
 
 

@@ -140,3 +140,9 @@ def test_a_stream_that_is_cut_off_is_no_tree(tmp_path: Path) -> None:
 def test_chunks_of_any_size_make_the_same_tree(tmp_path: Path, size: int) -> None:
     tar = tar_of(member("a"), content=b"x" * 3000)
     assert unpack(chunks(tar, size), tmp_path) == 3000
+
+
+def test_a_stream_that_is_cut_off_between_two_members_is_no_tree(tmp_path: Path) -> None:
+    tar = tar_of(member("a"), member("b"))
+    with pytest.raises(tarfile.TarError, match="cut off"):
+        unpack(chunks(tar[:1024]), tmp_path)

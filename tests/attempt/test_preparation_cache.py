@@ -58,8 +58,8 @@ def test_the_base_is_known_by_path(cache, provider):
     assert prepared.content(P("soft")) is None
     assert prepared.content(P("sub")) is None
     assert prepared.content(P("absent")) is None
-    assert prepared.base.entries[P("soft")].kind is EntryKind.SYMLINK
-    assert prepared.base.entries[P("a.txt")].executable
+    assert prepared.base[P("soft")].kind is EntryKind.SYMLINK
+    assert prepared.base[P("a.txt")].executable
 
 
 def test_a_key_that_is_kept_again_has_the_new_state(cache, provider):

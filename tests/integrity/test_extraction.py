@@ -346,7 +346,7 @@ def test_a_workspace_that_is_mostly_holes_is_not_read_to_its_end():
 def test_hard_links_to_one_large_file_cost_no_more_than_what_is_taken_over(monkeypatch):
     hashed, sha256 = [], hashlib.sha256
 
-    def counting(content: bytes):
+    def counting(content: bytes = b""):
         hashed.append(len(content))
         return sha256(content)
 

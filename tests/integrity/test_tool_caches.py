@@ -15,9 +15,7 @@ def tree(*files: str, size: int = 1) -> WorkspaceTree:
     """The paths of some files and of their folders."""
     folders = {folder for name in files for folder in P(name).parents}
     entries = {folder: TreeEntry(kind=EntryKind.FOLDER) for folder in folders}
-    return WorkspaceTree(
-        entries=entries | {P(name): TreeEntry(kind=EntryKind.FILE, size=size) for name in files}
-    )
+    return entries | {P(name): TreeEntry(kind=EntryKind.FILE, size=size) for name in files}
 
 
 def code(size: int, flags: int = 0) -> FileContent:

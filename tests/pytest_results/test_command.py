@@ -60,7 +60,7 @@ def test_the_environment_is_the_same_for_every_run(command_for):
 
 
 def test_a_module_run_and_a_collection_are_asked_for(command_for):
-    argv = command_for(request_with(), collect_only=True).argv
+    argv = command_for(request_with(collect_only=True)).argv
     assert "--as-module" in argv[: argv.index("--")]
     assert argv[-2:] == ("--collect-only", "-q")
 

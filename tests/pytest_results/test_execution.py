@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.execution import PytestRequest, discover_tests, execute_tests
+from agentbench.pytest_results.execution import PytestRequest, execute_tests
 from agentbench.pytest_results.fallback import read_junit
 from agentbench.pytest_results.report_files import read_report_files
 from agentbench.tasks.problem import PytestCommand
@@ -21,13 +21,13 @@ def request_with(command=MODULE, **fields):
 def test_tests_are_discovered_without_being_run(open_sandbox):
     files = {"test_m.py": TWO, "test_bad.py": "import nope_nope", "test_run.py": "1 / 0"}
     sandbox = open_sandbox(files, *requirements(NEWEST))
-    found = discover_tests(sandbox, request_with(targets=("test_m.py",)))
+    found = execute_tests(sandbox, request_with(targets=("test_m.py",), collect_only=True))
     assert found.node_ids == ("test_m.py::test_a", "test_m.py::test_b")
     assert found.result.collection_errors == ()
     assert found.result.outcome == "passed"
     assert found.result.tests == ()
 
-    found = discover_tests(sandbox, request_with())
+    found = execute_tests(sandbox, request_with(collect_only=True))
     assert found.node_ids == ("test_m.py::test_a", "test_m.py::test_b")
     assert {error.file for error in found.result.collection_errors} == {
         "test_bad.py",

@@ -3,11 +3,13 @@ import os
 import tarfile
 from pathlib import PurePosixPath
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbench.core.files import FileContent
-from agentbench.sandbox.archives import tar_of_file, tar_of_files
+from agentbench.sandbox.archives import open_tar_stream, tar_of_file, tar_of_files
+from tests.integrity.tars import tree_tar
 
 
 def members(tar):
@@ -69,3 +71,8 @@ def test_any_files_come_back_as_they_were(files):
         path.as_posix(): (0o755 if file.executable else 0o644, file.content)
         for path, file in files.items()
     }
+
+
+def test_a_fault_of_whoever_reads_is_not_hidden_behind_the_tar():
+    with pytest.raises(KeyError), open_tar_stream([tree_tar({"a": b""})]):
+        raise KeyError

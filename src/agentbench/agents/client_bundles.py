@@ -64,12 +64,6 @@ class InstallTable(Schema):
     keeps_node: bool = False  # as `node` in the folder; otherwise Node is only used to install
     commands: tuple[str, ...] = ()  # shell commands to run last
 
-
-class BundleRecipe(InstallTable):
-    """The named programs of an agent."""
-
-    name: str
-
     @property
     def lines(self) -> tuple[str, ...]:
         """All shell commands in order; the first failure ends the installation."""
@@ -139,32 +133,34 @@ class ClientBundles:
         self._uses: dict[Path, SharedLock] = {}
         self._lock = threading.Lock()
 
-    def ready(self, recipe: BundleRecipe, image: ImageId) -> ReadOnlyMount:
-        """The programs of a recipe for sandboxes of an image, installed if necessary.
+    def ready(self, name: str, install: InstallTable, image: ImageId) -> ReadOnlyMount:
+        """The programs of a named agent for sandboxes of an image, installed if necessary.
 
         Raises:
             UnavailableError: they cannot be installed; says which command failed.
             SandboxError: the sandbox to install them in is lost.
         """
-        folder = self._folder / _key(recipe, image, self._provider)
+        folder = self._folder / _key(name, install, image, self._provider)
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._lock, creation_lock(folder):
             if not _is_installed(folder):
-                self._install_bundle(recipe, image, folder)
+                self._install_bundle(name, install, image, folder)
             if folder not in self._uses:
                 self._uses[folder] = SharedLock(folder)
         return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / _TOOLS_FOLDER)
 
-    def _install_bundle(self, recipe: BundleRecipe, image: ImageId, folder: Path) -> None:
+    def _install_bundle(
+        self, name: str, install: InstallTable, image: ImageId, folder: Path
+    ) -> None:
         started = time.monotonic()
-        self._say(f"installing {recipe.name} …")
+        self._say(f"installing {name} …")
         scratch = folder.with_name(folder.name + _UNFINISHED_SUFFIX)
         remove_tree(scratch)  # of a killed process
         remove_tree(folder)
         try:
-            size = self._install(recipe, image, scratch / _TOOLS_FOLDER)
+            size = self._install(name, install, image, scratch / _TOOLS_FOLDER)
             facts = BundleFacts(
-                name=recipe.name,
+                name=name,
                 provider=self._provider.name,
                 image=image,
                 size_bytes=size,
@@ -175,22 +171,22 @@ class ClientBundles:
             scratch.rename(folder)
         finally:
             remove_tree(scratch)
-        self._say(f"installed {recipe.name}: {size / 2**20:.0f} MiB in {facts.seconds:.0f} s")
+        self._say(f"installed {name}: {size / 2**20:.0f} MiB in {facts.seconds:.0f} s")
 
-    def _install(self, recipe: BundleRecipe, image: ImageId, target: Path) -> int:
+    def _install(self, name: str, install: InstallTable, image: ImageId, target: Path) -> int:
         target.mkdir(parents=True)
         for made in (target, target.parent):
             made.chmod(0o755)  # readable by the sandbox's user, whatever the umask
         with self._provider.open(image, limits=_LIMITS, network=True) as sandbox:
-            for line in recipe.lines:
-                _run_install_line(line, sandbox, recipe.name)
+            for line in install.lines:
+                _run_install_line(line, sandbox, name)
             sandbox.kill()
             try:
                 with sandbox.read_tree(sandbox.workspace) as chunks:
                     return unpack(chunks, target)
             except (UnsafeTreeError, tarfile.TarError, OSError) as error:
                 raise UnavailableError(
-                    f"{recipe.name} was installed, but cannot be kept: {error}"
+                    f"{name} was installed, but cannot be kept: {error}"
                 ) from error
 
 
@@ -237,10 +233,10 @@ def _run_install_line(line: str, sandbox: Sandbox, name: str) -> None:
         )
 
 
-def _key(recipe: BundleRecipe, image: ImageId, provider: SandboxProvider) -> str:
-    parts = [_FORMAT, provider.name, image, recipe.name, *recipe.lines]
+def _key(name: str, install: InstallTable, image: ImageId, provider: SandboxProvider) -> str:
+    parts = [_FORMAT, provider.name, image, name, *install.lines]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
-    return f"{recipe.name}-{digest}"
+    return f"{name}-{digest}"
 
 
 def _finished_folder(folder: Path) -> Path:

@@ -89,16 +89,10 @@ class Prediction(Schema):
     model_patch: Annotated[str | None, AfterValidator(_check_text)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Predictions:
-    """The patches of one model; `None` also means an empty patch."""
-
-    model: str
-    patches: Mapping[TaskId, bytes | None]
-
-
-def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
+def read_predictions(path: Path, *, model: str | None = None) -> Mapping[TaskId, bytes | None]:
     """Read the patches of one model: the requested one, or the only one in the file.
+
+    `None` is an empty patch.
 
     Raises:
         InputError: the file cannot be read, or entries are invalid: each with line and field.
@@ -116,8 +110,7 @@ def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
         own[task_id] = patch_bytes(entry.model_patch) if entry.model_patch else None
     if twice:
         raise InputError(*twice[:_MAX_FAULTS])
-    chosen = _selected_model(path, by_model, model)
-    return Predictions(model=chosen, patches=by_model.get(chosen, {}))
+    return by_model.get(_selected_model(path, by_model, model), {})
 
 
 def _selected_model(path: Path, models: Iterable[str], asked: str | None) -> str:
@@ -155,29 +148,19 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
 class PredictionsAgent:
     """Applies a model's patch for each task; without one it changes nothing."""
 
-    def __init__(self, predictions: Predictions, *, name: str) -> None:
+    def __init__(self, patches: Mapping[TaskId, bytes | None], *, name: str) -> None:
         """Use the patches; records and `resume` identify the agent by `name`."""
         self.name = name
-        self._predictions = predictions
-
-    @classmethod
-    def of(cls, name: PredictionName) -> "PredictionsAgent":
-        """The agent of a file.
-
-        Raises:
-            InputError: the file cannot be read or is invalid.
-            UsageError: its type is unknown, or it has several models and none was named.
-        """
-        return cls(read_predictions(name.file, model=name.model), name=str(name))
+        self._patches = patches
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Apply the task's patch in the sandbox, if it has one."""
         del model
-        if problem.id not in self._predictions.patches:
+        if problem.id not in self._patches:
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=NO_PREDICTION)
-        patch = self._predictions.patches[problem.id]
+        patch = self._patches[problem.id]
         if not patch:
             return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="submitted an empty patch")
         sandbox.write_tree(sandbox.results, tar_of_file(_PATCH_FILE, patch))

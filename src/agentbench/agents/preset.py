@@ -115,11 +115,6 @@ class Preset(Schema):
     stops: tuple[StopRule, ...] = ()  # the first match counts
     rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
-    @property
-    def recipe(self) -> client_bundles.BundleRecipe:
-        """How to install its programs."""
-        return client_bundles.BundleRecipe(name=self.name, **self.install.model_dump())
-
     def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
         """The API format to use with a model: the model's main one if the client supports it.
 
@@ -211,7 +206,7 @@ class PresetAgent:
         """
         fresh = client_bundles.ClientBundles(self._folder, provider, say=self._say)
         boxes = self._boxes.setdefault(provider.name, fresh)
-        return (boxes.ready(self.preset.recipe, image),)
+        return (boxes.ready(self.preset.name, self.preset.install, image),)
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
-from agentbench.agents.predictions import PredictionName
+from agentbench.agents.predictions import PredictionName, PredictionsAgent, read_predictions
 from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.core.extras import CLIENTS, require
 from agentbench.errors import UsageError
@@ -86,14 +86,11 @@ def create_agent(
     if (built_in := _built_in(name, patches, scripts, command)) is not None:
         return built_in
     if (predicted := PredictionName.parse(name)) is not None:
-        from agentbench.agents.predictions import PredictionsAgent
-
-        return PredictionsAgent.of(predicted)
-    from agentbench.agents.preset import find_preset  # not needed for built-in agents
+        predictions = read_predictions(predicted.file, model=predicted.model)
+        return PredictionsAgent(predictions, name=str(predicted))
+    from agentbench.agents.preset import PresetAgent, find_preset  # not needed for built-in agents
 
     if (preset := find_preset(name)) is not None:
-        from agentbench.agents.preset import PresetAgent
-
         if toolboxes is None:
             raise ValueError("toolboxes: a preset needs a folder to keep its programs in")
         return PresetAgent(preset, name=name, toolboxes=toolboxes, say=say)

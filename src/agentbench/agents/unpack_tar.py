@@ -1,11 +1,12 @@
 """Unpacks a tar of installed programs, and refuses entries that lead out of it."""
 
-import io
 import os
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+from agentbench.sandbox.archives import open_tar_stream
 
 _CHUNK = 1 << 20
 _MAX_BYTES = 6 << 30
@@ -34,7 +35,7 @@ def unpack(
         OSError: the disk is full.
     """
     tree = _UnpackedTree(root=target, most_bytes=most_bytes, most_members=most_members)
-    with tarfile.open(fileobj=_TarStream(chunks), mode="r|") as archive:
+    with open_tar_stream(chunks) as archive:
         for member in archive:
             tree.add(member, archive)
     tree.finish()
@@ -122,30 +123,3 @@ def _checked_path(name: str) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or "\0" in name:
         raise UnsafeTreeError(f"{name!r} leads out of the tree")
     return path
-
-
-class _TarStream(io.RawIOBase):
-    """A file over chunks, which is read once from start to end."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._left = memoryview(b"")
-
-    def readable(self) -> bool:
-        """Whether it can be read: yes."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Read up to so many bytes; fewer only at the end."""
-        parts: list[memoryview] = []
-        wanted = size
-        while wanted and (self._left or self._next()):
-            part = self._left if wanted < 0 else self._left[:wanted]
-            self._left = self._left[len(part) :]
-            parts.append(part)
-            wanted -= len(part) if wanted > 0 else 0
-        return b"".join(parts)
-
-    def _next(self) -> bool:
-        self._left = memoryview(next(self._chunks, b""))
-        return bool(self._left)

@@ -68,7 +68,7 @@ class PreparedTask:
 
     def content(self, path: PurePosixPath) -> bytes | None:
         """The base's content of a regular file; `None` where it has none of that path."""
-        entry = self.base.entries.get(path)
+        entry = self.base.get(path)
         if entry is None or entry.kind is not EntryKind.FILE:
             return None
         with self.base_tar.open("rb") as source:

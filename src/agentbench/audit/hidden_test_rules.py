@@ -7,12 +7,12 @@ from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, FilesByPath, TaskFacts
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError
-from agentbench.integrity.expectation_changes.engine import expected_values, functions_by_tests
+from agentbench.integrity.expectation_changes.engine import functions_by_tests, uncontrolled_reasons
 from agentbench.integrity.expectation_changes.functions import FoundFunction
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.integrity.records import DroppedPath
-from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree
+from agentbench.integrity.trees import EntryKind, TreeEntry
 
 _TASK_FILE = "task.toml"
 _ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
@@ -111,7 +111,7 @@ def controlled_functions(facts: TaskFacts) -> Mapping[str, str | None]:
 
 def _uncontrolled_reasons(file: DecidingTestFile) -> Mapping[str, str | None]:
     try:
-        known = {one.function: one.reason for one in expected_values(file.source, file.path)}
+        known = uncontrolled_reasons(file.source, file.path)
         named = functions_by_tests(file.source, file.path, file.listed)
     except InputError:
         return dict.fromkeys(file.listed_functions, _NOT_PYTHON)
@@ -142,6 +142,6 @@ def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]
 def _dropped(
     facts: TaskFacts, files: FilesByPath, protection: ProtectionRules
 ) -> tuple[DroppedPath, ...]:
-    tree = WorkspaceTree(entries=dict.fromkeys(facts.base.blobs, TreeEntry(kind=EntryKind.FILE)))
+    tree = dict.fromkeys(facts.base.blobs, TreeEntry(kind=EntryKind.FILE))
     change = WorkspaceChange(files=dict(files))
     return protect(change, protection, tree, facts.base.contents.get).dropped

@@ -176,7 +176,7 @@ class ControlPlan:
             )
             files[file] = mutation.source.encode(encoding)
             renamed |= {NodeId(old): NodeId(new) for old, new in mutation.renamed.items()}
-            drawn += [ChangedExpectation(file=file, **one.model_dump()) for one in mutation.changed]
+            drawn += mutation.changed
             for one in mutation.weakly_controlled:
                 weak.append(WeakControl(file=file, function=one.function, reason=one.reason))
                 (by_end if one.fails else harmless).add(FunctionKey(file, one.function))

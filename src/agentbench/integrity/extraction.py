@@ -1,6 +1,7 @@
 """Extracts an agent's change: compares its workspace with the base by content, within limits."""
 
 import hashlib
+import io
 import re
 import tarfile
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from pathlib import PurePosixPath
 from agentbench.core.files import FileContent
 from agentbench.integrity import trees
 from agentbench.integrity.tool_caches import cache_of
+from agentbench.sandbox.archives import TooLongStreamError, limited, open_tar_stream
 from agentbench.scoring.evidence import Finding, Severity
 
 # Control characters, line ends, marks that turn the direction of text, lone surrogates.
@@ -51,11 +53,11 @@ def read_change(
     limits = limits if limits is not None else ExtractionLimits()
     reader = _Reader(base, base_content, limits)
     try:
-        with trees.open_tar_stream(trees.limited(chunks, limits.stream_bytes)) as archive:
+        with open_tar_stream(limited(chunks, limits.stream_bytes)) as archive:
             for member in archive:
                 if not reader.read_member(archive, member):
                     break
-    except trees.TooLongStreamError:
+    except TooLongStreamError:
         reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
     except tarfile.TarError as error:
         reader.give_up("unreadable-archive", f"the archive is broken: {error}")
@@ -68,7 +70,7 @@ class _Reader:
     def __init__(
         self, base: trees.WorkspaceTree, base_content: trees.BaseContent, limits: ExtractionLimits
     ) -> None:
-        self._base = base.entries
+        self._base = base
         self._base_content = base_content
         self._limits = limits
         self._seen: dict[PurePosixPath, trees.TreeEntry] = {}
@@ -140,17 +142,14 @@ class _Reader:
             return "leaves the workspace"
         if len(name) > self._limits.path_length or _CONTROL.search(name):
             return "its name is too long or bears control characters"
-        if member.islnk() and self._link_target(member) is None:
+        target = self._seen.get(PurePosixPath(member.linkname))
+        if member.islnk() and (target is None or target.kind is not trees.EntryKind.FILE):
             return "a hard link to nowhere"
         if not (member.isdir() or member.islnk() or member.isreg()):
             return "a symlink" if member.issym() else "neither a regular file nor a folder"
         if member.isreg() and member.size > self._limits.file_bytes:
             return f"{member.size} bytes, more than {self._limits.file_bytes}"
         return None
-
-    def _link_target(self, member: tarfile.TarInfo) -> trees.TreeEntry | None:
-        entry = self._seen.get(PurePosixPath(member.linkname))
-        return entry if entry is not None and entry.kind is trees.EntryKind.FILE else None
 
     def _as_in_base(
         self, archive: tarfile.TarFile, path: PurePosixPath, member: tarfile.TarInfo
@@ -177,13 +176,7 @@ class _Reader:
             return
         source = archive.extractfile(member)
         content = source.read() if source is not None else b""
-        entry = trees.TreeEntry(
-            kind=trees.EntryKind.FILE,
-            digest=hashlib.sha256(content).hexdigest(),
-            size=len(content),
-            executable=bool(member.mode & 0o100),
-        )
-        self._note(path, entry, content)
+        self._note(path, trees.entry_of(member, io.BytesIO(content)), content)
 
     def _compare_link(self, member: tarfile.TarInfo, path: PurePosixPath) -> None:
         target = PurePosixPath(member.linkname)

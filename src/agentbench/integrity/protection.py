@@ -169,7 +169,7 @@ def protect(
     change: WorkspaceChange, rules: ProtectionRules, base: WorkspaceTree, base_content: BaseContent
 ) -> JudgedChange:
     """Drop protected paths from a change; configuration files keep the base's pytest tables."""
-    roots = {_root_of(path) for path in base.entries}
+    roots = {_root_of(path) for path in base}
     kept: dict[PurePosixPath, FileContent | None] = {}
     dropped: list[DroppedPath] = []
     for path, file in change.files.items():

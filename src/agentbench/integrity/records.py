@@ -39,8 +39,8 @@ class ValueKind(StrEnum):
     DOCTEST = "doctest"
 
 
-class ChangedValue(Schema):
-    """One expected value that was changed."""
+class ChangedExpectation(Schema):
+    """A changed value and its file."""
 
     function: str  # as in a node id, without the file: `TestX::test_y`
     line: int
@@ -49,6 +49,7 @@ class ChangedValue(Schema):
     replacement: str
     doubt: int = 0  # 0: the test certainly fails. From 3 on it may not: try it with correct code.
     row: int | None = None  # the index of its set of parameters, if it belongs to one
+    file: str
 
 
 class UncontrolledFunction(Schema):
@@ -59,34 +60,14 @@ class UncontrolledFunction(Schema):
     fails: bool  # whether an added assertion makes it fail; `False` if none could be added
 
 
-class ExpectedValueRecord(Schema):
-    """An expected value that can be changed."""
-
-    line: int
-    kind: ValueKind
-    original: str
-    doubt: int
-    row: int | None = None
-
-
-class ControlledFunction(Schema):
-    """The changeable values of one test function."""
-
-    function: str
-    values: tuple[ExpectedValueRecord, ...]
-    reason: str | None = None  # why there are none, if `values` is empty
-
-
 class RewrittenTestFile(Schema):
     """A disguised test file in which some functions expect other values."""
 
-    path: str
     source: str
-    changed: tuple[ChangedValue, ...] = ()
+    changed: tuple[ChangedExpectation, ...] = ()
     weakly_controlled: tuple[UncontrolledFunction, ...] = ()
     renamed: dict[str, str] = Field(default_factory=dict)
     """The new node ids of renamed listed tests."""
-    visible_ids: tuple[str, ...] = ()  # functions of listed tests that keep pytest's ids
 
 
 class ControlRule(StrEnum):
@@ -115,12 +96,6 @@ class ControlledTest(Schema):
     def passed_blindly(self) -> bool:
         """Whether it passed although it expects a wrong value."""
         return self.must == "fail" and self.outcome is CaseOutcome.PASSED
-
-
-class ChangedExpectation(ChangedValue):
-    """A changed value and its file."""
-
-    file: str
 
 
 class WeakControl(Schema):

@@ -66,7 +66,7 @@ def separate_caches(
         tracked: The repository's files; called only if the base has a part of a cache.
     """
     found = dict(_found(files, base))
-    if any(path in base.entries or cache in base.entries for path, cache in found.items()):
+    if any(path in base or cache in base for path, cache in found.items()):
         owned = tracked()
         folders = {folder for path in owned for folder in path.parents}
         found = {
@@ -101,7 +101,7 @@ def _matches_source(
     assert named is not None
     source = path.parent.parent / f"{named['source']}.py"
     changed = files.get(source)
-    entry = base.entries.get(source)
+    entry = base.get(source)
     size = len(changed.content) if changed is not None else entry.size if entry else None
     if size is None or (source in files and changed is None):
         return False

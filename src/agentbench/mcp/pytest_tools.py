@@ -54,9 +54,7 @@ class ExplainArguments(ToolArguments):
 
 def internal_error(incident: str) -> JsonObject:
     """The answer for a bug; its traceback is on stderr under the incident's name."""
-    kind, code = envelope.PytestErrorType.RUNTIME, envelope.INTERNAL_ERROR
-    message = "Internal server error"
-    return answer_to_error("internal_error", kind, message, code=code, incident=incident)
+    return answer_to_error("internal_error", "Internal server error", incident=incident)
 
 
 def explanation_answer(text: str) -> JsonObject:

@@ -4,7 +4,7 @@ The endpoint is a unix socket, mounted into the agent's sandbox, with plain HTTP
 each API format. Its token is valid nowhere else, and the real key is never in the sandbox.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -94,27 +94,15 @@ class ModelTraffic:
     findings: tuple[Finding, ...] = ()
 
 
-class ModelEndpoint(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEndpoint:
     """The access of one attempt to its model."""
 
-    @property
-    def model(self) -> str:
-        """The model's name, as its provider knows it."""
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The API formats, the model's main one first."""
-
-    @property
-    def token(self) -> str:
-        """The token that replaces the API key."""
-
-    @property
-    def socket(self) -> Path:
-        """The gateway's socket on this machine, in a folder of its own."""
-
-    def traffic(self) -> ModelTraffic:
-        """The traffic so far."""
+    model: str  # the model's name, as its provider knows it
+    api_formats: tuple[ApiFormat, ...]  # the model's main one first
+    token: str  # replaces the API key
+    socket: Path  # the gateway's socket on this machine, in a folder of its own
+    traffic: Callable[[], ModelTraffic]  # the traffic so far
 
 
 class ModelGateway(Protocol):

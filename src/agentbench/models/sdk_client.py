@@ -76,16 +76,6 @@ def endpoint_http_client(endpoint: ModelEndpoint) -> httpx2.Client:
     return httpx2.Client(transport=EndpointTransport(endpoint.socket), trust_env=False)
 
 
-class AnswerCollector(Protocol):
-    """Puts the events of a stream together."""
-
-    def add_event(self, event: JsonObject) -> None:
-        """Add the next event."""
-
-    def answer(self) -> ModelAnswer | None:
-        """The answer; None if it is incomplete."""
-
-
 class SdkEvent(Protocol):
     """An event as both SDKs have it."""
 
@@ -102,7 +92,7 @@ class SdkClient:
 
     library: ModuleType  # `openai` or `anthropic`
     send: Callable[[Conversation, Sequence[ToolSpec], float], SdkStream]
-    collector: Callable[[], AnswerCollector]
+    read: Callable[[Iterable[JsonObject]], ModelAnswer | None]  # None if the stream is incomplete
     close: Callable[[], None]
 
     def complete(
@@ -111,11 +101,8 @@ class SdkClient:
         """The model's answer, read from a stream."""
         with _library_errors(self.library, ModelErrorKind.CONNECTION):
             stream = self.send(conversation, tools, timeout.total_seconds())
-        collector = self.collector()
         with stream as events, _library_errors(self.library, ModelErrorKind.CUT_STREAM):
-            for event in events:
-                collector.add_event(event.to_dict(warnings=False))
-        answer = collector.answer()
+            answer = self.read(event.to_dict(warnings=False) for event in events)
         if answer is None:
             message = "the stream ended before the answer did"
             raise _unanswered(ModelErrorKind.CUT_STREAM, message)

@@ -123,11 +123,7 @@ def logged_exchanges(log: Path) -> list[LoggedExchange]:
 
 
 def build_trajectory(
-    exchanges: Iterable[LoggedExchange],
-    *,
-    agent: TrajectoryAgent,
-    session: str,
-    usage: ModelUsage,
+    exchanges: Iterable[LoggedExchange], *, agent: TrajectoryAgent, session: str, usage: ModelUsage
 ) -> Trajectory | None:
     """The trajectory of an attempt; None if it is empty.
 

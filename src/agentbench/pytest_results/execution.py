@@ -46,6 +46,7 @@ class PytestRequest:
     markers: str | None = None
     max_failures: int | None = None
     last_failed: bool = False
+    collect_only: bool = False
     report_limit: int | None = None  # bytes; a larger JSON report is used, but not stored
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -66,7 +67,6 @@ def pytest_command(
     request: PytestRequest,
     results: PurePosixPath,
     *,
-    collect_only: bool = False,
     sink: OutputSink | None = None,
     cancel: Event | None = None,
 ) -> Command:
@@ -77,8 +77,6 @@ def pytest_command(
         *("-o", "junit_family=xunit1"),  # includes the file of each test
     )
     options = [*reports, *request.command.options, *_selection(request)]
-    if collect_only:
-        options += ["--collect-only", "-q"]
     return Command(
         argv=(*_launcher(sandbox, request, results), "--", *options, *request.targets),
         timeout=request.timeout,
@@ -107,6 +105,8 @@ def _selection(request: PytestRequest) -> Iterator[str]:
         yield f"--maxfail={request.max_failures}"
     if request.last_failed:
         yield "--last-failed"
+    if request.collect_only:
+        yield from ("--collect-only", "-q")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,55 +132,25 @@ def execute_tests(
     progress: report_files.ProgressSink | None = None,
     cancel: Event | None = None,
 ) -> PytestRun:
-    """Run tests and read the reports, after `kill` if the sandbox has to end.
+    """Run or only collect tests and read the reports, after `kill` if the sandbox has to end.
 
     Raises:
         SandboxError: the sandbox is lost.
         RunCancelled: it was cancelled; no process of it runs any more.
     """
-    folder = _fresh_folder(sandbox)
+    # A random name, so that no earlier process of the sandbox can have prepared the folder.
+    folder = sandbox.results / secrets.token_hex(16)
     command = pytest_command(sandbox, request, folder, sink=sink, cancel=cancel)
     with report_files.follow_progress(sandbox, folder, progress):
         ended = sandbox.run(command)
     if end_sandbox:
         sandbox.kill()
-    return _read(sandbox, folder, ended, report_limit=request.report_limit)
-
-
-def discover_tests(
-    sandbox: Sandbox, request: PytestRequest, *, cancel: Event | None = None
-) -> PytestRun:
-    """Collect tests without running them.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; no process of it runs any more.
-    """
-    folder = _fresh_folder(sandbox)
-    command = pytest_command(sandbox, request, folder, collect_only=True, cancel=cancel)
-    ended = sandbox.run(command)
-    return _read(sandbox, folder, ended, collect_only=True, report_limit=request.report_limit)
-
-
-def _fresh_folder(sandbox: Sandbox) -> PurePosixPath:
-    """A random name, so that no earlier process of the sandbox can have prepared the folder."""
-    return sandbox.results / secrets.token_hex(16)
-
-
-def _read(
-    sandbox: Sandbox,
-    folder: PurePosixPath,
-    ended: CommandResult,
-    *,
-    collect_only: bool = False,
-    report_limit: int | None = None,
-) -> PytestRun:
     lost = ended.ending is Ending.LOST
     files = parse.ReportFiles() if lost else report_files.read_report_files(sandbox, folder)
     text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
-    session = parse.session_of(files, text, report_limit=report_limit)
+    session = parse.session_of(files, text, report_limit=request.report_limit)
     how = parse.PytestExit(
-        ending=ended.ending, exit_code=ended.exit_code, collect_only=collect_only
+        ending=ended.ending, exit_code=ended.exit_code, collect_only=request.collect_only
     )
     result = parse.result_of(session, how, text_output=text)
     return PytestRun(command=ended, result=result, node_ids=tuple(session.collected))

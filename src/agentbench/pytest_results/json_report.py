@@ -17,7 +17,6 @@ from agentbench.scoring.evidence import NodeId, ReportSource
 _OBJECT_DECODER: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST_DECODER: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUE_DECODER: Final = msgspec.json.Decoder()
-_PHASE_KEYS = ("setup", "call", "teardown")
 # The last is xdist's name of the phase in which a worker died.
 _REPORTED_PHASES = (*model.PASSED_PHASES, "???")
 _XFAIL_WORDS = ("xfailed", "xpassed")
@@ -67,7 +66,7 @@ class _SharedWords:
     def in_test(self, test: JsonObject) -> None:
         """Share the words of a test."""
         self._share(test, "nodeid", "outcome")
-        for name in _PHASE_KEYS:
+        for name in model.PASSED_PHASES:
             stage = test.get(name)
             if type(stage) is dict:
                 self._share(stage, "outcome")

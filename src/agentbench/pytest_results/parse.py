@@ -91,7 +91,8 @@ def _decide_by_exit_code(
         case 1:
             return PytestOutcome.FAILED if _agrees(session, 1) else PytestOutcome.UNVERIFIED
         case 5:
-            evident = _agrees(session, 5) and _nothing_ran(session)
+            skipped = all(case.outcome is CaseOutcome.SKIPPED for case in session.results.values())
+            evident = _agrees(session, 5) and skipped and not session.phases
             return PytestOutcome.NO_TESTS if evident else PytestOutcome.UNVERIFIED
         case code:
             return _PLAIN_CODES.get(code, PytestOutcome.CRASH)
@@ -101,11 +102,6 @@ def _agrees(session: ReportedSession, exit_code: int) -> bool:
     """Whether the session finished with this exit code, which junit files do not have."""
     by_code = session.exit_status == exit_code or session.source is ReportSource.JUNIT
     return session.finished and by_code
-
-
-def _nothing_ran(session: ReportedSession) -> bool:
-    skipped = all(case.outcome is CaseOutcome.SKIPPED for case in session.results.values())
-    return skipped and not session.phases
 
 
 def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]) -> bool:

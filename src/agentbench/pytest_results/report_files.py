@@ -13,14 +13,13 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from threading import Event, Thread
 
-from agentbench.core import untrusted_json
-from agentbench.core.memory_tuning import paused
+from agentbench.core import memory_tuning, untrusted_json
 from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
+from agentbench.pytest_results import json_report, model
 from agentbench.pytest_results.chunked_text import CompressedText, ReportText, lines_of
-from agentbench.pytest_results.json_report import parse_json_report
-from agentbench.pytest_results.model import PytestResult
 from agentbench.pytest_results.parse import PytestExit, ReportFiles, result_of, session_of_report
+from agentbench.sandbox.archives import limited, open_tar_stream
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Ending
 
@@ -49,61 +48,37 @@ def read_report_files(
     """
     try:
         with sandbox.read_tree(folder) as chunks:
-            files = dict(_named_files(_BoundedReader(chunks, total_limit)))
+            files = dict(_named_files(limited(chunks, total_limit)))
     except SandboxError:
-        _ensure_alive(sandbox)
+        # A test may have removed the folder. If the sandbox is lost, this raises as well.
+        with sandbox.read_tree(sandbox.results) as chunks:
+            next(iter(chunks), None)
         files = {}
     stream, report, junit = map(files.get, (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE))
     return ReportFiles(stream=stream, json_report=report, junit=junit)
 
 
-def _ensure_alive(sandbox: Sandbox) -> None:
-    """Distinguish a missing folder, which a test may cause, from a lost sandbox."""
-    with sandbox.read_tree(sandbox.results) as chunks:
-        next(iter(chunks), None)
-
-
-def _named_files(chunks: "_BoundedReader") -> Iterator[tuple[str, ReportText]]:
+def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
     seen: set[str] = set()
     try:
-        with tarfile.open(fileobj=chunks, mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
-            for number, member in enumerate(archive):
-                if number >= _MEMBER_LIMIT or member.size > chunks.left:
-                    return  # tarfile would skip a huge member block by block
+        with open_tar_stream(chunks) as archive:
+            for member in islice(archive, _MEMBER_LIMIT):
                 name = str(PurePosixPath(member.name))
                 if name not in seen and _is_report_file(name, member):
                     seen.add(name)
                     file = archive.extractfile(member) or BytesIO()
-                    is_long = member.size > _COMPRESS_FROM
-                    yield name, CompressedText(file.read) if is_long else _decode(file.read())
-    except (tarfile.TarError, ValueError, EOFError):
+                    if member.size > _COMPRESS_FROM:
+                        yield name, CompressedText(file.read)
+                    else:
+                        yield name, file.read().decode("utf-8", "replace")
+    except tarfile.TarError:
         return  # truncated, or beyond the limit: earlier files count
-
-
-def _decode(content: bytes) -> str:
-    return content.decode("utf-8", "replace")
 
 
 def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
     """Whether a member is a regular file, by its header; sparse files and links are not."""
     regular = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
     return regular and 0 <= member.size <= _LIMITS.get(name, -1)
-
-
-class _BoundedReader:
-    """A readable file over chunks of bytes, up to the total limit."""
-
-    def __init__(self, chunks: Iterator[bytes], limit: int) -> None:
-        self._chunks = chunks
-        self.left = limit
-
-    def read(self, _size: int) -> bytes:
-        """The next chunk, of any size."""
-        chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" is the end
-        self.left -= len(chunk)
-        if self.left < 0:
-            raise ValueError("more than a report can hold")
-        return chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,14 +163,14 @@ def serialize_pytest_results(
     """
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
     ended = PytestExit(ending=ending, exit_code=exit_code)
-    with paused():
-        report = parse_json_report(_read(json_report_path) or "")
+    with memory_tuning.paused():
+        report = json_report.parse_json_report(_read(json_report_path) or "")
         # The session is freed before the dictionary is created.
         result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
         return result_as_dict(result)
 
 
-def result_as_dict(result: PytestResult) -> JsonObject:
+def result_as_dict(result: model.PytestResult) -> JsonObject:
     """A result as plain JSON values; the report is not copied."""
     report: JsonObject = {"json_report": result.json_report}
     return result.model_dump(mode="json", exclude={"json_report"}) | report
@@ -205,6 +180,6 @@ def _read(path: Path | None) -> str | None:
     try:
         if path is None or not path.is_file() or path.stat().st_size > REPORT_LIMIT:
             return None
-        return _decode(path.read_bytes())
+        return path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return None

@@ -12,8 +12,6 @@ LINE_LIMIT = 16 * 1024 * 1024  # the most characters of a line
 FORGED = "agentbench stream"
 """The entry among changed internals if lines are missing, repeated or forged."""
 
-StreamRecord = JsonObject  # one line
-
 
 def read_stream(lines: Iterable[str]) -> model.ReportedSession:
     """The session in a stream; a killed process leaves a truncated last line."""
@@ -35,7 +33,7 @@ def read_stream(lines: Iterable[str]) -> model.ReportedSession:
     return session
 
 
-def _start(session: model.ReportedSession, record: StreamRecord) -> None:
+def _start(session: model.ReportedSession, record: JsonObject) -> None:
     session.started = True
     session.root = untrusted_json.text(record.get("root"), 4096)
     session.versions = model.Versions(
@@ -45,12 +43,12 @@ def _start(session: model.ReportedSession, record: StreamRecord) -> None:
     )
 
 
-def _spawn(session: model.ReportedSession, record: StreamRecord) -> None:
+def _spawn(session: model.ReportedSession, record: JsonObject) -> None:
     if not session.started:  # after pytest has started, only a forged line denies it
         session.spawn_error = untrusted_json.text(record.get("error"))
 
 
-def _collect_error(session: model.ReportedSession, record: StreamRecord) -> None:
+def _collect_error(session: model.ReportedSession, record: JsonObject) -> None:
     file, message = _file(record), untrusted_json.text(record.get("message"))
     traceback = untrusted_json.text(record.get("traceback"))
     where = untrusted_json.text(record.get("where"))  # with --tb=no the only location
@@ -59,30 +57,30 @@ def _collect_error(session: model.ReportedSession, record: StreamRecord) -> None
     session.add_collection_error(error)
 
 
-def _collect_skip(session: model.ReportedSession, record: StreamRecord) -> None:
+def _collect_skip(session: model.ReportedSession, record: JsonObject) -> None:
     session.add_skipped_file(NodeId(_file(record)), untrusted_json.text(record.get("message")))
 
 
-def _file(record: StreamRecord) -> str:
+def _file(record: JsonObject) -> str:
     return untrusted_json.text(record.get("file")).split("::")[0] or "unknown"
 
 
-def _collected(session: model.ReportedSession, record: StreamRecord) -> None:
+def _collected(session: model.ReportedSession, record: JsonObject) -> None:
     ids = record.get("ids")
     if isinstance(ids, list):
         session.collected.update((NodeId(untrusted_json.text(node_id)), None) for node_id in ids)
 
 
-def _collection_finish(session: model.ReportedSession, record: StreamRecord) -> None:
+def _collection_finish(session: model.ReportedSession, record: JsonObject) -> None:
     session.collection_finished = True
     session.deselected = untrusted_json.count(record.get("deselected")) or 0
 
 
-def _begin(session: model.ReportedSession, record: StreamRecord) -> None:
+def _begin(session: model.ReportedSession, record: JsonObject) -> None:
     session.add(NodeId(untrusted_json.text(record.get("id"))))
 
 
-def _phase(session: model.ReportedSession, record: StreamRecord) -> None:
+def _phase(session: model.ReportedSession, record: JsonObject) -> None:
     """Add a phase or a subtest, whose duration is a part of its test's."""
     node_id = NodeId(untrusted_json.text(record.get("id")))
     is_subtest = record.get("kind") == "subtest"
@@ -90,7 +88,7 @@ def _phase(session: model.ReportedSession, record: StreamRecord) -> None:
     session.add(node_id, _read_phase(record, is_subtest=is_subtest), duration=duration)
 
 
-def _read_phase(record: StreamRecord, *, is_subtest: bool) -> model.Phase:
+def _read_phase(record: JsonObject, *, is_subtest: bool) -> model.Phase:
     when, outcome = model.parse_phase(record.get("when"), record.get("outcome"))
     expected_to_fail = "xfail" in record
     if outcome is model.PhaseOutcome.PASSED and not (expected_to_fail or is_subtest):
@@ -105,31 +103,31 @@ def _read_phase(record: StreamRecord, *, is_subtest: bool) -> model.Phase:
     )
 
 
-def _text_or_none(record: StreamRecord, field: str) -> str | None:
+def _text_or_none(record: JsonObject, field: str) -> str | None:
     return untrusted_json.text(record.get(field)) or None
 
 
-def _interrupt(session: model.ReportedSession, record: StreamRecord) -> None:
+def _interrupt(session: model.ReportedSession, record: JsonObject) -> None:
     session.detail = session.detail or untrusted_json.text(record.get("message"))
 
 
-def _changed(session: model.ReportedSession, record: StreamRecord) -> None:
+def _changed(session: model.ReportedSession, record: JsonObject) -> None:
     names = record.get("names")
     if isinstance(names, list):
         session.internals_changed += [untrusted_json.text(name, 200) for name in names[:100]]
 
 
-def _finish(session: model.ReportedSession, record: StreamRecord) -> None:
+def _finish(session: model.ReportedSession, record: JsonObject) -> None:
     session.finished = True
     session.exit_status = untrusted_json.exit_status(record.get("exit"))
     session.duration = untrusted_json.seconds(record.get("duration"))
 
 
-def _exit(session: model.ReportedSession, record: StreamRecord) -> None:
+def _exit(session: model.ReportedSession, record: JsonObject) -> None:
     session.exit_status = untrusted_json.exit_status(record.get("code"))
 
 
-_HANDLERS: dict[str, Callable[[model.ReportedSession, StreamRecord], None]] = {
+_HANDLERS: dict[str, Callable[[model.ReportedSession, JsonObject], None]] = {
     "begin": _begin,
     "changed": _changed,
     "collect_error": _collect_error,

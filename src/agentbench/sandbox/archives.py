@@ -1,10 +1,11 @@
-"""Trees and files as plain tar archives: read on the host, unpacked in the sandbox."""
+"""Trees and files as plain tar archives: written and read on the host, unpacked in the sandbox."""
 
 import io
 import os
 import stat
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 from agentbench.core.files import FileContent
@@ -12,6 +13,7 @@ from agentbench.sandbox.trees import FILE, DeepWalk, entries_of, open_unlocking
 
 _CHUNK = 1 << 20
 _BLOCK = tarfile.BLOCKSIZE
+_READS_AFTER_END = 3
 _LONGEST_PATH = 4096  # bytes: Linux' PATH_MAX
 _MEMBER_TYPES = {
     stat.S_IFREG: tarfile.REGTYPE,
@@ -120,3 +122,64 @@ def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
         os.close(descriptor)
     if padding := missing + -size % _BLOCK:
         yield b"\0" * padding
+
+
+@contextmanager
+def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
+    """A tar that is read once from start to end.
+
+    Raises:
+        tarfile.TarError: the stream is not a tar, or is truncated; also at the end of the block,
+            since tarfile does not notice a truncation between two members.
+    """
+    raw = _ChunkReader(chunks)
+    try:
+        with tarfile.open(fileobj=raw, mode="r|", errorlevel=1) as archive:
+            yield archive
+            if raw.taken <= archive.offset:
+                raise tarfile.ReadError("it is cut off")
+    except (ValueError, OverflowError, EOFError) as error:
+        # Exceptions of tarfile for the numbers in a hostile extended header.
+        raise tarfile.ReadError(f"a header of it makes no sense: {error}") from error
+
+
+class TooLongStreamError(tarfile.TarError):
+    """A stream has more bytes than its limit."""
+
+
+def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """The chunks of a stream, up to so many bytes.
+
+    Raises:
+        TooLongStreamError: it has more.
+    """
+    taken = 0
+    for chunk in chunks:
+        taken += len(chunk)
+        if taken > limit:
+            raise TooLongStreamError(f"more than {limit} bytes")
+        yield chunk
+
+
+class _ChunkReader(io.RawIOBase):
+    """A file over chunks of bytes for tarfile's stream mode."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        super().__init__()
+        self._chunks = filter(None, chunks)
+        self._rest = memoryview(b"")
+        self._vain = 0  # reads after the end
+        self.taken = 0  # bytes read so far
+
+    def read(self, size: int = -1) -> bytes:
+        """Read up to so many bytes, of one chunk."""
+        if not self._rest:
+            self._rest = memoryview(next(self._chunks, b""))
+        part = self._rest if size < 0 else self._rest[:size]
+        self._rest = self._rest[len(part) :]
+        self.taken += len(part)
+        self._vain += not part
+        if self._vain > _READS_AFTER_END:
+            # tarfile would skip a member that claims a terabyte block by block.
+            raise tarfile.ReadError("it is cut off")
+        return bytes(part)

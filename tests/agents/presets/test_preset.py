@@ -94,8 +94,7 @@ def test_what_a_preset_may_not_say_is_refused(changes, said):
         preset(**changes)
 
 
-def test_its_recipe_bears_its_name():
+def test_its_programs_are_named_in_a_table():
     told = preset(install={"npm": ["some-agent@1.0"], "keeps_node": True})
-    assert told.recipe.name == "mine"
-    assert told.recipe.npm == ("some-agent@1.0",)
-    assert told.recipe.keeps_node
+    assert told.install.npm == ("some-agent@1.0",)
+    assert told.install.keeps_node

@@ -5,11 +5,8 @@ from agentbench.models.formats.anthropic_messages import StreamedMessage
 
 
 def streamed(*events, stop="end_turn"):
-    message = StreamedMessage()
-    for event in events:
-        message.add_event(event)
-    message.add_event({"type": "message_delta", "delta": {"stop_reason": stop}})
-    return message.answer()
+    end = {"type": "message_delta", "delta": {"stop_reason": stop}}
+    return StreamedMessage([*events, end]).answer()
 
 
 def block(index, **content):

@@ -6,9 +6,9 @@ import pytest
 
 from agentbench.models.gateway.http_server import (
     ClientDisconnectedError,
+    ClientRequest,
     RequestTooLargeError,
     UnknownEncodingError,
-    read_body,
 )
 
 
@@ -25,8 +25,9 @@ def read(*parts: bytes | None, limit: int = 100, **headers: str) -> bytes:
     async def receive():
         return next(coming)
 
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return asyncio.run(read_body(receive, named, limit=limit))
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope = {"method": "POST", "path": "/", "query_string": b"", "headers": named}
+    return asyncio.run(ClientRequest(scope, receive, send=None).body(limit))
 
 
 def test_parts_are_put_together() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from agentbench.models.gateway import http_server as module
 from agentbench.models.gateway.http_server import (
-    abort_connection,
+    ClientRequest,
     serve_on,
     tcp_listener,
     unix_listener,
@@ -24,7 +24,7 @@ async def application(scope, receive, send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": scope["path"].encode(), "more_body": True})
     if scope["path"] == "/cut":
-        abort_connection(scope)
+        ClientRequest(scope, receive, send).cut()
         return
     if scope["path"] == "/hang":
         while (await receive())["type"] != "http.disconnect":

@@ -11,8 +11,8 @@ from agentbench.pytest_results.tool_calls.arguments import (
 from agentbench.pytest_results.tool_calls.project import (
     ResolvedPaths,
     check_targets,
+    resolve_in_sandbox,
     resolve_on_host,
-    sandbox_resolver,
 )
 from agentbench.sandbox.interface import Command
 from tests.fakes.local_sandbox import LocalSandbox
@@ -61,7 +61,7 @@ def test_of_an_id_the_file_counts(root):
 def test_a_sandbox_follows_links_as_this_machine_does(root, tmp_path, plain_python):
     sandbox = LocalSandbox(tmp_path / "sandbox", plain_python, reporter_mounts())
     paths = [str(root / name) for name in ("inside", "outside", "loop", "nowhere", "tests/\u00fc")]
-    assert sandbox_resolver(sandbox)(paths) == resolve_on_host(paths)
+    assert resolve_in_sandbox(sandbox, paths) == resolve_on_host(paths)
 
 
 def test_a_sandbox_that_cannot_tell_is_lost(tmp_path, plain_python):
@@ -71,7 +71,7 @@ def test_a_sandbox_that_cannot_tell_is_lost(tmp_path, plain_python):
 
     sandbox = Mute(tmp_path / "sandbox", plain_python, ())
     with pytest.raises(SandboxError, match="paths could not be checked"):
-        sandbox_resolver(sandbox)(["/x"])
+        resolve_in_sandbox(sandbox, ["/x"])
 
 
 def test_an_answer_names_every_path():

@@ -189,19 +189,9 @@ SUBMIT = Tool(
     effect=ToolEffect.SUBMITS,
 )
 
-_TOOLS = (
-    LIST_FILES,
-    READ_FILE,
-    SEARCH,
-    EDIT,
-    APPLY_PATCH,
-    RUN,
-    RUN_TESTS,
-    DISCOVER_TESTS,
-    SUBMIT,
-)
+_TOOLS = (LIST_FILES, READ_FILE, SEARCH, EDIT, APPLY_PATCH, RUN, RUN_TESTS, DISCOVER_TESTS, SUBMIT)
 EFFECT_OF_TOOL: Mapping[str, ToolEffect] = {tool.name: tool.effect for tool in _TOOLS}
-"""The descriptions of the tools."""
+"""The effect of each tool, by its name."""
 
 
 @cache

@@ -124,7 +124,7 @@ def _tracked(context: PreparedContext) -> AbstractSet[PurePosixPath]:
             return tracked_files(context.mirrors.of(context.task.source))
     except GitCloneError:
         pass
-    return context.prepared.base.entries.keys()
+    return context.prepared.base.keys()
 
 
 def render_patch(

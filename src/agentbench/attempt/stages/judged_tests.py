@@ -264,6 +264,6 @@ def unchanged_tests(
         path = PurePosixPath(name)
         content = prepared.content(path)
         if content is not None:
-            executable = prepared.base.entries[path].executable
+            executable = prepared.base[path].executable
             found[path] = FileContent(content=content, executable=executable)
     return found

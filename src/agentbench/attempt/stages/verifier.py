@@ -19,8 +19,8 @@ from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
-from agentbench.integrity.trees import EntryKind, limited, member_path, open_tar_stream
-from agentbench.sandbox.archives import tar_of_files
+from agentbench.integrity.trees import EntryKind, member_path
+from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
 from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
 from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
@@ -208,7 +208,7 @@ def _base_files(
     """The base's files, as far as the verifier takes them."""
     return {
         path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
-        for path, entry in prepared.base.entries.items()
+        for path, entry in prepared.base.items()
         if entry.kind is EntryKind.FILE and _is_taken(path, verifier)
     }
 

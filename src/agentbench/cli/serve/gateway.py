@@ -15,11 +15,11 @@ from agentbench.cli.serve.server_options import GatewayServerOptions
 from agentbench.core.display_text import printable
 from agentbench.core.memory_tuning import restore
 from agentbench.errors import UsageError
-from agentbench.models.gateway.gateway import GatewayEndpoint, run_gateway
+from agentbench.models.gateway.gateway import run_gateway
 from agentbench.models.gateway.http_server import tcp_listener, unix_listener
 from agentbench.models.gateway.providers import ProviderAccess, resolve_model
 from agentbench.models.gateway.recording import read_recording
-from agentbench.models.interface import ModelTraffic
+from agentbench.models.interface import ModelEndpoint, ModelTraffic
 from agentbench.models.model_catalogue import known_prices, load_prices
 
 _POLL_INTERVAL_S = 0.2
@@ -101,7 +101,7 @@ def _address(listener: socket.socket) -> str:
     return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def _announce(endpoint: GatewayEndpoint, address: str, *, as_json: bool) -> None:
+def _announce(endpoint: ModelEndpoint, address: str, *, as_json: bool) -> None:
     if as_json:
         document = {
             "base_url": address,

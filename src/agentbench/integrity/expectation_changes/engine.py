@@ -116,21 +116,14 @@ def _equality_assertion(rng: Random, *, fails: bool) -> str:
 _DISGUISED_RANK, _CHANGED_RANK = 1, 2
 
 
-def expected_values(source: str, path: str) -> tuple[records.ControlledFunction, ...]:
-    """The expected values of each test function of a file, or why none can be changed.
+def uncontrolled_reasons(source: str, path: str) -> dict[str, str | None]:
+    """Why no value of each test function of a file can be changed; `None` if one can.
 
     Raises:
         InputError: this interpreter cannot compile the text.
     """
-    file = parsed_file.parse_file(source, path)
-    return tuple(
-        records.ControlledFunction(
-            function=function.name,
-            values=tuple(map(_value_record, function.values)),
-            reason=None if function.values else _NO_VALUE,
-        )
-        for function in _test_functions(file, {}).values()
-    )
+    functions = _test_functions(parsed_file.parse_file(source, path), {})
+    return {name: None if found.values else _NO_VALUE for name, found in functions.items()}
 
 
 def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -164,8 +157,7 @@ def rewrite_tests(
             failing assertion at their end.
         listed: Node ids that must be found in a run that hides its expectations: comments,
             docstrings and messages lose their text, and rows get random ids if `renamed` can
-            give the new ids of all listed tests of a function. Functions that keep their ids
-            are in `visible_ids`.
+            give the new ids of all listed tests of a function.
 
     Raises:
         InputError: this interpreter cannot compile the text.
@@ -196,12 +188,12 @@ def rewrite_tests(
         if name not in ids.functions:
             edits += (edit for table in function.tables for edit in table.edits())
     return records.RewrittenTestFile(
-        path=path,
         source=source_text.apply_edits(file.source.text, [*edits, *ids.edits]),
-        changed=tuple(_change_record(name, one) for name, found in chosen.items() for one in found),
+        changed=tuple(
+            _change_record(path, name, one) for name, found in chosen.items() for one in found
+        ),
         weakly_controlled=weak,
         renamed=ids.renamed,
-        visible_ids=tuple(sorted(ids.visible)),
     )
 
 
@@ -264,19 +256,18 @@ def _final_assertions(
             yield from final_assertion(source, function.node, rng, fails=fails)
 
 
-def _value_record(value: ExpectedValue) -> records.ExpectedValueRecord:
-    return records.ExpectedValueRecord(
+def _change_record(file: str, function: str, change: SelectedChange) -> records.ChangedExpectation:
+    value = change.value
+    return records.ChangedExpectation(
+        file=file,
+        function=function,
         line=value.line,
         kind=value.kind,
         original=shorten(value.original),
+        replacement=shorten(change.new.shown),
         doubt=value.doubt,
         row=value.row.index if value.row is not None else None,
     )
-
-
-def _change_record(function: str, change: SelectedChange) -> records.ChangedValue:
-    value = _value_record(change.value).model_dump()
-    return records.ChangedValue(function=function, replacement=shorten(change.new.shown), **value)
 
 
 def shorten(text: str) -> str:

@@ -82,12 +82,11 @@ def functions_of(tree: ast.Module) -> FunctionsOfFile:
     """All functions that a file defines outside of functions."""
     functions: dict[str, FoundFunction] = {}
     classes: dict[str, ast.ClassDef] = {}
-    for prefix, node in _definitions(tree.body, ""):
-        name = prefix + node.name
+    for name, node in _definitions(tree.body, ""):
         if isinstance(node, ast.ClassDef):
             classes[name] = node
         else:
-            functions[name] = FoundFunction(name=name, node=node, is_method=bool(prefix))
+            functions[name] = FoundFunction(name=name, node=node, is_method="::" in name)
     return FunctionsOfFile(functions=functions, classes=classes)
 
 
@@ -95,10 +94,9 @@ def _definitions(
     body: Iterable[ast.AST], prefix: str
 ) -> Iterator[tuple[str, FunctionNode | ast.ClassDef]]:
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield prefix, node
-        elif isinstance(node, ast.ClassDef):
-            yield prefix, node
+        if isinstance(node, _DEFINITIONS):
+            yield prefix + node.name, node
+        if isinstance(node, ast.ClassDef):
             yield from _definitions(node.body, f"{prefix}{node.name}::")
         elif isinstance(node, _BLOCKS):
             yield from _definitions(list(ast.iter_child_nodes(node)), prefix)

@@ -132,18 +132,6 @@ class OpaqueIds:
     edits: list[SourceEdit] = field(default_factory=list)
     functions: set[str] = field(default_factory=set)  # the functions with new ids
     renamed: dict[str, str] = field(default_factory=dict)
-    visible: set[str] = field(default_factory=set)
-    """The functions of listed tests that keep their ids."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Listed:
-    """Listed tests with a bracketed part, by their certain function."""
-
-    tests: dict[str, list[str]] = field(default_factory=dict)
-    unclear: set[str] = field(default_factory=set)  # the possible functions of the others
-    unclear_names: set[str] = field(default_factory=set)
-    """Their names without classes, which may mean functions elsewhere."""
 
 
 def opaque_ids(
@@ -151,38 +139,43 @@ def opaque_ids(
 ) -> OpaqueIds:
     """Give random ids to the rows of each function whose listed tests can all be found again."""
     sure = definition_index(file.source.tree, file.functions)
-    listed = _listed_tests(file, tests, sure)
+    listed, unclear = _listed_tests(tests, sure)
     readers = readers_of_own_ids(file.source.tree, file.functions.functions.values())
-    done = OpaqueIds(visible=listed.unclear | listed.tests.keys())
+    done = OpaqueIds()
     tokens = _tokens(rng)
     for function in functions:
-        name, own = function.name, listed.tests.get(function.name, [])
-        if not sure.is_sure(name) or _last(name) in listed.unclear_names or name in readers:
+        name, own = function.name, listed.get(function.name, [])
+        if not sure.is_sure(name) or _last(name) in unclear or name in readers:
             continue
         known = _cases_by_name(function.tables, _by_owner(own)) if _can_be_written(function) else {}
         if known:
-            new = [[next(tokens) for _ in table.rows] for table in _in_id_order(function.tables)]
-            done.edits += _edits(file.source, _in_id_order(function.tables), new)
+            tables = _in_id_order(function.tables)
+            new = [[next(tokens) for _ in table.rows] for table in tables]
+            done.edits += _edits(file.source, tables, new)
             done.renamed |= {test: _renamed(test, known, new) for test in own}
             done.functions.add(name)
-            done.visible.discard(name)
     return done
 
 
-def _listed_tests(file: ParsedFile, tests: Collection[str], sure: DefinitionIndex) -> _Listed:
-    listed = _Listed()
+def _listed_tests(
+    tests: Collection[str], sure: DefinitionIndex
+) -> tuple[dict[str, list[str]], set[str]]:
+    """The tests with a bracketed part by their certain function, and the names of the others.
+
+    These names are without classes, since they may mean functions elsewhere.
+    """
+    listed: dict[str, list[str]] = {}
+    unclear: set[str] = set()
     for test in sorted(set(tests)):
         name, case = split_id(test)
         definer = sure.find(name) if test.endswith("]") else None
         if case is None:
             continue
         if definer is not None:
-            listed.tests.setdefault(definer, []).append(test)
+            listed.setdefault(definer, []).append(test)
         else:
-            found = file.functions.find(name)
-            listed.unclear.add(found.name if found is not None else name)
-            listed.unclear_names.add(_last(name))
-    return listed
+            unclear.add(_last(name))
+    return listed, unclear
 
 
 def _can_be_written(function: ParsedFunction) -> bool:

@@ -57,7 +57,6 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
     """A stream has the input's tokens in its first event, and the output's in its last ones."""
 
     api_format = ApiFormat.ANTHROPIC_MESSAGES
-    quota_status = 403
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens; unlike ours, Anthropic's `input_tokens` excludes cached input."""
@@ -116,10 +115,8 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
         """The blocks, which grow by deltas, as a message."""
-        answer = StreamedMessage()
-        for event in events:
-            answer.add_event(event)
-        return _message([block.fields for block in answer.blocks.values()], Role.AGENT)
+        blocks = StreamedMessage(events).blocks.values()
+        return _message([block.fields for block in blocks], Role.AGENT)
 
 
 def _updated_count(value: object, old: int) -> int:
@@ -157,13 +154,15 @@ def _tool_result(block: JsonObject) -> talk.ToolResult:
 
 
 class StreamedMessage:
-    """Collects the events of a stream in order."""
+    """The events of a stream, put together in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: Iterable[JsonObject]) -> None:
         self.blocks: dict[object, _Block] = {}
         self._stop: object = None
+        for event in events:
+            self._add_event(event)
 
-    def add_event(self, event: JsonObject) -> None:
+    def _add_event(self, event: JsonObject) -> None:
         """Add an event; unknown kinds are ignored."""
         delta, block = nested_object(event, "delta"), nested_object(event, "content_block")
         if event.get("type") == "content_block_start" and block.get("type") in _BLOCK_FIELDS:
@@ -262,7 +261,9 @@ def anthropic_messages_client(endpoint: ModelEndpoint) -> talk.ModelClient:
             timeout=timeout_s,
         )
 
-    return sdk_client.SdkClient(anthropic, send, StreamedMessage, client.close)
+    return sdk_client.SdkClient(
+        anthropic, send, lambda events: StreamedMessage(events).answer(), client.close
+    )
 
 
 def _tool_definition(tool: talk.ToolSpec) -> JsonObject:

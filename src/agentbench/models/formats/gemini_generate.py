@@ -30,7 +30,6 @@ class GeminiGenerateFormat(FormatAdapter):
     """Each event of a stream is an answer; the last one has a finish reason."""
 
     api_format = ApiFormat.GEMINI_GENERATE
-    quota_status = 403
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usageMetadata`, with those of reasoning and of tools."""
@@ -103,11 +102,7 @@ def _message(parts: Iterable[JsonObject], speaker: Role) -> Message:
                 ToolResult(call_id=_call_id(answer), text=tool_result_text(answer.get("response")))
             )
     return Message(
-        speaker=speaker,
-        text=spoken,
-        reasoning=thought,
-        calls=tuple(calls),
-        results=tuple(results),
+        speaker=speaker, text=spoken, reasoning=thought, calls=tuple(calls), results=tuple(results)
     )
 
 

@@ -10,6 +10,13 @@ from agentbench.core.untrusted_json import json_object, objects, text
 from agentbench.models.conversation import Message
 from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts
 
+_ERROR_TYPES_AND_CODES = {
+    ModelErrorKind.QUOTA: ("insufficient_quota", "insufficient_quota"),
+    ModelErrorKind.AUTH: ("invalid_request_error", "invalid_api_key"),
+    ModelErrorKind.UNKNOWN_MODEL: ("invalid_request_error", "model_not_found"),
+    ModelErrorKind.MALFORMED: ("invalid_request_error", None),
+    ModelErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "context_length_exceeded"),
+}
 _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -17,7 +24,7 @@ class FormatAdapter(Protocol):
     """How one API format is read and written: by the gateway, and for trajectories."""
 
     api_format: ApiFormat
-    quota_status: int  # the status for a spent budget, after which clients do not retry
+    quota_status: int = 403  # the status for a spent budget, after which clients do not retry
 
     def amended(self, request: JsonObject) -> JsonObject | None:
         """The request, amended so that its stream reports tokens; None if it already does."""
@@ -43,7 +50,10 @@ class FormatAdapter(Protocol):
         return event if event.get("error") else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """The body of an error of the gateway, in the provider's form."""
+        """The body of an error of the gateway, in the provider's form: here in OpenAI's."""
+        del status
+        family, code = _ERROR_TYPES_AND_CODES.get(kind, ("server_error", kind.value))
+        return {"error": {"message": message, "type": family, "param": None, "code": code}}
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
         """The conversation in a request."""

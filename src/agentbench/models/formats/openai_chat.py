@@ -1,7 +1,7 @@
 """POST /v1/chat/completions, OpenAI's format: for the gateway, trajectories and the agent."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import count, repeat
 from typing import Any, cast
 
@@ -14,29 +14,15 @@ from agentbench.models.formats.interface import first_object, nested_object
 from agentbench.models.interface import (
     ApiFormat,
     ModelEndpoint,
-    ModelErrorKind,
     TokenCounts,
     token_count,
 )
 
-_ERROR_TYPES_AND_CODES = {
-    ModelErrorKind.QUOTA: ("insufficient_quota", "insufficient_quota"),
-    ModelErrorKind.AUTH: ("invalid_request_error", "invalid_api_key"),
-    ModelErrorKind.UNKNOWN_MODEL: ("invalid_request_error", "model_not_found"),
-    ModelErrorKind.MALFORMED: ("invalid_request_error", None),
-    ModelErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "context_length_exceeded"),
-}
 ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "assistant": Role.AGENT}
 _STOP_REASONS = {"length": StopReason.CUT_OFF, "content_filter": StopReason.REFUSED}
 _REASONING_FIELDS = ("reasoning_content", "reasoning_details")
 """Fields that some servers require back with every answer that calls tools, even if empty."""
 _CALL_FIELDS = frozenset({"index", "id", "type", "function"})
-
-
-def openai_error(kind: ModelErrorKind, message: str) -> JsonObject:
-    """The body of an error."""
-    family, code = _ERROR_TYPES_AND_CODES.get(kind, ("server_error", kind.value))
-    return {"error": {"message": message, "type": family, "param": None, "code": code}}
 
 
 def openai_tokens(usage: JsonObject, *, given: str, made: str) -> TokenCounts:
@@ -54,7 +40,6 @@ class OpenAIChatFormat(interface.FormatAdapter):
     """A stream reports tokens only on request, in a last event without choices."""
 
     api_format = ApiFormat.OPENAI_CHAT
-    quota_status = 403
 
     def amended(self, request: JsonObject) -> JsonObject | None:
         """The request with the option that makes a stream report tokens."""
@@ -83,11 +68,6 @@ class OpenAIChatFormat(interface.FormatAdapter):
         said_no = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
         return filtered or any(said_no)
 
-    def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """An error body in OpenAI's form."""
-        del status
-        return openai_error(kind, message)
-
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
         """The conversation in a request."""
         for message in objects(body.get("messages")):
@@ -104,9 +84,7 @@ class OpenAIChatFormat(interface.FormatAdapter):
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
         """The chunks put together."""
-        answer = _StreamedAnswer()
-        for event in events:
-            answer.add_event(event)
+        answer = _StreamedAnswer(events)
         return Message(
             speaker=Role.AGENT,
             text=answer.text,
@@ -126,37 +104,27 @@ def _message(message: JsonObject, speaker: Role) -> Message:
     )
 
 
-def _parsed_call(call: "_StreamedToolCall") -> talk.ParsedToolCall:
+def _parsed_call(call: ModelToolCall) -> talk.ParsedToolCall:
     arguments = interface.parse_arguments(call.arguments)
     return talk.ParsedToolCall(id=call.id, name=call.name, arguments=arguments)
 
 
-@dataclass(slots=True)
-class _StreamedToolCall:
-    id: str
-    name: str = ""
-    arguments: str = ""
-    extra: JsonObject = field(default_factory=dict)
-
-
 class _StreamedAnswer:
-    """Collects the chunks of an answer; servers omit fields without a value."""
+    """The chunks of an answer, put together; servers omit fields without a value."""
 
-    def __init__(self, ids: Iterator[str] | None = None) -> None:
-        """Start; `ids` are for tool calls without one."""
+    def __init__(self, events: Iterable[JsonObject] = (), ids: Iterator[str] | None = None) -> None:
+        """Add the chunks; `ids` are for tool calls without one."""
         self._ids = ids or repeat("")
         self.text = self.reasoning = ""
-        self.calls: list[_StreamedToolCall] = []
-        self._places: dict[object, _StreamedToolCall] = {}
+        self.calls: list[ModelToolCall] = []
+        self._places: dict[object, int] = {}  # the position of each call in the list
         self._finish = ""
         self._refused = False
         self._extra: JsonObject = {}
-
-    def add_event(self, event: JsonObject) -> None:
-        """Add an event; unknown kinds are ignored."""
-        for choice in objects(event.get("choices")):
-            self._finish = text(choice.get("finish_reason")) or self._finish
-            self.add_delta(nested_object(choice, "delta"))
+        for event in events:
+            for choice in objects(event.get("choices")):
+                self._finish = text(choice.get("finish_reason")) or self._finish
+                self.add_delta(nested_object(choice, "delta"))
 
     def add_delta(self, delta: JsonObject) -> None:
         """Add one delta of a streamed answer."""
@@ -165,35 +133,35 @@ class _StreamedAnswer:
         self._refused |= bool(delta.get("refusal"))
         self._add_extra(delta)
         for number, part in enumerate(objects(delta.get("tool_calls"))):
-            call = self._call_of(part, number)
-            function = nested_object(part, "function")
-            call.name = call.name or text(function.get("name"))
-            call.arguments += text(function.get("arguments"))
-            call.extra.update((k, v) for k, v in part.items() if k not in _CALL_FIELDS)
+            place, function = self._place_of(part, number), nested_object(part, "function")
+            call = self.calls[place]
+            extra = {key: value for key, value in part.items() if key not in _CALL_FIELDS}
+            self.calls[place] = replace(
+                call,
+                name=call.name or text(function.get("name")),
+                arguments=call.arguments + text(function.get("arguments")),
+                extra={**call.extra, **extra},
+            )
 
     def answer(self) -> talk.ModelAnswer | None:
         """The complete answer; None if the stream is incomplete."""
         if not self._finish:
             return None
         stop = _STOP_REASONS.get(self._finish, StopReason.DONE)
-        calls = (
-            ModelToolCall(id=call.id, name=call.name, arguments=call.arguments, extra=call.extra)
-            for call in self.calls
-        )
         return talk.ModelAnswer(
             text=self.text,
-            tool_calls=tuple(calls),
+            tool_calls=tuple(self.calls),
             stop=StopReason.REFUSED if self._refused else stop,
             extra=self._extra,
         )
 
-    def _call_of(self, part: JsonObject, number: int) -> _StreamedToolCall:
-        place, given = part.get("index", number), text(part.get("id"))
-        known = self._places.get(place)
+    def _place_of(self, part: JsonObject, number: int) -> int:
+        index, given = part.get("index", number), text(part.get("id"))
+        known = self.calls[self._places[index]] if index in self._places else None
         if known is None or (given and given != known.id and known.name):
-            known = self._places[place] = _StreamedToolCall(given or next(self._ids))
-            self.calls.append(known)
-        return known
+            self._places[index] = len(self.calls)
+            self.calls.append(ModelToolCall(id=given or next(self._ids), name="", arguments=""))
+        return self._places[index]
 
     def _add_extra(self, delta: JsonObject) -> None:
         for name in _REASONING_FIELDS:
@@ -232,7 +200,9 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
             timeout=timeout_s,
         )
 
-    return sdk_client.SdkClient(openai, send, lambda: _StreamedAnswer(ids), client.close)
+    return sdk_client.SdkClient(
+        openai, send, lambda events: _StreamedAnswer(events, ids).answer(), client.close
+    )
 
 
 def _tool_definition(tool: talk.ToolSpec) -> JsonObject:

@@ -6,8 +6,8 @@ from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import objects, text
 from agentbench.models.conversation import Message, ParsedToolCall, Role, ToolResult
 from agentbench.models.formats import interface
-from agentbench.models.formats.openai_chat import ROLES, openai_error, openai_tokens
-from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts
+from agentbench.models.formats.openai_chat import ROLES, openai_tokens
+from agentbench.models.interface import ApiFormat, TokenCounts
 
 _LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _ITEM_DONE = "response.output_item.done"
@@ -47,11 +47,6 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
             return {"error": interface.nested_object(event, "error") or event}
         failed = interface.nested_object(event, "response", "error")
         return {"error": failed} if failed else None
-
-    def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """An error body in OpenAI's form."""
-        del status
-        return openai_error(kind, message)
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
         """The conversation in a request."""

@@ -7,21 +7,16 @@ from types import MappingProxyType
 
 from agentbench.errors import LLMError
 from agentbench.models.conversation import ModelClient
-from agentbench.models.formats.anthropic_messages import (
-    AnthropicMessagesFormat,
-    anthropic_messages_client,
-)
-from agentbench.models.formats.gemini_generate import GeminiGenerateFormat
+from agentbench.models.formats import anthropic_messages, gemini_generate, openai_chat
 from agentbench.models.formats.interface import FormatAdapter
-from agentbench.models.formats.openai_chat import OpenAIChatFormat, openai_chat_client
 from agentbench.models.formats.openai_responses import OpenAIResponsesFormat
 from agentbench.models.interface import ApiFormat, ModelEndpoint
 
 _ADAPTERS: tuple[FormatAdapter, ...] = (
-    OpenAIChatFormat(),
+    openai_chat.OpenAIChatFormat(),
     OpenAIResponsesFormat(),
-    AnthropicMessagesFormat(),
-    GeminiGenerateFormat(),
+    anthropic_messages.AnthropicMessagesFormat(),
+    gemini_generate.GeminiGenerateFormat(),
 )
 FORMATS = MappingProxyType({each.api_format: each for each in _ADAPTERS})
 
@@ -88,10 +83,9 @@ def open_client(endpoint: ModelEndpoint) -> AbstractContextManager[ModelClient]:
     Raises:
         LLMError: there is no client for any format of the endpoint.
     """
-    anthropic = preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES
-    return closing(
-        anthropic_messages_client(endpoint) if anthropic else openai_chat_client(endpoint)
-    )
+    if preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES:
+        return closing(anthropic_messages.anthropic_messages_client(endpoint))
+    return closing(openai_chat.openai_chat_client(endpoint))
 
 
 def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:

@@ -164,17 +164,15 @@ def models_page(path: str, model: str) -> JsonObject | None:
         "displayName": model,
         "supportedGenerationMethods": ["generateContent", "streamGenerateContent", "countTokens"],
     }
-    answers: tuple[tuple[re.Pattern[str], JsonObject, JsonObject], ...] = (
-        (_OPENAI, entry, {"object": "list", "data": [entry], **pages}),
-        (_GOOGLE, google_entry, {"models": [google_entry]}),
-    )
-    for pattern, one, listed in answers:
-        if found := pattern.fullmatch(path):
-            name = found.group("name")
-            if name is None:
-                return listed
-            return one if name == model else None
-    return None
+    if found := _OPENAI.fullmatch(path):
+        one, listed = entry, {"object": "list", "data": [entry], **pages}
+    elif found := _GOOGLE.fullmatch(path):
+        one, listed = google_entry, {"models": [google_entry]}
+    else:
+        return None
+    if found["name"] is None:
+        return listed
+    return one if found["name"] == model else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +220,6 @@ class EndpointApplication:
 
     model: str
     token: str
-    budget_usd: float
     lane: str
     by: ForwardingContext
     finished: Callable[[ModelExchange], object]  # is called with every finished exchange
@@ -230,20 +227,19 @@ class EndpointApplication:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         client = ClientRequest(scope, receive, send)
+        route = route_of(client.path)
         try:
             if client.path == "/" and client.method in {"GET", "HEAD"}:
                 await client.answer(200, b"")  # a connectivity check
             elif not client.has_token(self.token):
-                route = route_of(client.path)
                 form = route.format if route else likely_format(client.path)
                 await self._refuse(client, form, _NO_TOKEN)
             else:
-                await self._admitted(client)
+                await self._admitted(client, route)
         except ClientDisconnectedError:
             return
 
-    async def _admitted(self, client: ClientRequest) -> None:
-        route = route_of(client.path)
+    async def _admitted(self, client: ClientRequest, route: ApiRoute | None) -> None:
         if route is not None and client.method == "POST":
             await self._answer(client, route)
             return
@@ -283,7 +279,6 @@ class EndpointApplication:
             path=client.path,
             model=route.model or str((request or {}).get("model", "")),
             request=request or {},
-            lane=self.lane,
         )
         way_out = network_access_in(
             route.api_format, exchange.model, exchange.request, run_model=self.model
@@ -305,7 +300,10 @@ class EndpointApplication:
             self.finished(exchange)
 
     async def _forward(self, client: ClientRequest, exchange: ModelExchange, body: bytes) -> None:
-        self._check_model(exchange.model)
+        if exchange.model != self.model:
+            shown = text(exchange.model, _MAX_QUOTED)
+            what = f"asked for the model {shown!r}; the run is of {self.model!r}"
+            self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, shown, what)
         if not exchange.route.counts_only:
             self.by.ledger.count_request()
         call = ProviderRequest(
@@ -318,12 +316,6 @@ class EndpointApplication:
             lane=self.lane,
         )
         await forward(client, call, exchange, self.by)
-
-    def _check_model(self, model: str) -> None:
-        if model != self.model:
-            shown = text(model, _MAX_QUOTED)
-            what = f"asked for the model {shown!r}; the run is of {self.model!r}"
-            self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, shown, what)
 
     async def _refuse(
         self, client: ClientRequest, form: FormatAdapter, refusal: _Refusal, **facts: str
@@ -345,7 +337,7 @@ class EndpointApplication:
 
     async def _refuse_cost(self, client: ClientRequest, exchange: ModelExchange) -> None:
         status = exchange.format.quota_status
-        exchange.note = f"the attempt's budget of {self.budget_usd:g} USD is spent"
+        exchange.note = f"the attempt's budget of {self.by.ledger.budget_usd:g} USD is spent"
         message = f"You exceeded your current quota: agentbench gateway: {exchange.note}"
         exchange.status = status
         body = exchange.format.error_body(ModelErrorKind.QUOTA, status, message)

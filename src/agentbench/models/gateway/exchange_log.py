@@ -41,7 +41,6 @@ class ModelExchange:
     path: str
     model: str
     request: JsonObject
-    lane: str = ""
     status: int | None = None  # of HTTP, as the client got it
     first_byte_s: float | None = None
     seconds: float | None = None

@@ -5,21 +5,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from pathlib import Path
 from socket import socket
 
-from agentbench.core.display_text import Redactor
-from agentbench.core.files import owned_folder
+from agentbench.core import display_text, files
 from agentbench.errors import StorageError, UsageError
-from agentbench.models.gateway.endpoint_app import EndpointApplication
-from agentbench.models.gateway.exchange_log import ExchangeLog, ModelExchange
-from agentbench.models.gateway.forwarding import ForwardingContext
+from agentbench.models.gateway import endpoint_app, exchange_log, forwarding, providers, relay
 from agentbench.models.gateway.http_server import serve_on, unix_listener
 from agentbench.models.gateway.ledger import Ledger
-from agentbench.models.gateway.providers import ProviderAccess
 from agentbench.models.gateway.recording import (
     RecordedAnswer,
     RecordingFile,
@@ -27,7 +22,6 @@ from agentbench.models.gateway.recording import (
     ReplayedUpstream,
     read_recording,
 )
-from agentbench.models.gateway.relay import LoopThread
 from agentbench.models.gateway.upstream import (
     PROBE_SECONDS,
     AnswerLimits,
@@ -36,27 +30,12 @@ from agentbench.models.gateway.upstream import (
     probe_model,
     provider_http_client,
 )
-from agentbench.models.interface import ApiFormat, ModelTraffic
+from agentbench.models.interface import ModelEndpoint
 from agentbench.models.model_catalogue import Prices
 
 _TOKEN_BYTES = 32
 _SOCKET = "gateway.sock"
 _PATH_LIMIT = 60  # characters of the folder's path; a socket's path may have 107
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayEndpoint:
-    """The model endpoint of one attempt."""
-
-    model: str
-    api_formats: tuple[ApiFormat, ...]
-    token: str
-    socket: Path
-    ledger: Ledger
-
-    def traffic(self) -> ModelTraffic:
-        """The traffic so far."""
-        return self.ledger.facts()
 
 
 class Gateway:
@@ -65,11 +44,11 @@ class Gateway:
     def __init__(
         self,
         upstream: Upstream,
-        loop: LoopThread,
+        loop: relay.LoopThread,
         *,
         model: str,
         prices: Prices,
-        access: ProviderAccess | None,
+        access: providers.ProviderAccess | None,
         bounds: AnswerLimits,
     ) -> None:
         """Use an upstream; without access to a provider, answers are a recording's."""
@@ -85,7 +64,7 @@ class Gateway:
         self._numbers = count(1)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="agentbench-llm-log")
         self._secrets: frozenset[str] = access.keys if access else frozenset()
-        self._keys = Redactor(self._secrets)
+        self._keys = display_text.Redactor(self._secrets)
 
     def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
         """Send one small request, to detect a wrong key or name before a run.
@@ -105,7 +84,7 @@ class Gateway:
     @contextmanager
     def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
-    ) -> Iterator[GatewayEndpoint]:
+    ) -> Iterator[ModelEndpoint]:
         """An endpoint for one attempt, on a unix socket; its connections are cut at the end.
 
         Args:
@@ -128,7 +107,7 @@ class Gateway:
     @contextmanager
     def open_endpoint_on(
         self, listener: socket, *, budget_usd: float, log: Path | None, lane: str, path: Path
-    ) -> Iterator[GatewayEndpoint]:
+    ) -> Iterator[ModelEndpoint]:
         """An endpoint on a bound socket."""
         ledger = Ledger(
             model=self.model,
@@ -137,21 +116,20 @@ class Gateway:
             free=self._access is None,
         )
         token = f"agentbench-{secrets.token_urlsafe(_TOKEN_BYTES)}"
-        endpoint = GatewayEndpoint(
+        endpoint = ModelEndpoint(
             model=self.model,
             api_formats=self.api_formats,
             token=token,
             socket=path,
-            ledger=ledger,
+            traffic=ledger.facts,
         )
-        by = ForwardingContext(
+        by = forwarding.ForwardingContext(
             upstream=self._upstream, bounds=self._bounds, ledger=ledger, keys=self._keys
         )
         with self._logging(log, token) as finished:
-            application = EndpointApplication(
+            application = endpoint_app.EndpointApplication(
                 model=self.model,
                 token=token,
-                budget_usd=budget_usd,
                 lane=lane,
                 by=by,
                 finished=finished,
@@ -167,20 +145,15 @@ class Gateway:
     @contextmanager
     def _logging(
         self, path: Path | None, token: str
-    ) -> Iterator[Callable[[ModelExchange], object]]:
+    ) -> Iterator[Callable[[exchange_log.ModelExchange], object]]:
         if path is None:
             yield lambda _exchange: None
             return
-        log = ExchangeLog(path, Redactor({*self._secrets, token}))
-
-        def write(exchange: ModelExchange) -> None:
-            """Write a recorded answer."""
-            # On a full disk the record cannot be written either, and that failure is reported.
-            with suppress(OSError):
-                log.write(exchange)
-
+        log = exchange_log.ExchangeLog(path, display_text.Redactor({*self._secrets, token}))
         try:
-            yield lambda exchange: self._writer.submit(write, exchange)
+            # An OSError stays in the future: on a full disk the record cannot be written either,
+            # and that failure is reported.
+            yield lambda exchange: self._writer.submit(log.write, exchange)
         finally:
             self._writer.submit(log.close).result()
 
@@ -190,14 +163,14 @@ def _short_folder() -> Iterator[Path]:
     """A folder that other users may pass through, but not list."""
     base = Path(tempfile.gettempdir())
     short = base if len(str(base)) < _PATH_LIMIT else Path("/tmp")
-    with owned_folder("agentbench-", short) as folder:
+    with files.owned_folder("agentbench-", short) as folder:
         folder.chmod(0o711)
         yield folder
 
 
 @contextmanager
 def run_gateway(
-    endpoints: ProviderAccess | None,
+    endpoints: providers.ProviderAccess | None,
     *,
     model: str,
     prices: Prices,
@@ -226,7 +199,7 @@ def run_gateway(
         raise UsageError("a gateway needs endpoints, or a recording to replay")
     access, bounds = None if replay else endpoints, bounds or AnswerLimits()
     recording = read_recording(replay) if replay is not None else None
-    with closing(LoopThread()) as loop, ExitStack() as stack:
+    with closing(relay.LoopThread()) as loop, ExitStack() as stack:
         upstream: Upstream
         if recording is not None:
             upstream = ReplayedUpstream(recording)
@@ -259,7 +232,7 @@ def _recorded_upstream(
     with ThreadPoolExecutor(1, thread_name_prefix="agentbench-recording") as writer:
         try:
             yield RecordingUpstream(
-                upstream, Redactor(keys), lambda make: writer.submit(write, make)
+                upstream, display_text.Redactor(keys), lambda make: writer.submit(write, make)
             )
         finally:
             writer.submit(file.close).result()

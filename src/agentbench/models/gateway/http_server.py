@@ -42,8 +42,6 @@ _BACKLOG = 1024
 # Not uvicorn's own logger: errors of an agent's requests are not logged, our own are.
 _LOG = logging.getLogger("agentbench.gateway")
 _LOG.setLevel(logging.ERROR)
-ReceiveMessage = Callable[[], Awaitable[Mapping[str, Any]]]
-"""ASGI's function that waits for the next part of a request, or for its end."""
 _TOKEN_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
 
 
@@ -97,11 +95,6 @@ def tcp_listener(port: int) -> socket.socket:
     return _bound(made, ("127.0.0.1", port))
 
 
-def abort_connection(scope: Scope) -> None:
-    """Abort a request's connection, so that its client sees that the answer is incomplete."""
-    scope["state"]["connection"].transport.abort()
-
-
 class _HttpConnection(H11Protocol):
     """One connection, which its requests can abort."""
 
@@ -147,30 +140,6 @@ class UnknownEncodingError(Exception):
 
 class ClientDisconnectedError(Exception):
     """The client disconnected during the request."""
-
-
-async def read_body(receive: ReceiveMessage, headers: Mapping[str, str], *, limit: int) -> bytes:
-    """The decoded body.
-
-    Raises:
-        RequestTooLargeError: it exceeds the limit, encoded or decoded.
-        UnknownEncodingError: its encoding is not gzip, or it is damaged.
-        ClientDisconnectedError: the client disconnected.
-    """
-    announced = headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > limit:
-        raise RequestTooLargeError
-    parts, size, more = [], 0, True
-    while more:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise ClientDisconnectedError
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        more = message.get("more_body", False)
-        if size > limit:
-            raise RequestTooLargeError
-    return _unpacked(b"".join(parts), headers.get("content-encoding", ""), limit)
 
 
 def parse_and_rewrite(body: bytes) -> tuple[JsonObject | None, bytes]:
@@ -231,8 +200,27 @@ class ClientRequest:
         return any(hmac.compare_digest(each.encode("utf-8", "replace"), wanted) for each in shown)
 
     async def body(self, limit: int) -> bytes:
-        """The decoded body; raises what `read_body` raises."""
-        return await read_body(self._receive, dict(self.headers), limit=limit)
+        """The decoded body.
+
+        Raises:
+            RequestTooLargeError: it exceeds the limit, encoded or decoded.
+            UnknownEncodingError: its encoding is not gzip, or it is damaged.
+            ClientDisconnectedError: the client disconnected.
+        """
+        announced = self.header("content-length")
+        if announced.isdecimal() and int(announced) > limit:
+            raise RequestTooLargeError
+        parts, size, more = [], 0, True
+        while more:
+            message = await self._receive()
+            if message["type"] != "http.request":
+                raise ClientDisconnectedError
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            more = message.get("more_body", False)
+            if size > limit:
+                raise RequestTooLargeError
+        return _unpacked(b"".join(parts), self.header("content-encoding"), limit)
 
     async def wait_for_disconnect(self) -> None:
         """Wait until the client disconnects or has the whole answer."""
@@ -267,4 +255,4 @@ class ClientRequest:
 
     def cut(self) -> None:
         """Abort the connection, so that the client sees that the answer is incomplete."""
-        abort_connection(self._scope)
+        self._scope["state"]["connection"].transport.abort()

@@ -24,7 +24,7 @@ class Ledger:
 
     def __init__(self, *, model: str, budget_usd: float, cost_of: CostFunction, free: bool) -> None:
         """Start at zero; `free`: answers come from a recording and cost nothing."""
-        self._budget_usd = budget_usd
+        self.budget_usd = budget_usd
         self._cost_of = cost_of
         self._free = free
         self._lock = Lock()
@@ -40,7 +40,7 @@ class Ledger:
     def is_budget_spent(self) -> bool:
         """Whether the budget is spent; records that a request was refused for that."""
         with self._lock:
-            spent = self._spent_usd >= self._budget_usd
+            spent = self._spent_usd >= self.budget_usd
             self._over_budget |= spent
             return spent
 

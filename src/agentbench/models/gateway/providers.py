@@ -125,8 +125,6 @@ def resolve_model(
 ) -> ResolvedModel:
     """The endpoints of `provider/name`, or of a name on the user's own server.
 
-    `base_url` overrides the provider's URL; without a provider it or OPENAI_BASE_URL is needed.
-
     Args:
         model: The value of `--model`; without a known provider as a prefix it is a whole name.
         environ: The environment with keys and base URLs.

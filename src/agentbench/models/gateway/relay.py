@@ -6,6 +6,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -86,13 +87,8 @@ def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
 
 async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None]":
     reader, writer = await asyncio.open_connection(sock=stream)
-
-    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to the endpoint's socket."""
-        return await asyncio.open_unix_connection(str(path))
-
     writer.write(START_MARK)
-    carrier = Multiplexer(reader, writer, connect)
+    carrier = Multiplexer(reader, writer, partial(asyncio.open_unix_connection, str(path)))
     work = asyncio.ensure_future(_listen(carrier, writer))
     ready = asyncio.ensure_future(carrier.ready.wait())
     await asyncio.wait([work, ready], timeout=_READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)

@@ -72,14 +72,13 @@ def answer_to_discovery(run: PytestRun, mask: PathMask, *, timeout_s: float) -> 
 
 def answer_to_error(
     outcome: envelope.AnswerOutcome,
-    error_type: envelope.PytestErrorType,
     message: str,
     *,
-    code: int,
     faults: Sequence[str] = (),
     incident: str | None = None,
 ) -> JsonObject:
     """The answer for an error without a run: wrong arguments, a path, no pytest, a bug."""
+    error_type, code = envelope.ERROR_OF_OUTCOME[outcome]
     data = envelope.ErrorDetails(error_type=outcome, faults=tuple(faults), incident=incident)
     return envelope.PytestAnswer(
         status="error",
@@ -93,21 +92,17 @@ def answer_to_error(
 def invalid_arguments(faults: Sequence[str]) -> JsonObject:
     """The answer for invalid arguments, with all faults."""
     message = f"invalid arguments: {'; '.join(faults)}"
-    kind, code = envelope.PytestErrorType.VALUE, envelope.INVALID_PARAMS
-    return answer_to_error("invalid_arguments", kind, message, code=code, faults=faults)
+    return answer_to_error("invalid_arguments", message, faults=faults)
 
 
 def path_outside_root(fault: str) -> JsonObject:
     """The answer for a path outside of the project; by ADR-009 a ValidationError."""
-    kind, code = envelope.PytestErrorType.VALIDATION, envelope.INVALID_PARAMS
-    return answer_to_error("path_outside_root", kind, fault, code=code, faults=(fault,))
+    return answer_to_error("path_outside_root", fault, faults=(fault,))
 
 
 def no_pytest(details: str, mask: PathMask) -> JsonObject:
     """The answer without a pytest or without a sandbox to run it in."""
-    message = mask.text(envelope.spawn_message(details))
-    kind, code = envelope.PytestErrorType.RUNTIME, envelope.SERVER_ERROR
-    return answer_to_error("spawn", kind, message, code=code)
+    return answer_to_error("spawn", mask.text(envelope.spawn_message(details)))
 
 
 def size_of(answer: JsonObject) -> int:
@@ -176,14 +171,13 @@ def _smaller_results(result: PytestResult) -> Iterator[PytestResult]:
         yield result
     result = _without(result, (CaseOutcome.PASSED,), "passed")
     yield result
+    short = result
     for limit in _TEXT_STEPS:
         if len(result.text_output) > limit:
             text = cut_middle(result.text_output, limit)
-            yield _reduced(result, "the middle of text_output", text_output=text)
-    if len(result.text_output) > _TEXT_STEPS[-1]:
-        text = cut_middle(result.text_output, _TEXT_STEPS[-1])
-        result = _reduced(result, "the middle of text_output", text_output=text)
-    result = _without(result, _QUIET, "skipped, xfailed and xpassed")
+            short = _reduced(result, "the middle of text_output", text_output=text)
+            yield short
+    result = _without(short, _QUIET, "skipped, xfailed and xpassed")
     yield result
     yield from _shortened_failures(result)
 

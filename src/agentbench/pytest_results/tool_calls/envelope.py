@@ -3,7 +3,7 @@
 import os.path
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Literal
@@ -158,7 +158,7 @@ SERIALIZED_FIELDS = tuple(
 SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # of JSON-RPC
 
 _RUNTIME = PytestErrorType.RUNTIME, SERVER_ERROR
-ERROR_OF_OUTCOME = {
+ERROR_OF_OUTCOME: Mapping[str, tuple[PytestErrorType, int]] = {
     PytestOutcome.INTERRUPTED: _RUNTIME,
     PytestOutcome.PYTEST_INTERNAL: _RUNTIME,
     PytestOutcome.USAGE: (PytestErrorType.VALUE, INVALID_PARAMS),
@@ -166,6 +166,9 @@ ERROR_OF_OUTCOME = {
     PytestOutcome.CRASH: _RUNTIME,
     PytestOutcome.UNVERIFIED: _RUNTIME,
     PytestOutcome.SPAWN: _RUNTIME,
+    "invalid_arguments": (PytestErrorType.VALUE, INVALID_PARAMS),
+    "path_outside_root": (PytestErrorType.VALIDATION, INVALID_PARAMS),  # by ADR-009
+    "internal_error": (PytestErrorType.RUNTIME, INTERNAL_ERROR),
 }
 """The type and the code of the outcomes that are errors; failing tests are not (ADR-007)."""
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import PurePosixPath
 from threading import Event
 
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.errors import SandboxError
-from agentbench.pytest_results import execution
-from agentbench.pytest_results.execution import PytestRequest
+from agentbench.pytest_results.execution import PytestRequest, PytestRun, execute_tests
 from agentbench.pytest_results.report_files import ProgressSink, RunProgress
 from agentbench.pytest_results.tool_calls import answers
 from agentbench.pytest_results.tool_calls.arguments import (
@@ -83,19 +83,14 @@ def resolve_on_host(paths: Sequence[str]) -> ResolvedPaths:
     return ResolvedPaths(paths=followed, there=there)
 
 
-def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
-    """Resolve paths inside a sandbox, whose files this machine may not see."""
-
-    def resolve(paths: Sequence[str]) -> ResolvedPaths:
-        """Resolve paths with the sandbox's Python."""
-        argv = ("python", "-I", "-S", "-c", _RESOLVE_SCRIPT)
-        stdin = json.dumps(list(paths)).encode()
-        result = sandbox.run(Command(argv=argv, timeout=_RESOLVE_TIMEOUT, stdin=stdin))
-        if not result.ok:
-            raise SandboxError(f"paths could not be checked in the sandbox ({result.ending})")
-        return ResolvedPaths.model_validate_json(result.stdout)
-
-    return resolve
+def resolve_in_sandbox(sandbox: Sandbox, paths: Sequence[str]) -> ResolvedPaths:
+    """Resolve paths with a sandbox's Python, since this machine may not see its files."""
+    argv = ("python", "-I", "-S", "-c", _RESOLVE_SCRIPT)
+    stdin = json.dumps(list(paths)).encode()
+    result = sandbox.run(Command(argv=argv, timeout=_RESOLVE_TIMEOUT, stdin=stdin))
+    if not result.ok:
+        raise SandboxError(f"paths could not be checked in the sandbox ({result.ending})")
+    return ResolvedPaths.model_validate_json(result.stdout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +131,7 @@ def sandbox_project(
         root=sandbox.workspace,
         open=lambda: nullcontext(sandbox),
         interpreters=lambda: [PytestInterpreter(name="the sandbox", command=command)],
-        resolve=sandbox_resolver(sandbox),
+        resolve=partial(resolve_in_sandbox, sandbox),
         mask=PathMask(sandbox.workspace, known=[str(sandbox.results)]),
         runs_at_once=1,  # it has one workspace, which runs one command at a time
         env=env,
@@ -178,27 +173,19 @@ class _NoPytestError(Exception):
 
 
 def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallControl) -> JsonObject:
-    targets = _checked_targets(project, paths=arguments.paths, node_ids=arguments.node_ids)
     full = arguments.detail == "full"
-
-    def run(sandbox: Sandbox, command: PytestCommand) -> execution.PytestRun:
-        """Run the call in an open sandbox."""
-        request = PytestRequest(
-            command=command,
-            timeout=timedelta(seconds=arguments.timeout_s),
-            targets=targets,
-            keyword=arguments.keyword,
-            markers=arguments.markers,
-            max_failures=arguments.max_failures,
-            last_failed=arguments.last_failed,
-            report_limit=None if full else answers.SIZE_LIMIT,
-            env=project.env,
-        )
-        return execution.execute_tests(
-            sandbox, request, progress=watch.progress, cancel=watch.cancel
-        )
-
-    found = _first_with_pytest(project, run)
+    request = partial(
+        PytestRequest,
+        timeout=timedelta(seconds=arguments.timeout_s),
+        targets=_checked_targets(project, paths=arguments.paths, node_ids=arguments.node_ids),
+        keyword=arguments.keyword,
+        markers=arguments.markers,
+        max_failures=arguments.max_failures,
+        last_failed=arguments.last_failed,
+        report_limit=None if full else answers.SIZE_LIMIT,
+        env=project.env,
+    )
+    found = _first_with_pytest(project, request, watch)
     summary = found.result.summary
     if watch.progress is not None:
         done = summary.total - summary.unfinished
@@ -207,22 +194,17 @@ def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallCon
 
 
 def _discover(project: PytestProject, arguments: DiscoverArguments, cancel: Event) -> JsonObject:
-    targets = _checked_targets(project, paths=arguments.paths)
-
-    def run(sandbox: Sandbox, command: PytestCommand) -> execution.PytestRun:
-        """Run the call in an open sandbox."""
-        request = PytestRequest(
-            command=command,
-            timeout=timedelta(seconds=DISCOVERY_TIMEOUT),
-            targets=targets,
-            keyword=arguments.keyword,
-            markers=arguments.markers,
-            report_limit=0,  # it is not in the answer
-            env=project.env,
-        )
-        return execution.discover_tests(sandbox, request, cancel=cancel)
-
-    found = _first_with_pytest(project, run)
+    request = partial(
+        PytestRequest,
+        collect_only=True,
+        timeout=timedelta(seconds=DISCOVERY_TIMEOUT),
+        targets=_checked_targets(project, paths=arguments.paths),
+        keyword=arguments.keyword,
+        markers=arguments.markers,
+        report_limit=0,  # it is not in the answer
+        env=project.env,
+    )
+    found = _first_with_pytest(project, request, CallControl(cancel=cancel))
     return answers.answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)
 
 
@@ -237,16 +219,21 @@ def _checked_targets(project: PytestProject, **given: Sequence[str] | None) -> t
 
 
 def _first_with_pytest(
-    project: PytestProject, run: Callable[[Sandbox, PytestCommand], execution.PytestRun]
-) -> execution.PytestRun:
-    """Run with the first interpreter that has pytest."""
+    project: PytestProject, request: Callable[..., PytestRequest], watch: CallControl
+) -> PytestRun:
+    """Run a request with the first interpreter that has pytest."""
     tried: list[str] = []
     for interpreter in project.interpreters():
         if interpreter.missing:
             tried.append(f"{interpreter.name}: not there")
             continue
         with project.open() as sandbox:
-            found = run(sandbox, interpreter.command)
+            found = execute_tests(
+                sandbox,
+                request(command=interpreter.command),
+                progress=watch.progress,
+                cancel=watch.cancel,
+            )
         if found.result.outcome is not PytestOutcome.SPAWN:
             return found
         tried.append(f"{interpreter.name}: {found.result.spawn_error}")
