@@ -8,15 +8,8 @@ from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker.images import name_of, python_in
 from agentbench.sandbox.interface import ImageId, SandboxProvider
+from agentbench.tasks import project_versions
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.project_versions import (
-    ReadText,
-    RequestedPython,
-    UnsupportedPythonError,
-    mirror_reader,
-    requested_python,
-    tree_reader,
-)
 from agentbench.tasks.task import Task
 
 _NAMED = 10  # tasks in a warning
@@ -131,11 +124,11 @@ def _admits(task: Task, mirrors: Mirrors, here: str) -> bool:
 
 def _required_python(
     task: Task, mirrors: Mirrors, *, default: str, supported: Sequence[str] = tuple(STACKS)
-) -> RequestedPython:
+) -> project_versions.RequestedPython:
     read = _reader(task, mirrors)
     try:
-        return requested_python(read, supported=supported, default=default)
-    except UnsupportedPythonError as error:
+        return project_versions.requested_python(read, supported=supported, default=default)
+    except project_versions.UnsupportedPythonError as error:
         versions = f"{supported[0]} to {supported[-1]}"
         raise UnavailableError(
             f"{task.id}: {error}, and base images have Python {versions}; "
@@ -143,13 +136,13 @@ def _required_python(
         ) from None
 
 
-def _reader(task: Task, mirrors: Mirrors) -> ReadText:
+def _reader(task: Task, mirrors: Mirrors) -> project_versions.ReadText:
     source = task.source
     if source.files is not None:
-        return tree_reader(source.files)
+        return project_versions.tree_reader(source.files)
     if source.workdir is not None:
         return _nothing
-    return mirror_reader(mirrors.of(source))
+    return project_versions.mirror_reader(mirrors.of(source))
 
 
 def _nothing(_name: str) -> None:

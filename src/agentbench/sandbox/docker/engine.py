@@ -15,13 +15,7 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.transport import UnixHTTPAdapter
 
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.docker.connection import (
-    SshError,
-    SshTunnel,
-    connect_to_socket,
-    explain_refusal,
-    find_address,
-)
+from agentbench.sandbox.docker import connection
 from agentbench.sandbox.interface import Promise
 
 _USER_PROCESSES = 16_384  # fewer than root's limit on any machine, enough for all attempts
@@ -164,9 +158,9 @@ class Engine:
     """A Docker engine; thread-safe, since each thread has its own clients."""
 
     def __init__(self, base_url: str | None = None) -> None:
-        self.address = find_address(base_url, os.environ)
+        self.address = connection.find_address(base_url, os.environ)
         by_ssh = self.base_url is not None and self.base_url.startswith("ssh://")
-        self._tunnel = SshTunnel(str(self.base_url)) if by_ssh else None
+        self._tunnel = connection.SshTunnel(str(self.base_url)) if by_ssh else None
         self._version = ".".join(map(str, OLDEST_API))  # until its own is known
         self._greeting: dict[str, object] = {}  # its first answer
         self._clients = _Clients()
@@ -259,7 +253,7 @@ class Engine:
     def _check_socket(self) -> None:
         """Connect to a local socket first: if it fails, the SDK would leave a socket open."""
         if self.is_local and os.name == "posix":
-            connect_to_socket(self.address.socket, _PING_SECONDS)
+            connection.connect_to_socket(self.address.socket, _PING_SECONDS)
 
     def _client(self, seconds: int) -> DockerApi:
         url = self.base_url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
@@ -278,12 +272,12 @@ class Engine:
         return client
 
     def _reason(self, fault: Exception) -> str:
-        if isinstance(fault, SshError):
+        if isinstance(fault, connection.SshError):
             return str(fault)
         message = self._tunnel.complaint() if self._tunnel is not None else ""
         if message:
             return f"{message}: check that its socket exists, and that you may use it"
-        return explain_refusal(fault)
+        return connection.explain_refusal(fault)
 
 
 def _keep_few_connections(client: DockerApi) -> None:

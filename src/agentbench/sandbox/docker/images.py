@@ -18,15 +18,7 @@ from typing import Any
 from agentbench.core.choices import DEFAULT_PYTHON, STACKS
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.docker.base_image import (
-    SUITES,
-    BaseImageSource,
-    Progress,
-    base_image_sources,
-    build_context,
-    pull,
-    recipe_hash,
-)
+from agentbench.sandbox.docker import base_image
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS, USER
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.interface import ImageId
@@ -61,7 +53,10 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
 
 
 def build_base_image(
-    engine: Engine, python: str = DEFAULT_PYTHON, *, progress: Progress = lambda _line: None
+    engine: Engine,
+    python: str = DEFAULT_PYTHON,
+    *,
+    progress: base_image.Progress = lambda _line: None,
 ) -> BaseImage:
     """Build the base image with a Python, unless it exists with the same recipe.
 
@@ -69,10 +64,10 @@ def build_base_image(
         UsageError: no base image has this Python.
         UnavailableError: it cannot be built; the message lists the attempts in order.
     """
-    bases = base_image_sources(python)
+    bases = base_image.base_image_sources(python)
     existing = {image.recipe: image for image in list_images(engine)}
     for base in bases:
-        if (image := existing.get(recipe_hash(base.kind, base.python))) is not None:
+        if (image := existing.get(base_image.recipe_hash(base.kind, base.python))) is not None:
             progress(f"{image.name} is up to date")
             return image
     faults: list[str] = []
@@ -84,8 +79,8 @@ def build_base_image(
             continue
         return _build_on(engine, base, name, progress)
     remedy = "Let the engine reach a registry, or install mmdebstrap."
-    if python not in SUITES:
-        suites = ", ".join(SUITES)
+    if python not in base_image.SUITES:
+        suites = ", ".join(base_image.SUITES)
         remedy = f"Let the engine reach a registry; Debian's packages have Python {suites}."
     attempts = "\n  ".join(faults)
     raise UnavailableError(
@@ -120,7 +115,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
             f"run `agentbench images build --python {version}`"
         )
     try:
-        pull(engine, image, lambda _line: None)
+        base_image.pull(engine, image, lambda _line: None)
     except SandboxError as fault:
         raise UnavailableError(
             f"the image {image} is missing and cannot be pulled ({fault}): "
@@ -142,10 +137,12 @@ def python_in(name: str) -> str | None:
     return version if version in STACKS else None
 
 
-def _build_on(engine: Engine, base: BaseImageSource, name: str, progress: Progress) -> BaseImage:
-    recipe = recipe_hash(base.kind, base.python)
+def _build_on(
+    engine: Engine, base: base_image.BaseImageSource, name: str, progress: base_image.Progress
+) -> BaseImage:
+    recipe = base_image.recipe_hash(base.kind, base.python)
     tag = name_of(base.python)
-    context = build_context(base.python)
+    context = base_image.build_context(base.python)
     progress(f"building {tag} from {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
     buildargs = {"BASE": name}
