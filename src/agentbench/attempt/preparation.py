@@ -16,7 +16,7 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
-from agentbench.sandbox.interface import ImageId, OutputSink, Sandbox, Stream
+from agentbench.sandbox.interface import ImageId, OutputSink, Sandbox
 from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.task import Task
@@ -47,7 +47,7 @@ def prepare_task(task: Task, resources: RunResources) -> PreparedContext:
             raise RunCancelled
         why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
         raise UnavailableError(f"{task.id} cannot be prepared: {why}")
-    return replace(ready, cancel=resources.cancel, save=_discard_file)
+    return replace(ready, cancel=resources.cancel, save=lambda _name, _content: None)
 
 
 class TaskPreparation:
@@ -122,7 +122,7 @@ class TaskPreparation:
                 mirrors=resources.mirrors,
                 hidden_tests=HiddenTests(task, resources.mirrors),
                 cancel=self._stages.deadline,
-                sink=_discard_output,
+                sink=lambda _stream, _chunk: None,
                 save=self._stages.save,
                 background=resources.background,
                 control_slots=resources.control_slots,
@@ -150,9 +150,7 @@ class TaskPreparation:
         found = cache.load(key)
         if found is None and shared is not None:
             found = shared.fetch(key, self._task, image)
-        if found is None:
-            return None
-        prepared, results = found
+        prepared, results = found or (None, ())
         self._stages.results.extend(results)
         return prepared
 
@@ -206,11 +204,3 @@ class TaskPreparation:
         return self._resources.cache.control_memory(
             preparation_cache.baseline_key(self._task, self._cached_key)
         )
-
-
-def _discard_output(stream: Stream, chunk: bytes) -> None:
-    del stream, chunk
-
-
-def _discard_file(name: str, content: bytes) -> None:
-    del name, content

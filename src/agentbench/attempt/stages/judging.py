@@ -8,7 +8,6 @@ from typing import Self
 from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
-from agentbench.attempt.stages.judged_tests import PreopenedSandbox, preopen_sandbox
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
@@ -32,14 +31,17 @@ class FinalTestPreparation:
     def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
         self._context = context
         self._baseline = baseline
-        self.sandbox: PreopenedSandbox | None = None
+        self.sandbox: judged_tests.PreopenedSandbox | None = None
         self.controls: ControlRuns | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.close()
+        if self.controls is not None:
+            self.controls.close()
+        if self.sandbox is not None:
+            self.sandbox.close()
 
     def begin(self) -> None:
         """Open the sandbox, plan the control runs and open theirs.
@@ -47,39 +49,25 @@ class FinalTestPreparation:
         Raises:
             GitCheckoutError: the hidden tests do not fit the base commit.
         """
-        self.sandbox = preopen_sandbox(self._context)
+        self.sandbox = judged_tests.preopen_sandbox(self._context)
         if self._context.control_level is not ControlLevel.OFF:
-            # Imported while an engine creates the sandbox.
-            from agentbench.attempt.stages.control_runs import ControlRuns
-
             self.controls = ControlRuns(self._context, self._baseline)
             self.controls.prepare()
 
-    def take_sandbox(self) -> PreopenedSandbox | None:
+    def take_sandbox(self) -> judged_tests.PreopenedSandbox | None:
         """The sandbox, which the caller now owns."""
         taken, self.sandbox = self.sandbox, None
         return taken
 
     @contextmanager
-    def started_controls(self, change: "ChangedFiles") -> Iterator["ControlRuns"]:
+    def started_controls(self, change: ChangedFiles) -> Iterator[ControlRuns]:
         """The control runs, started; none runs after the block."""
-        from agentbench.attempt.stages.control_runs import ControlRuns
-
-        controls, self.controls = self.controls, None
-        if controls is None:
-            controls = ControlRuns(self._context, self._baseline)
+        controls, self.controls = self.controls or ControlRuns(self._context, self._baseline), None
         try:
             controls.start(change)
             yield controls
         finally:
             controls.close()
-
-    def close(self) -> None:
-        """Remove what the final test has not taken."""
-        if self.controls is not None:
-            self.controls.close()
-        if self.sandbox is not None:
-            self.sandbox.close()
 
 
 def baseline_run(context: PreparedContext) -> StageOutput:
