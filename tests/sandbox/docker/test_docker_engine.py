@@ -49,7 +49,7 @@ def test_only_a_socket_of_this_machine_is_local(url: str, local: bool) -> None:
 
 def test_the_environment_names_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://10.0.0.1:2376")
-    assert Engine().base_url == "tcp://10.0.0.1:2376"
+    assert Engine().address.url == "tcp://10.0.0.1:2376"
 
 
 @pytest.mark.docker
@@ -141,7 +141,7 @@ def test_an_engine_that_is_reached_by_tcp_gets_files_copied_in(
     (tmp_path / "file").write_text("text")
     if not engine.is_local:
         pytest.skip("the engine is elsewhere anyway")
-    path = (engine.base_url or "/var/run/docker.sock").removeprefix("unix://")
+    path = (engine.address.url or "/var/run/docker.sock").removeprefix("unix://")
     with forwarding(path) as port:
         provider = DockerProvider.connect(base_url=f"tcp://127.0.0.1:{port}")
         mount = ReadOnlyMount(name="a", source=tmp_path)

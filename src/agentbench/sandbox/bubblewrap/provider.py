@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Self
 
@@ -31,6 +32,7 @@ from agentbench.sandbox.bubblewrap.program import (
     remedy_for,
 )
 from agentbench.sandbox.folder_provider import FolderProvider, SandboxRequest
+from agentbench.sandbox.interface import Promise
 from agentbench.sandbox.ownership import group_name
 from agentbench.sandbox.snapshot_store import StoredState
 from agentbench.sandbox.supervise import memory_file, run_child, within_hard_limit
@@ -204,11 +206,8 @@ class BubblewrapProvider(FolderProvider):
         Raises:
             UnavailableError: it does not work here; the message says what to do.
         """
-        hierarchy, user, cache = (
-            cgroups.find_hierarchy(),
-            host_environment.sandbox_user(),
-            cache_dir / "bubblewrap",
-        )
+        hierarchy, user = cgroups.find_hierarchy(), host_environment.sandbox_user()
+        cache = cache_dir / "bubblewrap"
         best = cls(
             program=find_bwrap(user, mount_namespace()),
             python=host_environment.host_python(),
@@ -221,19 +220,14 @@ class BubblewrapProvider(FolderProvider):
             environ=os.environ if environ is None else environ,
         )
         refusal: Exception | None = None
-        for groups, overlays in (
-            (hierarchy, True),
-            (hierarchy, False),
-            (None, True),
-            (None, False),
-        ):
+        for groups, overlays in product((hierarchy, None), (True, False)):
             provider = replace(best, hierarchy=groups, overlays=overlays)
             try:
                 provider._probe()
             except (OSError, SandboxError) as fault:
                 refusal = fault
-                continue
-            return provider
+            else:
+                return provider
         raise UnavailableError(f"{refusal}\n{remedy_for(str(refusal))}") from refusal
 
     @property
@@ -242,22 +236,20 @@ class BubblewrapProvider(FolderProvider):
         return "bubblewrap"
 
     @property
-    def promises(self) -> frozenset[interface.Promise]:
+    def promises(self) -> frozenset[Promise]:
         """All, except for limits if no control group can be created."""
         limited = frozenset[str]() if self.hierarchy is None else frozenset(self.hierarchy.parents)
-        gaps = set[interface.Promise]()
-        if "memory" not in limited:
-            gaps |= {interface.Promise.MEMORY_LIMIT, interface.Promise.TELLS_OOM}
         release = platform.release().split("-")[0].split(".")
         kernel = tuple(int(part) for part in release[:2] if part.isdigit())
         counted = self.user is None and kernel >= _COUNTS_PROCESSES_BY_NAMESPACE
-        if "pids" not in limited and not counted:
-            gaps.add(interface.Promise.PIDS_LIMIT)
-        if "cpu" not in limited:
-            gaps.add(interface.Promise.CPU_LIMIT)
-        if seccomp_filter() is None:
-            gaps.add(interface.Promise.UNPRIVILEGED)
-        return frozenset(interface.Promise) - gaps
+        lacking = {
+            Promise.MEMORY_LIMIT: "memory" not in limited,
+            Promise.TELLS_OOM: "memory" not in limited,
+            Promise.PIDS_LIMIT: "pids" not in limited and not counted,
+            Promise.CPU_LIMIT: "cpu" not in limited,
+            Promise.UNPRIVILEGED: seccomp_filter() is None,
+        }
+        return frozenset(promise for promise in Promise if not lacking.get(promise))
 
     def describe(self) -> Mapping[str, str]:
         """See SandboxProvider.describe."""
@@ -293,9 +285,8 @@ class BubblewrapProvider(FolderProvider):
         folders, stack = request.folders, request.stack
         group = None
         if self.hierarchy is not None:
-            group = cgroups.make_group(
-                self.hierarchy, group_name(folders.root.name), request.limits
-            )
+            name = group_name(folders.root.name)
+            group = cgroups.make_group(self.hierarchy, name, request.limits)
             stack.callback(group.remove)
         environment = folder_sandbox.base_environment(interface.HOME, interface.VENV)
         binds = self._binds(request)
@@ -324,21 +315,22 @@ class BubblewrapProvider(FolderProvider):
         return self._assembled(request, paths, runner, tuple if group is None else group.processes)
 
     def _binds(self, request: SandboxRequest) -> list[BindMount | OverlayMount]:
-        folders, lower = request.folders, request.lower
+        folders, lower, venv = request.folders, request.lower, interface.VENV
+        writable = {
+            interface.WORKSPACE: folders.workspace,
+            interface.RESULTS: folders.results,
+            interface.HOME: folders.home,
+            _TMP: folders.tmp,
+        }
+        overlays = []
         if lower is None:
-            venv: BindMount | OverlayMount = BindMount(
-                source=folders.venv, target=interface.VENV, writable=True
-            )
+            writable[venv] = folders.venv
         else:
-            venv = OverlayMount(
-                lower=lower, upper=folders.venv, work=folders.work, target=interface.VENV
-            )
+            overlay = OverlayMount(lower=lower, upper=folders.venv, work=folders.work, target=venv)
+            overlays.append(overlay)
         return [
-            BindMount(source=folders.workspace, target=interface.WORKSPACE, writable=True),
-            BindMount(source=folders.results, target=interface.RESULTS, writable=True),
-            BindMount(source=folders.home, target=interface.HOME, writable=True),
-            BindMount(source=folders.tmp, target=_TMP, writable=True),
-            venv,
+            *(BindMount(source=writable[path], target=path, writable=True) for path in writable),
+            *overlays,
             *profile.python_binds(self.python),
             *(BindMount(source=m.source, target=interface.MOUNTS / m.name) for m in request.mounts),
         ]

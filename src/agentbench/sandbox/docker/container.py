@@ -54,9 +54,8 @@ class DockerContainer:
     """A container, from before its creation until after its removal."""
 
     def __init__(self, engine: Engine, plan: ContainerPlan) -> None:
-        self.name = (
-            f"agentbench-{uuid.uuid4().hex}"  # known before its creation, so that it can be removed
-        )
+        # Known before its creation, so that it can be removed.
+        self.name = f"agentbench-{uuid.uuid4().hex}"
         self.plan = plan
         self._engine = engine
         self._main: MainProcess | None = None

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TypedDict
 
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
@@ -21,16 +20,6 @@ USER = f"{interface.USER_ID}:{interface.USER_ID}"
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
-
-
-class EngineMount(TypedDict, total=False):
-    """A mount in the engine's own terms."""
-
-    Target: str
-    Source: str
-    Type: str
-    ReadOnly: bool
-    VolumeOptions: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +97,15 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     }
 
 
-def _mounts(plan: ContainerPlan) -> list[EngineMount]:
+def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
+    """The volumes and the bind mounts, in the engine's own terms."""
     folders = [plan.workspace, interface.RESULTS, *([interface.MOUNTS] if plan.copied else [])]
     labels = labels_of("sandbox", plan.owner)
-    volumes: list[EngineMount] = [
+    volumes: list[dict[str, object]] = [
         {"Type": "volume", "Target": str(folder), "VolumeOptions": {"Labels": labels}}
         for folder in folders
     ]
-    binds: list[EngineMount] = [
+    binds: list[dict[str, object]] = [
         {
             "Type": "bind",
             "Source": os.path.realpath(mount.source),

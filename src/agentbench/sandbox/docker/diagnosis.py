@@ -37,7 +37,7 @@ def diagnose_engine(environ: Mapping[str, str]) -> EngineDiagnosis:
         return EngineDiagnosis(found=str(fault), faults=("no engine answers",), remarks=others)
     return EngineDiagnosis(
         found=f"{facts.product} {facts.version}, API {facts.api_version}, at "
-        f"{engine.base_url or engine.address.socket}, found by {engine.address.found_by}",
+        f"{engine.address.url or engine.address.socket}, found by {engine.address.found_by}",
         faults=tuple(_faults(engine, facts)),
         remarks=tuple(_remarks(engine, facts)),
     )

@@ -159,8 +159,8 @@ class Engine:
 
     def __init__(self, base_url: str | None = None) -> None:
         self.address = connection.find_address(base_url, os.environ)
-        by_ssh = self.base_url is not None and self.base_url.startswith("ssh://")
-        self._tunnel = connection.SshTunnel(str(self.base_url)) if by_ssh else None
+        url = self.address.url or ""
+        self._tunnel = connection.SshTunnel(url) if url.startswith("ssh://") else None
         self._version = ".".join(map(str, OLDEST_API))  # until its own is known
         self._greeting: dict[str, object] = {}  # its first answer
         self._clients = _Clients()
@@ -178,20 +178,14 @@ class Engine:
             engine._greeting = engine._client(_FIRST_SECONDS).version(api_version=False)
             engine._version = str(engine._greeting["ApiVersion"])
         except (DockerException, OSError) as fault:
-            where = engine.base_url or "its usual socket"
-            raise UnavailableError(
-                f"no Docker engine answers at {where}: {engine._reason(fault)}"
-            ) from fault
+            where = engine.address.url or "its usual socket"
+            message = f"no Docker engine answers at {where}: {engine._reason(fault)}"
+            raise UnavailableError(message) from fault
         if tuple(int(part) for part in engine._version.split(".")) < OLDEST_API:
             raise UnavailableError(
                 f"the engine has only API {engine._version}: install Docker 20.10 or newer"
             )
         return engine
-
-    @property
-    def base_url(self) -> str | None:
-        """Its address; None: the default socket."""
-        return self.address.url
 
     @property
     def is_local(self) -> bool:
@@ -256,13 +250,11 @@ class Engine:
             connection.connect_to_socket(self.address.socket, _PING_SECONDS)
 
     def _client(self, seconds: int) -> DockerApi:
-        url = self.base_url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
+        url = self.address.url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
         client = self._clients.by_seconds.get(seconds)
         if client is None:
             tls = self.address.tls(os.environ)
-            client = DockerApi(
-                base_url=url, version=self._version, timeout=seconds, tls=tls or False
-            )
+            client = DockerApi(url, version=self._version, timeout=seconds, tls=tls or False)
             _keep_few_connections(client)
             if tls is not None or self.is_local:
                 # REQUESTS_CA_BUNDLE would replace the engine's CA. A socket needs nothing from the

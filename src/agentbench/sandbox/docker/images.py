@@ -21,6 +21,7 @@ from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS, USER
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
+from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import ImageId
 from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_of
 
@@ -30,6 +31,7 @@ _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
 )
 _BUILD_SECONDS = 1800
+_BuildSource = Callable[[], Mapping[str, Any]]  # arguments of the SDK
 _WORKDIR_RECIPE = "1"  # increment it when the layer changes
 
 
@@ -115,7 +117,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
             f"run `agentbench images build --python {version}`"
         )
     try:
-        base_image.pull(engine, image, lambda _line: None)
+        pull_image(engine, image)
     except SandboxError as fault:
         raise UnavailableError(
             f"the image {image} is missing and cannot be pulled ({fault}): "
@@ -159,22 +161,17 @@ def _context(tar: bytes) -> dict[str, Any]:  # arguments of the SDK
 
 
 def _build(
-    engine: Engine,
-    tag: str,
-    labels: dict[str, str],
-    source: Callable[[], Mapping[str, Any]],
-    what: str,
+    engine: Engine, tag: str, labels: dict[str, str], source: _BuildSource, what: str
 ) -> ImageId:
-    """Build an image from a source, as arguments of the SDK, and return its id.
+    """Build an image from a source, and return its id.
 
     Raises:
         UnavailableError: the build failed; with its last output.
     """
     with engine.api(f"build {what}", moves_files=True) as api:
         options: dict[str, Any] = {"tag": tag, "labels": labels, "timeout": _BUILD_SECONDS}
-        run_build(
-            lambda: api.build(rm=True, forcerm=True, decode=True, **options, **source()), what
-        )
+        options |= {"rm": True, "forcerm": True, "decode": True}
+        run_build(lambda: api.build(**options, **source()), what)
     if (found := _id_of(engine, tag)) is None:
         raise UnavailableError(f"{what} was built, but the engine does not find {tag}")
     return found

@@ -205,24 +205,18 @@ class _Pump:
 
     def work(self) -> None:
         """Copy until one side ends; then close both."""
-        with selectors.DefaultSelector() as selector, self._peer, self._connection:
-            while not self._peer_ended and not (self._connection.ended and not self._out):
-                listens = not self._connection.ended
-                interests = (
-                    (
-                        self._connection.fileno(),
-                        listens and self._has_space,
-                        listens and bool(self._in),
-                    ),
-                    (self._peer.fileno(), len(self._in) < _BUFFER_BYTES, bool(self._out)),
-                )
-                for descriptor, reads, writes in interests:
+        with selectors.DefaultSelector() as selector, self._peer, self._connection as connection:
+            while not self._peer_ended and not (connection.ended and not self._out):
+                is_open, has_space = not connection.ended, self._has_space
+                interests = {
+                    connection.fileno(): (is_open and has_space, is_open and bool(self._in)),
+                    self._peer.fileno(): (len(self._in) < _BUFFER_BYTES, bool(self._out)),
+                }
+                for descriptor, (reads, writes) in interests.items():
                     events = reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE
                     if events:
                         selector.register(descriptor, events)
-                selector.select(
-                    0 if self._connection.holds_more and self._has_space else _SIDECAR_POLL
-                )
+                selector.select(0 if connection.holds_more and has_space else _SIDECAR_POLL)
                 for key in list(selector.get_map().values()):
                     selector.unregister(key.fileobj)
                 self._step()
