@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -91,7 +91,7 @@ class _AttemptRunner:
         baseline = self._baseline(ready)
         if baseline is None:
             return outputs
-        with FinalTestPreparation(ready, baseline) as upcoming:
+        with closing(FinalTestPreparation(ready, baseline)) as upcoming:
             work = self.stages.run(
                 StageName.AGENT_RUN,
                 lambda sink: agent_run(replace(ready, sink=sink), self._agent, upcoming),

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
 
 from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import judged_tests
@@ -26,22 +25,13 @@ _SKIPPED_FOR_A_SCRIPT = (
 
 
 class FinalTestPreparation:
-    """Owns what is prepared for one final test; the end of the block removes what is left."""
+    """Owns what is prepared for one final test; `close` removes what is left."""
 
     def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
         self._context = context
         self._baseline = baseline
         self.sandbox: judged_tests.PreopenedSandbox | None = None
         self.controls: ControlRuns | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self.controls is not None:
-            self.controls.close()
-        if self.sandbox is not None:
-            self.sandbox.close()
 
     def begin(self) -> None:
         """Open the sandbox, plan the control runs and open theirs.
@@ -68,6 +58,13 @@ class FinalTestPreparation:
             yield controls
         finally:
             controls.close()
+
+    def close(self) -> None:
+        """Remove what the final test has not taken."""
+        if self.controls is not None:
+            self.controls.close()
+        if self.sandbox is not None:
+            self.sandbox.close()
 
 
 def baseline_run(context: PreparedContext) -> StageOutput:
