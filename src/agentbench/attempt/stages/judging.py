@@ -84,9 +84,7 @@ def baseline_run(context: PreparedContext) -> StageOutput:
             request = judged_tests.judged_request(context)
             run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
         context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
-        evidence = judged_tests.judged_evidence(
-            context, Evidence(command=run.command, report=run.facts)
-        )
+        evidence = judged_tests.judged_evidence(context, run)
     warnings = baseline_warnings(judged_tests.expected_tests(task), evidence)
     return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))
 
@@ -152,7 +150,7 @@ def _run_hidden_tests(
         request = judged_tests.judged_request(context)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
-    return judged_tests.judged_evidence(context, Evidence(command=run.command, report=run.facts))
+    return judged_tests.judged_evidence(context, run)
 
 
 def _finished_controls(

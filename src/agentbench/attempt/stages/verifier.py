@@ -21,7 +21,7 @@ from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, limited, member_path, open_tar_stream
 from agentbench.sandbox.archives import tar_of_files
-from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
+from agentbench.sandbox.interface import Command, ImageId, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
@@ -81,11 +81,8 @@ def _take(
     faults: dict[str, str],
 ) -> None:
     path = member_path(member)
-    if (
-        path is None
-        or len(path.parts) != 1
-        or path.name not in {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
-    ):
+    known = {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
+    if path is None or len(path.parts) != 1 or path.name not in known:
         return
     most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
     if not member.isreg():
@@ -113,13 +110,12 @@ def _facts(files: Mapping[str, bytes], faults: Mapping[str, str]) -> RewardFacts
 
 def _parsed_text(content: bytes) -> dict[str, float]:
     try:
-        return {"reward": _finite(float(content.decode("utf-8")))}
+        number = float(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise _WrongRewardError("is not text") from None
-    except ValueError as error:
-        if isinstance(error, _WrongRewardError):
-            raise
+    except ValueError:
         raise _WrongRewardError(f"is {_shown(content)}, which is not a number") from None
+    return {"reward": _finite(number)}
 
 
 def _parsed_json(content: bytes) -> dict[str, float]:
@@ -191,9 +187,7 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
     own = verifier.image is not None or verifier.dockerfile is not None
-    source: ImageId | SnapshotId = prepared.snapshot
-    if own:
-        source = _own_image(context, verifier)
+    source = _own_image(context, verifier) if own else prepared.snapshot
     with context.provider.open(
         source, limits=context.limits, network=verifier.network, cancel=context.cancel
     ) as sandbox:

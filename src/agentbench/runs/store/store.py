@@ -7,7 +7,7 @@ import fcntl
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -156,21 +156,16 @@ class RunStore:
         Raises:
             StorageError: the disk is full.
         """
+        parent = self.folder / "attempts" / task_id
         with storage_errors(self.folder):
-            return self._new_folder(self.folder / "attempts" / task_id, attempt)
-
-    def _new_folder(self, parent: Path, attempt: int) -> tuple[Path, int]:
-        _make_durably(parent)
-        retry = 0
-        while True:
-            folder = parent / (f"{attempt}.retry-{retry}" if retry else str(attempt))
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                retry += 1
-            else:
-                sync_folder(parent)
-                return folder, retry
+            _make_durably(parent)
+            for retry in count():
+                folder = parent / (f"{attempt}.retry-{retry}" if retry else str(attempt))
+                with suppress(FileExistsError):
+                    folder.mkdir()
+                    sync_folder(parent)
+                    return folder, retry
+        raise AssertionError  # pragma: no cover - count() does not end
 
     def folder_of(self, record: AttemptRecord) -> Path:
         """Where an attempt's files are."""

@@ -343,9 +343,8 @@ class BubblewrapProvider(FolderProvider):
             OSError: a folder or a control group cannot be created.
         """
         with ExitStack() as stack:
-            folders = stack.enter_context(
-                folder_sandbox.sandbox_folders(self.live, self.prefix, self.user)
-            )
+            opened = folder_sandbox.sandbox_folders(self.live, self.prefix, self.user)
+            folders = stack.enter_context(opened)
             lower = folders.home if self.overlays else None
             sandbox = self._sandbox(SandboxRequest(folders=folders, stack=stack, lower=lower))
             result = sandbox.run(interface.Command(argv=("true",), timeout=_PROBED_WITHIN))

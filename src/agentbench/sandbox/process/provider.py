@@ -28,9 +28,7 @@ from agentbench.sandbox.snapshot_store import StoredState
 from agentbench.sandbox.trees import FileOwner, copy_tree, relocation
 
 FOLDER_PREFIX = "agentbench-process-"
-_PASSED_VARIABLES = frozenset(
-    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ"}
-)
+_PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ")
 
 
 def mount_paths(
@@ -139,9 +137,8 @@ class ProcessProvider(FolderProvider):
     def _sandbox(self, request: SandboxRequest) -> folder_sandbox.FolderSandbox:
         folders = request.folders
         (folders.home / ".gitconfig").write_text(interface.GIT_CONFIGURATION)
-        environment = folder_sandbox.base_environment(folders.home, folders.venv) | {
-            "TMPDIR": str(folders.tmp)
-        }
+        environment = folder_sandbox.base_environment(folders.home, folders.venv)
+        environment["TMPDIR"] = str(folders.tmp)
         if request.network:
             environment |= host_environment.forwarded_settings(self.environ)
             if (bundle := host_environment.ca_bundle(self.environ)) is not None:
