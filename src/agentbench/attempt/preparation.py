@@ -80,11 +80,8 @@ class TaskPreparation:
 
     def load_baseline(self) -> StageResult | None:
         """The stored baseline run; its report becomes a file of the attempt."""
-        if self._cached_key is None:
-            return None
-        found = self._resources.cache.load_baseline(
-            preparation_cache.baseline_key(self._task, self._cached_key)
-        )
+        key = self._baseline_key
+        found = self._resources.cache.load_baseline(key) if key is not None else None
         if found is None:
             return None
         self._stages.save("baseline.json", found.report)
@@ -92,9 +89,9 @@ class TaskPreparation:
 
     def store_baseline(self, result: StageResult, report: bytes) -> None:
         """Store a baseline run for later attempts."""
-        if self._cached_key is not None:
+        key = self._baseline_key
+        if key is not None:
             stored = preparation_cache.StoredBaseline(result=result, report=report)
-            key = preparation_cache.baseline_key(self._task, self._cached_key)
             with preparation_cache.log_cache_failure():
                 self._resources.cache.keep_baseline(key, stored)
 
@@ -107,6 +104,11 @@ class TaskPreparation:
     @property
     def _cached_key(self) -> str | None:
         return self._key if self._resources.settings.use_cache else None
+
+    @property
+    def _baseline_key(self) -> str | None:
+        key = self._cached_key
+        return None if key is None else preparation_cache.baseline_key(self._task, key)
 
     def _inputs(self) -> StageContext:
         """The inputs of the first stages; resolves the image when first called."""
@@ -199,8 +201,5 @@ class TaskPreparation:
                 )
 
     def _control_memory(self) -> ControlMemory:
-        if self._cached_key is None:
-            return ControlMemory()
-        return self._resources.cache.control_memory(
-            preparation_cache.baseline_key(self._task, self._cached_key)
-        )
+        key = self._baseline_key
+        return ControlMemory() if key is None else self._resources.cache.control_memory(key)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from threading import Condition, Event, get_ident
 from typing import Protocol, Self
@@ -176,10 +177,7 @@ class FolderSandbox:
             is_over = command.cancelled or self._killed.is_set() or self.cancel.is_set()
             return is_over or (watch is not None and bool(watch.exceeded()))
 
-        def run() -> CommandResult:
-            """Run the command by the runner."""
-            return self.runner.run(command, must_end)
-
+        run = partial(self.runner.run, command, must_end)
         self._refuse_if_over()
         with self._counted():
             result = run() if watch is None else watch.watched(run)

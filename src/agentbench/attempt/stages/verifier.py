@@ -21,8 +21,8 @@ from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, limited, member_path, open_tar_stream
 from agentbench.sandbox.archives import tar_of_files
-from agentbench.sandbox.interface import Command, ImageId, Sandbox
-from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
+from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
+from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
 
@@ -166,10 +166,16 @@ def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name:
     verifier = task.answer_key.verifier
     assert verifier is not None
     files = tar_of_files(script_files(task.folder / VERIFIER_FOLDER))
+    script = Command(
+        argv=("sh", "-c", verifier.command),
+        timeout=judged_timeout(context),
+        env={**task.environment.env, **verifier.env},
+        sink=context.sink,
+    )
     with _opened(context, verifier) as sandbox:
         _write(sandbox, change, verifier)
         sandbox.write_tree(_TESTS_FOLDER, files)
-        command = _run(context, sandbox, verifier)
+        command = sandbox.run(script)
         sandbox.kill()
         left = _verifier_output(context, sandbox)
     for file, content in left.reports.items():
@@ -187,7 +193,13 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
     own = verifier.image is not None or verifier.dockerfile is not None
-    source = _own_image(context, verifier) if own else prepared.snapshot
+    source: ImageId | SnapshotId = prepared.snapshot
+    if own:
+        folder, file = context.task.folder, verifier.dockerfile
+        dockerfile = None if file is None else folder / file
+        source = context.provider.resolve_image(
+            verifier.image, dockerfile=dockerfile, workdir=context.task.workdir
+        )
     with context.provider.open(
         source, limits=context.limits, network=verifier.network, cancel=context.cancel
     ) as sandbox:
@@ -211,14 +223,6 @@ def _is_taken(path: PurePosixPath, verifier: Verifier) -> bool:
     return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
 
 
-def _own_image(context: PreparedContext, verifier: Verifier) -> ImageId:
-    task = context.task
-    dockerfile = None if verifier.dockerfile is None else task.folder / verifier.dockerfile
-    return context.provider.resolve_image(
-        verifier.image, dockerfile=dockerfile, workdir=task.workdir
-    )
-
-
 def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
     """Write the agent's change, as far as the verifier takes it."""
     if change is None:
@@ -229,17 +233,6 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) ->
         write_files(sandbox, files, emptied=emptied)
     except DoesNotFitError as error:
         raise error.blamed_on(Fault.AGENT.value) from error
-
-
-def _run(context: PreparedContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:
-    return sandbox.run(
-        Command(
-            argv=("sh", "-c", verifier.command),
-            timeout=judged_timeout(context),
-            env={**context.task.environment.env, **verifier.env},
-            sink=context.sink,
-        )
-    )
 
 
 def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:

@@ -78,10 +78,8 @@ class DockerContainer:
         """Start a program as the unprivileged user."""
         self.require_alive()
         with self._engine.api("start a command") as api:
-            environment = {**self.plan.env, **env}
-            created = api.exec_create(
-                self.name, argv, user=USER, environment=environment, stdin=True
-            )
+            variables = {**self.plan.env, **env}
+            created = api.exec_create(self.name, argv, user=USER, environment=variables, stdin=True)
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
 
@@ -184,9 +182,7 @@ class DockerContainer:
         if self._folders is None:  # they stay the same after a restart
             with self._engine.api("see where a container's files are") as api:
                 found = api.inspect_container(self.name)
-            mounts = {
-                PurePosixPath(each["Destination"]): each["Source"] for each in found["Mounts"]
-            }
+            mounts = {PurePosixPath(m["Destination"]): m["Source"] for m in found["Mounts"]}
             layer = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
             writable = (self.plan.workspace, RESULTS)
             volumes = {path: mounts[path] for path in writable if path in mounts}

@@ -114,7 +114,7 @@ class ContainerExec:
         connection: AttachedStream,
         seconds: float,
         cancel: Event | None = None,
-        is_full: Callable[[], bool] = lambda: False,
+        exceeded: Callable[[], str] = lambda: "",
     ) -> ExecEnd:
         """Receive its output until it ends, or for some seconds."""
         deadline = time.monotonic() + seconds
@@ -124,7 +124,7 @@ class ContainerExec:
                 return ExecEnd.CANCELLED
             if remaining <= 0:
                 return ExecEnd.DEADLINE
-            if is_full():
+            if exceeded():
                 return ExecEnd.FULL
             for stream, data in connection.receive(min(remaining, _POLL)):
                 self._take(stream, self._channels[stream].feed(data))
@@ -361,9 +361,7 @@ class DockerSandbox:
         try:
             execution.begin(stream)
             seconds = command.timeout.total_seconds()
-            stop = execution.listen(
-                stream, seconds, self._cancel, lambda: bool(self._watch.exceeded())
-            )
+            stop = execution.listen(stream, seconds, self._cancel, self._watch.exceeded)
             if stop is ExecEnd.DEADLINE:
                 self._container.signal("TERM")
                 execution.listen(stream, _GRACE, self._cancel)
