@@ -72,13 +72,8 @@ def agent_run(
     if endpoint is not None:
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
-    update = {"findings": (*evidence.findings, *findings), "own_seconds": solved.seconds}
-    return AgentRunOutput(
-        evidence=evidence.model_copy(update=update),
-        outcome=solved.outcome,
-        traffic=traffic,
-        change=change,
-    )
+    evidence = evidence.model_copy(update={"findings": (*evidence.findings, *findings)})
+    return AgentRunOutput(evidence=evidence, outcome=solved.outcome, traffic=traffic, change=change)
 
 
 @contextmanager
@@ -104,7 +99,6 @@ def _agent_sandbox(
 class _SolvedTask:
     evidence: Evidence
     outcome: AgentOutcome | None  # None: the agent raised an exception
-    seconds: float
 
 
 def _solve(
@@ -123,15 +117,16 @@ def _solve(
     outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
     memory, seconds = task.environment.memory_mib, time.monotonic() - started
     if isinstance(outcome, ExceptionFact):
-        evidence = Evidence(exception=outcome, memory_limit_mib=memory)
-        return _SolvedTask(evidence=evidence, outcome=None, seconds=seconds)
+        evidence = Evidence(exception=outcome, memory_limit_mib=memory, own_seconds=seconds)
+        return _SolvedTask(evidence=evidence, outcome=None)
     evidence = Evidence(
         command=outcome.command,
         agent=outcome.ending,
         agent_detail=outcome.detail,
         memory_limit_mib=memory,
+        own_seconds=seconds,
     )
-    return _SolvedTask(evidence=evidence, outcome=outcome, seconds=seconds)
+    return _SolvedTask(evidence=evidence, outcome=outcome)
 
 
 def _solve_in_thread(

@@ -16,7 +16,6 @@ from threading import Event
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages import judged_tests
-from agentbench.attempt.stages.judged_tests import expected_tests, judged_request, unchanged_tests
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, RunCancelled
@@ -94,7 +93,7 @@ class ControlRunner:
             RunCancelled: the run or the control runs were cancelled.
         """
         context = self.context
-        unchanged = unchanged_tests(context, self.baseline)
+        unchanged = judged_tests.unchanged_tests(context, self.baseline)
         written = {**unchanged, **change.files, **context.hidden_tests.files}
         files = {**written, **_rewritten_files(half, written)}
 
@@ -103,7 +102,7 @@ class ControlRunner:
             judged_tests.write_files(sandbox, files, emptied=change.emptied)
 
         # With more time than the judged run; the code under test sees no other difference.
-        request = judged_request(context)
+        request = judged_tests.judged_request(context)
         request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
         with (
             self._slot(),
@@ -298,7 +297,7 @@ class ControlRuns:
         self._start_planned(change)
 
     def _plan_listed(self) -> None:
-        expected = expected_tests(self._context.task)
+        expected = judged_tests.expected_tests(self._context.task)
         if self._context.control_level is not ControlLevel.OFF and expected.fail_to_pass:
             listed = resolve_expectation(expected, self._baseline)
             self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)

@@ -5,7 +5,6 @@ privileges, behind a seccomp filter. A start takes about 12 ms. There are no ima
 environment of the host's Python takes their place.
 """
 
-import contextlib
 import json
 import os
 import platform
@@ -14,7 +13,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import product
@@ -126,10 +125,10 @@ class BwrapRunner:
             limits.append((resource.RLIMIT_NPROC, self.limits.pids))
         for name, value in limits:
             # Refused to a root without CAP_SYS_RESOURCE; the control group limits it, too.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
+            with suppress(ProcessLookupError, PermissionError):
                 resource.prlimit(pid, name, (value, value))
         if self.group is not None:
-            with contextlib.suppress(ProcessLookupError):  # it has failed meanwhile
+            with suppress(ProcessLookupError):  # it has failed meanwhile
                 self.group.admit(pid)
 
     @property
@@ -154,7 +153,7 @@ class _Init:
         self.pid = _status_value(self._report, "child-pid")
         self._handle: int | None = None
         if self.pid is not None:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 self._handle = os.pidfd_open(self.pid)
                 stack.callback(os.close, self._handle)
 
@@ -163,7 +162,7 @@ class _Init:
         if self._handle is None:
             self._child.kill()
             return
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def reported_exit(self) -> bool:

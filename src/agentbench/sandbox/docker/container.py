@@ -233,7 +233,7 @@ class ContainerLauncher:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.shares_files = engine.is_local  # assumed until a mount turns out to be empty
+        self.shares_files = engine.address.is_local  # assumed until a mount turns out to be empty
 
     @contextmanager
     def launched(

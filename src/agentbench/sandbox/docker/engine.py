@@ -187,11 +187,6 @@ class Engine:
             )
         return engine
 
-    @property
-    def is_local(self) -> bool:
-        """Whether its address is a socket of this machine, so that it may see our files."""
-        return self.address.is_local
-
     @contextmanager
     def api(self, doing: str, *, moves_files: bool = False) -> Iterator[DockerApi]:
         """Calls to the engine; its errors become ours.
@@ -246,7 +241,7 @@ class Engine:
 
     def _check_socket(self) -> None:
         """Connect to a local socket first: if it fails, the SDK would leave a socket open."""
-        if self.is_local and os.name == "posix":
+        if self.address.is_local and os.name == "posix":
             connection.connect_to_socket(self.address.socket, _PING_SECONDS)
 
     def _client(self, seconds: int) -> DockerApi:
@@ -256,7 +251,7 @@ class Engine:
             tls = self.address.tls(os.environ)
             client = DockerApi(url, version=self._version, timeout=seconds, tls=tls or False)
             _keep_few_connections(client)
-            if tls is not None or self.is_local:
+            if tls is not None or self.address.is_local:
                 # REQUESTS_CA_BUNDLE would replace the engine's CA. A socket needs nothing from the
                 # environment, and reading it takes half of a short call.
                 client.trust_env = False

@@ -16,7 +16,6 @@ from agentbench.sandbox.docker.container import ContainerLauncher
 from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
 from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.docker.snapshots import pull_snapshot, push_snapshot
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.ownership import KIND, RECIPE, WORKDIR, ProcessOwner
 
@@ -82,7 +81,7 @@ class DockerProvider:
     def disk_folders(self) -> tuple[Path, ...]:
         """The engine's folder, if it is on this machine."""
         root = Path(self._engine.facts.root)
-        return (root,) if self._engine.is_local and root.is_dir() else ()
+        return (root,) if self._engine.address.is_local and root.is_dir() else ()
 
     def check(self) -> None:
         """See SandboxProvider.check."""
@@ -148,12 +147,12 @@ class DockerProvider:
     def push(self, snapshot: interface.SnapshotId, name: str, note: bytes) -> None:
         """See SharesSnapshots.push."""
         self._require_docker()
-        push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
+        snapshots.push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
 
     def pull(self, name: str, key: str) -> bytes | None:
         """See SharesSnapshots.pull."""
         self._require_docker()
-        return pull_snapshot(self._engine, name, key)
+        return snapshots.pull_snapshot(self._engine, name, key)
 
     def _require_docker(self) -> None:
         # Images that Podman commits declare the volumes of their container.

@@ -348,7 +348,7 @@ class DockerSandbox:
             return save_snapshot(self._engine, self._container, key)
 
     def _host_volume(self, path: PurePosixPath) -> tuple[Path, tuple[str, ...]] | None:
-        return find_volume(self._container, path) if self._engine.is_local else None
+        return find_volume(self._container, path) if self._engine.address.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
         with self._engine.api(f"write to {path}", moves_files=True) as api:
