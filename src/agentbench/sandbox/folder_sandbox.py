@@ -19,7 +19,7 @@ from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import UNPACK, tar_stream
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.interface import Command, SnapshotId
-from agentbench.sandbox.trees import FileOwner, open_below, remove_tree
+from agentbench.sandbox.trees import FileOwner, closing_descriptor, open_below, remove_tree
 from agentbench.scoring.evidence import CommandResult, Ending
 
 _FOLDER_NAMES = ("workspace", "results", "home", "tmp", "venv", "work")
@@ -201,10 +201,8 @@ class FolderSandbox:
             descriptor = open_below(folder, names)
         except OSError as fault:
             raise SandboxError(f"{path} cannot be read: {fault.strerror}") from fault
-        try:
+        with closing_descriptor(descriptor):
             yield tar_stream(descriptor)
-        finally:
-            os.close(descriptor)
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
         """See Sandbox.write_tree."""
