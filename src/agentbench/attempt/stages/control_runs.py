@@ -164,28 +164,18 @@ def _rewritten_files(half: PlannedControlRun, written: Files) -> Files:
     return found
 
 
+@dataclass(slots=True, kw_only=True)
 class ControlCalibration:
     """One control run of an attempt, from its first try to its end."""
 
-    def __init__(
-        self,
-        runs: ControlRunner,
-        plan: ControlPlan,
-        memory: ControlMemory,
-        *,
-        change: ChangedFiles,
-        side: int,
-        passed: frozenset[NodeId],
-    ) -> None:
-        """`passed` are the tests that passed the final test: no other one is controlled."""
-        self._change = change
-        self._runs = runs
-        self._plan = plan
-        self._memory = memory
-        self._side = side
-        self._passed = passed
-        self._tries = 1
-        self._dismissed: set[NodeId] = set()
+    runs: ControlRunner
+    plan: ControlPlan
+    memory: ControlMemory
+    change: ChangedFiles
+    side: int
+    passed: frozenset[NodeId]  # the tests that passed the final test: no other one is controlled
+    _tries: int = 1
+    _dismissed: set[NodeId] = field(default_factory=set)
 
     def settle(
         self, half: PlannedControlRun, run: PytestRun
@@ -208,30 +198,30 @@ class ControlCalibration:
             shown = self._shown(half, run)
             if not uncertain and not shown.deviations:
                 break
-            half = self._plan.half(self._side, self._memory.recall())
+            half = self.plan.half(self.side, self.memory.recall())
             run = self._again(half)
             shown = self._shown(half, run)
         return shown, half, run
 
     def _again(self, half: PlannedControlRun) -> PytestRun:
         self._tries += 1
-        return self._runs.run(half, self._change)
+        return self.runs.run(half, self.change)
 
     def _same_with_reference(
         self, half: PlannedControlRun, shown: ControlRun
     ) -> list[ControlledTest]:
         """The deviating tests that also deviate with the reference solution."""
-        reference = self._runs.reference_change() if shown.deviations else None
+        reference = self.runs.reference_change() if shown.deviations else None
         if reference is None:
             return []
-        seen = self._shown(half, self._runs.run(half, reference))
+        seen = self._shown(half, self.runs.run(half, reference))
         wrong = {test.node_id for test in seen.deviations}
         return [test for test in shown.deviations if test.node_id in wrong]
 
     def _learn(self, same: list[ControlledTest]) -> bool:
         """Remember functions that prove nothing; true if a failure may still prove something."""
-        known = self._memory.recall()
-        functions = {test.node_id: self._plan.function_of(test.node_id) for test in same}
+        known = self.memory.recall()
+        functions = {test.node_id: self.plan.function_of(test.node_id) for test in same}
         uncertain = {
             key
             for test in same
@@ -239,7 +229,7 @@ class ControlCalibration:
         }
         useless = {key for key in functions.values() if key not in uncertain}
         self._dismissed |= {n for n, key in functions.items() if key is None or key in useless}
-        self._memory.remember(
+        self.memory.remember(
             KnownFunctions(
                 uncertain=frozenset(key for key in uncertain if key is not None),
                 useless=frozenset(key for key in useless if key is not None),
@@ -257,10 +247,10 @@ class ControlCalibration:
                 weak=node_id in half.weakly_failing,
             )
             for node_id, must in half.tests
-            if node_id in self._passed
+            if node_id in self.passed
         ]
         return ControlRun(
-            half=1 if self._side == 0 else 2,
+            half=1 if self.side == 0 else 2,
             tries=self._tries,
             ending=run.command.ending,
             drawn=half.drawn,
@@ -323,7 +313,12 @@ class ControlRuns:
             first = future.result()
             if first is not None:
                 calibration = ControlCalibration(
-                    self._runs, plan, memory, change=change, side=side, passed=passed
+                    runs=self._runs,
+                    plan=plan,
+                    memory=memory,
+                    change=change,
+                    side=side,
+                    passed=passed,
                 )
                 settled.append(calibration.settle(*first))
         if not settled:

@@ -187,8 +187,7 @@ class RemoteResult:
     """The record of a try, and the attempt's folder as a tar."""
 
     record: AttemptRecord
-    files: bytes
-    left_out: tuple[str, ...]  # files that are too large to send
+    files: FolderArchive
     node: str
 
 
@@ -213,10 +212,7 @@ def run_on_node(remote: RemoteAttempt) -> RemoteResult:
         folder = scratch / "attempt"
         folder.mkdir()
         record = _run_attempt(remote, options, provider, folder)
-        packed = pack(folder)
-    return RemoteResult(
-        record=record, files=packed.content, left_out=packed.left_out, node=platform.node()
-    )
+        return RemoteResult(record=record, files=pack(folder), node=platform.node())
 
 
 @cache
