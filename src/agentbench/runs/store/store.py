@@ -7,7 +7,7 @@ import fcntl
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -159,13 +159,16 @@ class RunStore:
         parent = self.folder / "attempts" / task_id
         with storage_errors(self.folder):
             _make_durably(parent)
-            for retry in count():
+            retry = 0
+            while True:
                 folder = parent / (f"{attempt}.retry-{retry}" if retry else str(attempt))
-                with suppress(FileExistsError):
+                try:
                     folder.mkdir()
+                except FileExistsError:
+                    retry += 1
+                else:
                     sync_folder(parent)
                     return folder, retry
-        raise AssertionError  # pragma: no cover - count() does not end
 
     def folder_of(self, record: AttemptRecord) -> Path:
         """Where an attempt's files are."""
