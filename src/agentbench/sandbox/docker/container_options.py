@@ -124,7 +124,7 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
         path = f"{_VENV_BIN}:{path}"
     return {
         "PATH": path,
-        "interface.HOME": str(interface.HOME),
+        "HOME": str(interface.HOME),
         "USER": "agentbench",
         "LOGNAME": "agentbench",
         "LANG": "C.UTF-8",
