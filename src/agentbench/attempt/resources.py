@@ -181,9 +181,10 @@ class RunResources:
         name = task.environment.image
         if task.environment.dockerfile is not None or task.workdir is not None:
             return resolve_image(task, self.provider)
-        if name not in self.images:
-            self.images[name] = resolve_image(task, self.provider)
-        return self.images[name]
+        found = self.images.get(name)  # another thread may clear them meanwhile
+        if found is None:
+            found = self.images[name] = resolve_image(task, self.provider)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
