@@ -190,7 +190,7 @@ def _nothing(remote: RemoteAttempt) -> RemoteResult:
         timing=TimingRecord(total_s=0.0),
         environment=EnvironmentRecord(sandbox="none", cpus=1, memory_mib=1, pids=1, disk_mib=1),
     )
-    return RemoteResult(record=record, files=packed.content, left_out=(), node="none")
+    return RemoteResult(record=record, files=packed, node="none")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.attempt.outages import engine_fault, free_space_fault, model_fault, requirements_of
+from agentbench.attempt.outages import fault_of, free_space_fault, requirements_of
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from tests.fakes.unreliable_provider import UnreliableProvider
 
@@ -25,8 +25,8 @@ class Gateway:
 
 
 def test_an_engine_that_is_away_is_a_fault():
-    assert engine_fault(Away()) == "the engine does not answer"
-    assert engine_fault(UnreliableProvider()) is None
+    assert fault_of(Away().check) == "the engine does not answer"
+    assert fault_of(UnreliableProvider().check) is None
 
 
 def test_a_disk_with_room_is_none(tmp_path):
@@ -62,8 +62,8 @@ def test_of_a_small_disk_a_tenth_will_do(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("refusal", [UsageError("a bad key"), UnavailableError("no answer")])
 def test_a_model_that_refuses_or_is_silent_is_a_fault(refusal):
-    assert model_fault(Gateway(refusal)) == str(refusal)
-    assert model_fault(Gateway(None)) is None
+    assert fault_of(Gateway(refusal).probe) == str(refusal)
+    assert fault_of(Gateway(None).probe) is None
 
 
 def test_only_the_model_costs_something_to_ask(tmp_path):

@@ -1,7 +1,7 @@
 """One attempt's stages, one at a time, on a real back end."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Semaphore
@@ -163,7 +163,7 @@ class StagedAttempt:
 
     def _final_test(self) -> Evidence:
         baseline = self.baseline or Evidence()
-        with self.preparation or FinalTestPreparation(self.ready, baseline) as preparation:
+        with closing(self.preparation or FinalTestPreparation(self.ready, baseline)) as preparation:
             output = final_test(
                 self.ready, baseline=baseline, change=self.change, preparation=preparation
             )

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import PurePosixPath
 from threading import Event, Semaphore
-from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.preparation_cache import PreparedTask
@@ -15,16 +14,14 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCheckoutError, RunCancelled
 from agentbench.integrity.control_plan import ControlMemory
+from agentbench.integrity.protection import JudgedChange
+from agentbench.integrity.records import Controls
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import ImageId, Limits, OutputSink, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
-
-if TYPE_CHECKING:
-    from agentbench.integrity.protection import JudgedChange
-    from agentbench.integrity.records import Controls
 
 _CONTROL_RUNS = 2  # at a time, of an attempt that shares no slots with others
 SaveArtifact = Callable[[str, bytes], None]
@@ -61,14 +58,14 @@ class AgentRunOutput(StageOutput):
 
     outcome: AgentOutcome | None = None  # None also if the agent raised an exception
     traffic: ModelTraffic | None = None  # None also if the attempt has no model
-    change: "JudgedChange | None" = None
+    change: JudgedChange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalTestOutput(StageOutput):
     """The control runs beside the final test."""
 
-    controls: "Controls"
+    controls: Controls
     controls_seconds: float = 0.0  # that the verdict waited for them
 
 

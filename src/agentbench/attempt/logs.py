@@ -111,14 +111,11 @@ def read_events(folder: Path) -> tuple[AttemptEvent, ...]:
         lines = (folder / EVENTS).read_bytes().splitlines()
     except FileNotFoundError:
         return ()
-    return tuple(event for line in lines if (event := _event(line)) is not None)
-
-
-def _event(line: bytes) -> AttemptEvent | None:
-    try:
-        return AttemptEvent.model_validate_json(line)
-    except ValidationError:
-        return None
+    events = []
+    for line in lines:
+        with suppress(ValidationError):
+            events.append(AttemptEvent.model_validate_json(line))
+    return tuple(events)
 
 
 class StageLog:

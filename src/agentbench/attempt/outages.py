@@ -191,21 +191,21 @@ def requirements_of(
         )
     ]
     if local is not None:
-        engine = Requirement(fault=partial(engine_fault, local[1]), patience=_ENGINE_PATIENCE)
+        engine = Requirement(fault=partial(fault_of, local[1].check), patience=_ENGINE_PATIENCE)
         requirements.insert(0, engine)
     if isinstance(gateway, ProbesModel):
-        fault = partial(model_fault, gateway)
+        fault = partial(fault_of, gateway.probe)
         requirements.append(Requirement(fault=fault, patience=_MODEL_PATIENCE, costly=True))
     if patience is None:
         return tuple(requirements)
     return tuple(replace(requirement, patience=patience) for requirement in requirements)
 
 
-def engine_fault(provider: SandboxProvider) -> str | None:
-    """Why a back end cannot create sandboxes."""
+def fault_of(check: Callable[[], None]) -> str | None:
+    """Why the check of a back end or of a model fails."""
     try:
-        provider.check()
-    except SandboxError as fault:
+        check()
+    except (SandboxError, UsageError, UnavailableError) as fault:
         return str(fault)
     return None
 
@@ -218,13 +218,4 @@ def free_space_fault(places: Sequence[Path], needed: int) -> str | None:
         if disk.free < min(needed, disk.total // _SHARE):
             free = f"{disk.free / _MIB:.1f} MiB"
             return f"{place}: no space left on device to speak of ({free} free): make room"
-    return None
-
-
-def model_fault(gateway: ProbesModel) -> str | None:
-    """Why a model does not answer."""
-    try:
-        gateway.probe()
-    except (UsageError, UnavailableError) as fault:
-        return str(fault)
     return None

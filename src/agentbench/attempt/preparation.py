@@ -5,16 +5,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from uuid import uuid4
 
+from agentbench.attempt import preparation_cache
 from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
-from agentbench.attempt.preparation_cache import (
-    UNCACHED_PREFIX,
-    PreparedTask,
-    StoredBaseline,
-    baseline_key,
-    closing_sandboxes,
-    log_cache_failure,
-    log_removal_failure,
-)
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.stage_runner import PREPARATION, StageRunner, attempt_time_limit
@@ -24,7 +16,7 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
-from agentbench.sandbox.interface import ImageId, OutputSink, Sandbox, Stream
+from agentbench.sandbox.interface import ImageId, OutputSink, Sandbox
 from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.task import Task
@@ -55,7 +47,7 @@ def prepare_task(task: Task, resources: RunResources) -> PreparedContext:
             raise RunCancelled
         why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
         raise UnavailableError(f"{task.id} cannot be prepared: {why}")
-    return replace(ready, cancel=resources.cancel, save=_discard_file)
+    return replace(ready, cancel=resources.cancel, save=lambda _name, _content: None)
 
 
 class TaskPreparation:
@@ -76,7 +68,7 @@ class TaskPreparation:
 
     def prepare(self) -> PreparedContext | None:
         """The inputs of the later stages; None if a stage failed."""
-        with self._lock_and_load() as found, closing_sandboxes() as opened:
+        with self._lock_and_load() as found, preparation_cache.closing_sandboxes() as opened:
             limit = attempt_time_limit(self._task, self._resources.settings)
             self._stages.deadline.begin(limit)  # not while another attempt prepares the task
             prepared = found if found is not None else self._run_stages(opened)
@@ -88,9 +80,8 @@ class TaskPreparation:
 
     def load_baseline(self) -> StageResult | None:
         """The stored baseline run; its report becomes a file of the attempt."""
-        if self._cached_key is None:
-            return None
-        found = self._resources.cache.load_baseline(baseline_key(self._task, self._cached_key))
+        key = self._baseline_key
+        found = self._resources.cache.load_baseline(key) if key is not None else None
         if found is None:
             return None
         self._stages.save("baseline.json", found.report)
@@ -98,21 +89,26 @@ class TaskPreparation:
 
     def store_baseline(self, result: StageResult, report: bytes) -> None:
         """Store a baseline run for later attempts."""
-        if self._cached_key is not None:
-            stored = StoredBaseline(result=result, report=report)
-            key = baseline_key(self._task, self._cached_key)
-            with log_cache_failure():
+        key = self._baseline_key
+        if key is not None:
+            stored = preparation_cache.StoredBaseline(result=result, report=report)
+            with preparation_cache.log_cache_failure():
                 self._resources.cache.keep_baseline(key, stored)
 
     def forget_uncached(self) -> None:
         """Remove a preparation that only this attempt may use."""
         if self._key is not None and self._cached_key is None:
-            with log_removal_failure():
+            with preparation_cache.log_removal_failure():
                 self._resources.cache.forget(self._key)
 
     @property
     def _cached_key(self) -> str | None:
         return self._key if self._resources.settings.use_cache else None
+
+    @property
+    def _baseline_key(self) -> str | None:
+        key = self._cached_key
+        return None if key is None else preparation_cache.baseline_key(self._task, key)
 
     def _inputs(self) -> StageContext:
         """The inputs of the first stages; resolves the image when first called."""
@@ -128,7 +124,7 @@ class TaskPreparation:
                 mirrors=resources.mirrors,
                 hidden_tests=HiddenTests(task, resources.mirrors),
                 cancel=self._stages.deadline,
-                sink=_discard_output,
+                sink=lambda _stream, _chunk: None,
                 save=self._stages.save,
                 background=resources.background,
                 control_slots=resources.control_slots,
@@ -137,7 +133,7 @@ class TaskPreparation:
         return self._context
 
     @contextmanager
-    def _lock_and_load(self) -> Iterator[PreparedTask | None]:
+    def _lock_and_load(self) -> Iterator[preparation_cache.PreparedTask | None]:
         """Hold the preparation's lock, and load what another attempt has stored."""
         with ExitStack() as locks:
             found = None
@@ -146,19 +142,17 @@ class TaskPreparation:
                 found = self._load(locks)
             yield found
 
-    def _load(self, locks: ExitStack) -> PreparedTask | None:
+    def _load(self, locks: ExitStack) -> preparation_cache.PreparedTask | None:
         image, cache, shared = self._inputs().image, self._resources.cache, self._resources.shared
         if not self._resources.settings.use_cache:
-            self._key = f"{UNCACHED_PREFIX}{uuid4().hex}"
+            self._key = f"{preparation_cache.UNCACHED_PREFIX}{uuid4().hex}"
             return None
         self._key = key = cache.key(self._task, image)
         locks.enter_context(self._locked(key))
         found = cache.load(key)
         if found is None and shared is not None:
             found = shared.fetch(key, self._task, image)
-        if found is None:
-            return None
-        prepared, results = found
+        prepared, results = found or (None, ())
         self._stages.results.extend(results)
         return prepared
 
@@ -176,7 +170,7 @@ class TaskPreparation:
         finally:
             lock.release()
 
-    def _run_stages(self, opened: ExitStack) -> PreparedTask | None:
+    def _run_stages(self, opened: ExitStack) -> preparation_cache.PreparedTask | None:
         def inputs(sink: OutputSink) -> StageContext:
             """The inputs of one stage with its log."""
             return replace(self._inputs(), sink=sink)
@@ -190,16 +184,16 @@ class TaskPreparation:
         done = run(StageName.SETUP, lambda sink: setup(inputs(sink), clone, self._store_snapshot))
         return done.prepared if done is not None else None
 
-    def _store_snapshot(self, sandbox: Sandbox) -> PreparedTask:
+    def _store_snapshot(self, sandbox: Sandbox) -> preparation_cache.PreparedTask:
         assert self._key is not None  # git_clone needs the image that the key contains
         return self._resources.cache.keep(self._key, sandbox)
 
-    def _store_results(self, prepared: PreparedTask) -> None:
+    def _store_results(self, prepared: preparation_cache.PreparedTask) -> None:
         fresh = [result for result in self._stages.results if not result.cached]
         shared, image = self._resources.shared, self.image
         if self._cached_key is None or image is None or len(fresh) != len(PREPARATION):
             return
-        with log_cache_failure():
+        with preparation_cache.log_cache_failure():
             self._resources.cache.keep_results(self._cached_key, fresh)
             if shared is not None:
                 self._resources.background.submit(
@@ -207,14 +201,5 @@ class TaskPreparation:
                 )
 
     def _control_memory(self) -> ControlMemory:
-        if self._cached_key is None:
-            return ControlMemory()
-        return self._resources.cache.control_memory(baseline_key(self._task, self._cached_key))
-
-
-def _discard_output(stream: Stream, chunk: bytes) -> None:
-    del stream, chunk
-
-
-def _discard_file(name: str, content: bytes) -> None:
-    del name, content
+        key = self._baseline_key
+        return ControlMemory() if key is None else self._resources.cache.control_memory(key)

@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import shutil
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -62,9 +61,8 @@ class PreparedTask:
     snapshot: SnapshotId
     base: WorkspaceTree
     base_tar: Path
-    use: SharedLock | None = field(
-        default=None, compare=False, repr=False
-    )  # keeps others from evicting it
+    # Keeps others from evicting it.
+    use: SharedLock | None = field(default=None, compare=False, repr=False)
 
     def content(self, path: PurePosixPath) -> bytes | None:
         """The base's content of a regular file; `None` where it has none of that path."""
@@ -133,7 +131,7 @@ class PreparationCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._provider = provider
         self._uses: OrderedDict[str, SharedLock] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @property
     def folder(self) -> Path:
@@ -149,11 +147,9 @@ class PreparationCache:
         Raises:
             OSError: the cache cannot be written.
         """
-        parts = (
-            read_or_create_identity(self._folder / _IDENTITY),
-            preparation_key(task, image, self._provider),
-        )
-        return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
+        identity = read_or_create_identity(self._folder / _IDENTITY)
+        own = f"{identity} {preparation_key(task, image, self._provider)}"
+        return hashlib.sha256(own.encode()).hexdigest()[:32]
 
     def lock_path(self, key: str) -> Path:
         """The file to hold a lock on while a preparation is made."""

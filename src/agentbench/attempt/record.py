@@ -21,7 +21,6 @@ RunId = NewType("RunId", str)
 
 SCHEMA_VERSION: Final = 1
 """Of run.json and of every AttemptRecord."""
-_JUDGED_FIELDS = tuple(Verdict.model_fields)
 
 
 class StageRecord(Schema):
@@ -148,22 +147,19 @@ class AttemptRecord(ChecksummedDocument):
 
 def rescore(record: AttemptRecord) -> AttemptRecord:
     """The record with the verdict that today's rules give its evidence."""
-    verdict = rejudge(record)
-    return record.model_copy(update={name: getattr(verdict, name) for name in _JUDGED_FIELDS})
+    return record.model_copy(update=dict(rejudge(record)))
 
 
 def rejudge(record: AttemptRecord) -> Verdict:
     """Judge a record's evidence."""
-    return judge(
-        record.expected,
-        [
-            StageResult(
-                stage=stage.name,
-                evidence=stage.evidence,
-                started_at=stage.started_at,
-                duration=timedelta(seconds=stage.duration_s),
-                cached=stage.cached,
-            )
-            for stage in record.stages
-        ],
-    )
+    results = [
+        StageResult(
+            stage=stage.name,
+            evidence=stage.evidence,
+            started_at=stage.started_at,
+            duration=timedelta(seconds=stage.duration_s),
+            cached=stage.cached,
+        )
+        for stage in record.stages
+    ]
+    return judge(record.expected, results)

@@ -5,26 +5,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt import record
-from agentbench.attempt.context import AttemptOutputs, limits_of
+from agentbench.attempt.context import AgentRunOutput, AttemptOutputs, limits_of
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.attempt.task_image import image_of
-from agentbench.models.interface import ModelTraffic, ModelUsage
+from agentbench.integrity.protection import JudgedChange
+from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
 from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import judge
 from agentbench.tasks.task import Task
-
-if TYPE_CHECKING:
-    from agentbench.integrity.protection import JudgedChange
 
 _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
 _UNKNOWN_STAGE = StageName.GIT_CLONE  # the stage that the attempt had reached is not known
@@ -50,11 +47,9 @@ def make_record(
 ) -> record.AttemptRecord:
     """Judge an attempt by the evidence of its stages, and record it."""
     folder, gateway, expected = slot.folder, resources.gateway, expected_tests(task)
-    verdict = judge(expected, outputs.results)
-    results, work, final = outputs.results, outputs.agent_run, outputs.final_test
-    outcome = work.outcome if work is not None else None
-    traffic = work.traffic if work is not None else None
-    change = work.change if work is not None else None
+    results, final = outputs.results, outputs.final_test
+    verdict = judge(expected, results)
+    work = outputs.agent_run or AgentRunOutput(evidence=Evidence())
     controls_seconds = final.controls_seconds if final is not None else 0.0
     return record.AttemptRecord(
         run_id=slot.run_id,
@@ -65,33 +60,23 @@ def make_record(
         model=gateway.model if gateway is not None else None,
         task_digest=task.digest,
         started_at=times.started_at,
-        resolved=verdict.resolved,
-        quarantined=verdict.quarantined,
-        failure_reason=verdict.failure_reason,
-        fault=verdict.fault,
-        detail=verdict.detail,
-        failures=verdict.failures,
+        **dict(verdict),
         expected=expected,
         stages=tuple(_stage_record(each, task, resources.settings, folder) for each in results),
-        tests=verdict.tests,
-        counts=verdict.counts,
         rewards=_rewards(results),
         findings=tuple(f for result in results for f in result.evidence.findings),
         warnings=tuple(w for result in results for w in result.evidence.warnings),
         controls=final.controls if final is not None else None,
-        patch=_patch_record(change, folder),
-        agent_run=record.AgentRecord.model_validate(outcome, from_attributes=True)
-        if outcome
-        else None,
-        usage=_usage_record(traffic, outcome),
+        patch=_patch_record(work.change, folder),
+        agent_run=_agent_record(work.outcome),
+        usage=_usage_record(work.traffic, work.outcome),
         timing=_timing(times, results, controls_seconds),
         environment=_environment(task, resources.provider, outputs),
     )
 
 
 def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
-    final = (r.evidence.rewards for r in results if r.stage is StageName.FINAL_TEST)
-    facts = next(final, None)
+    facts = next((r.evidence.rewards for r in results if r.stage is StageName.FINAL_TEST), None)
     return dict(facts.rewards) if facts is not None else None
 
 
@@ -112,7 +97,13 @@ def _stage_record(
     )
 
 
-def _patch_record(change: "JudgedChange | None", folder: Path) -> record.PatchRecord | None:
+def _agent_record(outcome: AgentOutcome | None) -> record.AgentRecord | None:
+    if outcome is None:
+        return None
+    return record.AgentRecord.model_validate(outcome, from_attributes=True)
+
+
+def _patch_record(change: JudgedChange | None, folder: Path) -> record.PatchRecord | None:
     path = folder / "patch.diff"
     if change is None or not path.is_file():
         return None
@@ -138,15 +129,9 @@ def _usage_record(
 ) -> record.UsageRecord | None:
     """The usage that the model endpoint counted; without one, what the agent reports of itself."""
     if traffic is not None:
-        return _usage_of(traffic.usage, traffic)
-    return _usage_of(outcome.usage, ModelTraffic()) if outcome and outcome.usage else None
-
-
-def _usage_of(usage: ModelUsage, facts: ModelTraffic) -> record.UsageRecord:
-    return record.UsageRecord(
-        **asdict(usage),
-        llm_errors={kind.value: count for kind, count in facts.errors.items()},
-    )
+        errors = {kind.value: count for kind, count in traffic.errors.items()}
+        return record.UsageRecord(**asdict(traffic.usage), llm_errors=errors)
+    return record.UsageRecord(**asdict(outcome.usage)) if outcome and outcome.usage else None
 
 
 def _timing(
@@ -169,9 +154,7 @@ def _timing(
 
 
 def _environment(
-    task: Task,
-    provider: SandboxProvider,
-    outputs: AttemptOutputs,
+    task: Task, provider: SandboxProvider, outputs: AttemptOutputs
 ) -> record.EnvironmentRecord:
     limits, image = limits_of(task), image_of(task, provider)
     return record.EnvironmentRecord(
@@ -197,11 +180,7 @@ def _python_that_ran(results: Sequence[StageResult]) -> str | None:
 
 
 def excluded_record(
-    task: Task,
-    agent: Agent,
-    resources: RunResources,
-    slot: AttemptSlot,
-    error: BaseException,
+    task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot, error: BaseException
 ) -> record.AttemptRecord:
     """The record of a try that another machine made and that did not come back.
 

@@ -111,11 +111,9 @@ class LiveStatus:
             self._running.pop(id(status), None)
 
     @contextmanager
-    def tracked(
-        self, task_id: TaskId, attempt: int, *, retry_of: int | None = None
-    ) -> Iterator[AttemptStatus]:
+    def tracked(self, task_id: TaskId, attempt: int) -> Iterator[AttemptStatus]:
         """An attempt that is shown as running during the block."""
-        status = self.begin(task_id, attempt, retry_of=retry_of)
+        status = self.begin(task_id, attempt)
         try:
             yield status
         finally:
@@ -183,7 +181,7 @@ class RunResources:
         name = task.environment.image
         if task.environment.dockerfile is not None or task.workdir is not None:
             return resolve_image(task, self.provider)
-        found = self.images.get(name)
+        found = self.images.get(name)  # another thread may clear them meanwhile
         if found is None:
             found = self.images[name] = resolve_image(task, self.provider)
         return found

@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent
-from agentbench.attempt.context import AttemptOutputs, FinalTestOutput, PreparedContext, StageOutput
+from agentbench.attempt.context import AttemptOutputs, PreparedContext
 from agentbench.attempt.logs import EXCHANGE_LOG, write_trajectory
 from agentbench.attempt.preparation import TaskPreparation
 from agentbench.attempt.record import AttemptRecord
@@ -17,15 +16,12 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.stage_runner import StageRunner
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.judged_tests import expected_tests
-from agentbench.attempt.stages.judging import FinalTestPreparation
+from agentbench.attempt.stages.judging import FinalTestPreparation, baseline_run, final_test
 from agentbench.models.interface import ModelEndpoint
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import baseline_failure
 from agentbench.tasks.task import Task
-
-if TYPE_CHECKING:
-    from agentbench.integrity.protection import JudgedChange
 
 
 def run_pipeline(
@@ -95,7 +91,7 @@ class _AttemptRunner:
         baseline = self._baseline(ready)
         if baseline is None:
             return outputs
-        with FinalTestPreparation(ready, baseline) as upcoming:
+        with closing(FinalTestPreparation(ready, baseline)) as upcoming:
             work = self.stages.run(
                 StageName.AGENT_RUN,
                 lambda sink: agent_run(replace(ready, sink=sink), self._agent, upcoming),
@@ -106,7 +102,12 @@ class _AttemptRunner:
             change = work.change
             final = self.stages.run(
                 StageName.FINAL_TEST,
-                lambda sink: _final_test(replace(ready, sink=sink), baseline, change, upcoming),
+                lambda sink: final_test(
+                    replace(ready, sink=sink),
+                    baseline=baseline,
+                    change=change,
+                    preparation=upcoming,
+                ),
             )
             return replace(outputs, final_test=final)
 
@@ -117,7 +118,7 @@ class _AttemptRunner:
             self.stages.add(cached)
         else:
             self.stages.run(
-                StageName.BASELINE_RUN, lambda sink: _baseline_run(replace(ready, sink=sink))
+                StageName.BASELINE_RUN, lambda sink: baseline_run(replace(ready, sink=sink))
             )
         result = self.stages.results[-1]
         if baseline_failure(expected_tests(self._task), result.evidence) is not None:
@@ -139,20 +140,3 @@ class _AttemptRunner:
             if slot.status is not None:
                 slot.status.spent_usd = lambda: endpoint.traffic().usage.cost_usd
             yield endpoint
-
-
-def _baseline_run(ready: PreparedContext) -> StageOutput:
-    from agentbench.attempt.stages.judging import baseline_run  # most attempts load it instead
-
-    return baseline_run(ready)
-
-
-def _final_test(
-    ready: PreparedContext,
-    baseline: Evidence,
-    change: "JudgedChange",
-    preparation: FinalTestPreparation,
-) -> FinalTestOutput:
-    from agentbench.attempt.stages.judging import final_test  # imported while the agent works
-
-    return final_test(ready, baseline=baseline, change=change, preparation=preparation)

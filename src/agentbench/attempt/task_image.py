@@ -137,14 +137,10 @@ def _required_python(
         ) from None
 
 
-def _reader(task: Task, mirrors: Mirrors) -> ReadText:
+def _reader(task: Task, mirrors: Mirrors) -> project_versions.ReadText:
     source = task.source
     if source.files is not None:
         return project_versions.tree_reader(source.files)
     if source.workdir is not None:
-        return _nothing
+        return lambda _name: None  # the files are in an image without a name
     return project_versions.mirror_reader(mirrors.of(source))
-
-
-def _nothing(_name: str) -> None:
-    """The files are in an image without a name."""

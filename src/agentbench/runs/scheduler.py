@@ -124,12 +124,6 @@ class ScheduledRetry:
     last: AttemptRecord = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _QueuedAttempt:
-    planned: PlannedAttempt
-    preparation: int
-
-
 class AttemptQueue:
     """Attempts in their order, few of them in memory at a time.
 
@@ -145,7 +139,7 @@ class AttemptQueue:
     ) -> None:
         self._planned = iter(planned)
         self._is_prepared = is_prepared
-        self._ahead: deque[_QueuedAttempt] = deque()
+        self._ahead: deque[tuple[PlannedAttempt, int]] = deque()  # each with its preparation
         self._passed = 0  # starts since the first one became the first
         self._again: list[ScheduledRetry] = []
         self._preparing: Counter[int] = Counter()
@@ -188,13 +182,12 @@ class AttemptQueue:
         place = self._place(room)
         if place is None:
             return None
-        chosen = self._ahead[place]
+        planned, preparation = self._ahead[place]
         del self._ahead[place]
         self._passed = self._passed + 1 if place else 0
-        task = chosen.planned.task
-        if not (chosen.preparation in self._prepared or self._is_prepared(task)):
-            self._preparing[chosen.preparation] += 1
-        return chosen.planned
+        if not (preparation in self._prepared or self._is_prepared(planned.task)):
+            self._preparing[preparation] += 1
+        return planned
 
     def ended(self, planned: PlannedAttempt, *, prepared: bool) -> None:
         """An attempt has ended; `prepared`: its task's preparation exists now."""
@@ -208,17 +201,15 @@ class AttemptQueue:
 
     def _fill_queue(self) -> None:
         for planned in islice(self._planned, _AHEAD - len(self._ahead)):
-            self._ahead.append(
-                _QueuedAttempt(planned=planned, preparation=_preparation(planned.task))
-            )
+            self._ahead.append((planned, _preparation(planned.task)))
 
     def _place(self, room: FreeCapacity) -> int | None:
         second_best: int | None = None
-        for place, candidate in enumerate(self._ahead):
-            if not room.holds(candidate.planned.task):
+        for place, (planned, preparation) in enumerate(self._ahead):
+            if not room.holds(planned.task):
                 if place == 0 and self._passed >= _AHEAD:
                     return None  # the others would keep it waiting for ever
-            elif not self._preparing[candidate.preparation]:
+            elif not self._preparing[preparation]:
                 return place
             elif second_best is None:
                 second_best = place
@@ -358,6 +349,4 @@ class _Scheduler:
 
     def _patience(self) -> float:
         due = self._waiting.next_due
-        if due is None:
-            return _POLL
-        return min(_POLL, max(0.0, due - self._schedule.clock()))
+        return _POLL if due is None else min(_POLL, max(0.0, due - self._schedule.clock()))

@@ -72,9 +72,8 @@ def _missing_for_task(
     """The programs that a task's prepared state lacks."""
     in_repository = any("/" in each and not PurePosixPath(each).is_absolute() for each in programs)
     if task.environment.dockerfile is None and not in_repository:
-        missing = _missing_in(
-            task_image.resolve_image(task, resources.provider), programs, task, resources
-        )
+        image = task_image.resolve_image(task, resources.provider)
+        missing = _missing_in(image, programs, task, resources)
         if not missing or not (task.setup.commands or "PATH" in task.environment.env):
             return missing
     if not resources.settings.use_cache:
@@ -117,6 +116,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
         check_agent_programs(agent, tasks, resources, say=options.say)
     configuration = _configuration(tasks, options, agent, selected, slots)
     durations = components.durations_of(options, configuration)
+    python_warnings = task_image.python_warnings(tasks, provider, resources.mirrors)
     return Run(
         configuration=configuration,
         store=RunStore.create(options.runs_dir, configuration),
@@ -124,10 +124,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
         agent=agent,
         resources=resources,
         durations=durations,
-        warnings=(
-            *selected.warnings,
-            *task_image.python_warnings(tasks, provider, resources.mirrors),
-        ),
+        warnings=(*selected.warnings, *python_warnings),
         say=options.say,
     )
 

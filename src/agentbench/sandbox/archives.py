@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 from agentbench.core.files import FileContent
-from agentbench.sandbox.trees import FILE, DeepWalk, entries_of, open_unlocking
+from agentbench.sandbox.trees import FILE, DeepWalk, closing_descriptor, entries_of, open_unlocking
 
 _CHUNK = 1 << 20
 _BLOCK = tarfile.BLOCKSIZE
@@ -112,14 +112,11 @@ def _members(walk: DeepWalk) -> Iterator[bytes]:
 
 def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
     """Exactly as many bytes as the header announces, even if the file changes meanwhile."""
-    descriptor = open_unlocking(name, FILE, folder)
     missing = size
-    try:
-        while missing and (chunk := os.read(descriptor, min(missing, _CHUNK))):
+    with closing_descriptor(open_unlocking(name, FILE, folder)) as file:
+        while missing and (chunk := os.read(file, min(missing, _CHUNK))):
             missing -= len(chunk)
             yield chunk
-    finally:
-        os.close(descriptor)
     if padding := missing + -size % _BLOCK:
         yield b"\0" * padding
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
+from agentbench.sandbox import trees
 from agentbench.sandbox.interface import Limits
-from agentbench.sandbox.trees import FOLDER, entries_below, open_restoring_mode
 from agentbench.scoring.evidence import CommandResult, Ending
 
 _BLOCK = 512  # bytes, the unit of st_blocks on every file system
@@ -76,16 +76,15 @@ class FolderGauge:
         """See DiskGauge.measure; no other file system can be mounted inside."""
         tally = _Tally()
         for folder in self.folders:
-            with contextlib.suppress(OSError):
-                root = os.open(folder, FOLDER)
-                try:
-                    for entry in entries_below(root, opened=open_restoring_mode):
-                        with contextlib.suppress(OSError):  # it was removed meanwhile
-                            tally.take(entry.stat(follow_symlinks=False))
-                        if tally.files % _STEP == 0:
-                            yield tally.usage
-                finally:
-                    os.close(root)
+            with (
+                contextlib.suppress(OSError),
+                trees.closing_descriptor(os.open(folder, trees.FOLDER)) as root,
+            ):
+                for entry in trees.entries_below(root, opened=trees.open_restoring_mode):
+                    with contextlib.suppress(OSError):  # it was removed meanwhile
+                        tally.take(entry.stat(follow_symlinks=False))
+                    if tally.files % _STEP == 0:
+                        yield tally.usage
         devices = set[int]()
         for folder in self.folders:
             with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from threading import Condition, Event, get_ident
 from typing import Protocol, Self
@@ -18,7 +19,7 @@ from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import UNPACK, tar_stream
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.interface import Command, SnapshotId
-from agentbench.sandbox.trees import FileOwner, open_below, remove_tree
+from agentbench.sandbox.trees import FileOwner, closing_descriptor, open_below, remove_tree
 from agentbench.scoring.evidence import CommandResult, Ending
 
 _FOLDER_NAMES = ("workspace", "results", "home", "tmp", "venv", "work")
@@ -176,10 +177,7 @@ class FolderSandbox:
             is_over = command.cancelled or self._killed.is_set() or self.cancel.is_set()
             return is_over or (watch is not None and bool(watch.exceeded()))
 
-        def run() -> CommandResult:
-            """Run the command by the runner."""
-            return self.runner.run(command, must_end)
-
+        run = partial(self.runner.run, command, must_end)
         self._refuse_if_over()
         with self._counted():
             result = run() if watch is None else watch.watched(run)
@@ -203,10 +201,8 @@ class FolderSandbox:
             descriptor = open_below(folder, names)
         except OSError as fault:
             raise SandboxError(f"{path} cannot be read: {fault.strerror}") from fault
-        try:
+        with closing_descriptor(descriptor):
             yield tar_stream(descriptor)
-        finally:
-            os.close(descriptor)
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
         """See Sandbox.write_tree."""

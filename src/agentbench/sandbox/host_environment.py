@@ -17,6 +17,7 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
+from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.folder_sandbox import SandboxFolders
 from agentbench.sandbox.interface import Command, ImageId, Sandbox
@@ -197,8 +198,6 @@ class EnvironmentStore:
         return ImageId(self.store.id_of(key))
 
     def _create(self, key: str, make: Callable[[str], object]) -> None:
-        from agentbench.core.file_locks import FileLock
-
         self.store.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self.store.folder / f".{key}.lock"):
             if self.store.find(key) is None:

@@ -104,9 +104,8 @@ def probe_back_ends(
             continue
         facts = ", ".join(f"{key} {value}" for key, value in provider.describe().items())
         missing = _missing(provider)
-        probes.append(
-            BackEndProbe(name=back_end.name, available=True, detail=facts, missing=missing)
-        )
+        probe = BackEndProbe(name=back_end.name, available=True, detail=facts, missing=missing)
+        probes.append(probe)
     return tuple(probes)
 
 

@@ -6,7 +6,6 @@ on it; states without a key and without a lock are removed. A state has a checks
 state that was damaged on disk is discarded when a process first looks for it.
 """
 
-import contextlib
 import fcntl
 import logging
 import os
@@ -14,7 +13,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +69,7 @@ class SnapshotStore:
         """The snapshot under a key, if it exists; a damaged one is discarded."""
         snapshot = self.id_of(key)
         try:
-            with self.opened(snapshot), contextlib.suppress(OSError):
+            with self.opened(snapshot), suppress(OSError):
                 os.utime(self._keys / key)  # for the removal of the least recently used ones
         except DamagedStateError as fault:
             _LOG.warning("%s; it is created again", fault)
@@ -125,7 +124,7 @@ class SnapshotStore:
         folder = self.folder_of(snapshot.partition(":")[2])
         if folder is None:
             raise SandboxError(f"the snapshot {snapshot} no longer exists")
-        with contextlib.ExitStack() as stack:
+        with ExitStack() as stack:
             try:
                 lock = stack.enter_context((folder / _LOCK).open())
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -220,7 +219,7 @@ def _removed(state: Path) -> bool:
             remove_tree(state)
             return True
     except FileNotFoundError:  # its creator was killed, or is about to lock it
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if time.time() - state.stat().st_mtime > _UNFINISHED_SECONDS:
                 remove_tree(state)
                 return True

@@ -3,14 +3,13 @@
 The bubblewrap and process back ends run commands by `run_child`, and pass in how to kill the tree.
 """
 
-import contextlib
 import os
 import resource
 import selectors
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -163,14 +162,12 @@ def run_child(
     Raises:
         SandboxError: the child did not die although it was killed.
     """
-    watch = _Watch(child, command)
-    try:
-        watch.until_dead(end, stop)
-    except BaseException:
-        end()
-        raise
-    finally:
-        watch.close()
+    with closing(_Watch(child, command)) as watch:
+        try:
+            watch.until_dead(end, stop)
+        except BaseException:
+            end()
+            raise
     return watch.result()
 
 
@@ -238,7 +235,7 @@ class _Watch:
         os.close(self._pidfd)
         for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
             if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
+                with suppress(BrokenPipeError):
                     pipe.close()
 
     def _outputs(self) -> list[tuple[Stream, IO[bytes]]]:

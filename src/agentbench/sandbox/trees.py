@@ -25,15 +25,21 @@ _SMALL = 1 << 20  # bytes; no script or path file is larger
 _OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides all below it
 
 
+@contextlib.contextmanager
+def closing_descriptor(descriptor: int) -> Iterator[int]:
+    """Close a descriptor at the end of the block."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def open_below(root: Path, parts: tuple[str, ...]) -> int:
     """A descriptor of a folder below a trusted root."""
     descriptor = os.open(root, FOLDER)
     for part in parts:
-        try:
-            deeper = open_unlocking(part, FOLDER, descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = deeper
+        with closing_descriptor(descriptor) as above:
+            descriptor = open_unlocking(part, FOLDER, above)
     return descriptor
 
 
@@ -55,7 +61,7 @@ def open_unlocking(name: str, flags: int, folder: int, *, restore_mode: bool = F
     except PermissionError:
         handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     path = Path(f"/proc/self/fd/{handle}")
-    try:
+    with closing_descriptor(handle):
         needed = 0o700 if flags & os.O_DIRECTORY else 0o400
         mode = stat.S_IMODE(os.fstat(handle).st_mode)
         path.chmod(mode | needed)
@@ -64,8 +70,6 @@ def open_unlocking(name: str, flags: int, folder: int, *, restore_mode: bool = F
         finally:
             if restore_mode:
                 path.chmod(mode)
-    finally:
-        os.close(handle)
 
 
 def open_restoring_mode(name: str, flags: int, folder: int) -> int:
@@ -265,11 +269,9 @@ def remove_tree(path: Path) -> None:
         OSError: something in it cannot be removed.
     """
     with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as stack:
-        parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        stack.callback(os.close, parent)
-        folder = open_unlocking(path.name, FOLDER, parent)
-        stack.callback(os.close, folder)
-        remove_below(folder)
+        above = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        parent = stack.enter_context(closing_descriptor(above))
+        remove_below(_opened(path.name, parent, stack))
         os.rmdir(path.name, dir_fd=parent)
 
 
@@ -280,13 +282,11 @@ def size_of(path: Path) -> int:
     except OSError:
         return 0
     total = 0
-    try:
+    with closing_descriptor(folder):
         for entry in entries_below(folder, opened=open_as_it_is):
             with contextlib.suppress(OSError):
                 if entry.is_file(follow_symlinks=False):
                     total += entry.stat(follow_symlinks=False).st_size
-    finally:
-        os.close(folder)
     return total
 
 
@@ -348,19 +348,17 @@ class _Copy:
                 self._finish(deeper, to_folder)
 
     def _file(self, source: int, target: int, name: str, facts: os.stat_result) -> None:
-        from_file = open_unlocking(name, FILE, source)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        to_file = os.open(name, flags, 0o600, dir_fd=target)
-        try:
+        with (
+            closing_descriptor(open_unlocking(name, FILE, source)) as from_file,
+            closing_descriptor(os.open(name, flags, 0o600, dir_fd=target)) as to_file,
+        ):
             if self._change is not None and facts.st_size <= _SMALL:
                 os.write(to_file, self._change(os.read(from_file, _SMALL)))
             else:
                 while os.sendfile(to_file, from_file, None, _COPY_CHUNK):
                     pass
             self._finish(from_file, to_file)
-        finally:
-            os.close(from_file)
-            os.close(to_file)
 
     def _finish(self, source: int, target: int) -> None:
         facts = os.fstat(source)
@@ -373,8 +371,7 @@ class _Copy:
 def _opened(name: str | Path, folder: int | None, stack: contextlib.ExitStack) -> int:
     path = str(name)
     descriptor = os.open(path, FOLDER) if folder is None else open_unlocking(path, FOLDER, folder)
-    stack.callback(os.close, descriptor)
-    return descriptor
+    return stack.enter_context(closing_descriptor(descriptor))
 
 
 def _is_opaque(folder: int) -> bool:

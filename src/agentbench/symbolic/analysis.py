@@ -8,6 +8,7 @@ The code could forge its answer, but that deceives only its own author; it is pa
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
@@ -252,12 +253,10 @@ def why_it_ended(result: CommandResult) -> str:
 
 def _parse_line(line: str) -> _ProgramLine:
     """A line; an empty one for what the code printed."""
-    if len(line) > _MOST_LINE or not line.startswith("{"):
-        return _ProgramLine()
-    try:
-        return _ProgramLine.model_validate_json(line)
-    except ValidationError:
-        return _ProgramLine()
+    if len(line) <= _MOST_LINE and line.startswith("{"):
+        with suppress(ValidationError):
+            return _ProgramLine.model_validate_json(line)
+    return _ProgramLine()
 
 
 def compare_functions(
@@ -276,30 +275,23 @@ def compare_functions(
     refusal = analyse(opened, asked)
     if refusal.error_type is not None or refusal.over:
         return refusal
-    left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
-    return _parse_comparison(_run_comparison(opened, names, left))
-
-
-def _run_comparison(
-    opened: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
-) -> CommandResult:
+    rest = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
     paths = (str(opened.sandbox.workspace),)
     left, right = (
         FunctionLocation(paths=paths, module=sandbox.SUBMITTED_MODULE, name=name) for name in names
     )
     pair = FunctionPair(left=left, right=right, errors=ErrorComparison.ALL)
     question = ComparisonRequest(
-        pairs=(pair,), seconds=seconds, examples=EXAMPLES, call_seconds=min(2.0, seconds / 2)
+        pairs=(pair,), seconds=rest, examples=EXAMPLES, call_seconds=min(2.0, rest / 2)
     )
-    return opened.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
+    wall = rest + GRACE_SECONDS
+    return _parse_comparison(opened.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=wall))
 
 
 def _parse_comparison(result: CommandResult) -> ComparisonResult | AnalysisResult:
     for line in result.stdout.splitlines():
-        try:
+        with suppress(ValidationError):  # what the code printed
             return ComparisonResult.model_validate_json(line)
-        except ValidationError:
-            continue  # what the code printed
     if result.ending is Ending.TIMED_OUT:
         return AnalysisResult(over=True)
     return AnalysisResult(error_type=SymbolicErrorType.RUNTIME, message=why_it_ended(result))

@@ -1,12 +1,11 @@
 """Fresh sandboxes for submitted code: no network, no privileges, limits, and a fixed deadline."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from threading import Event
+from threading import Event, RLock
 
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, SandboxProvider
@@ -51,7 +50,7 @@ class AnalysisSandboxes:
     def __init__(self, connect: Callable[[], SandboxProvider], cache_dir: Path) -> None:
         self._connect = connect
         self._cache_dir = cache_dir
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._provider: SandboxProvider | None = None
         self._base: tuple[ImageId, PythonVersion] | None = None
 

@@ -281,12 +281,8 @@ def run_change(
         files = {**change.files, **context.hidden_tests.files}
         judged_tests.write_files(sandbox, files, emptied=change.emptied)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
-    tests = run.facts
-    return HiddenTestRun(
-        evidence=judged_tests.judged_evidence(context, Evidence(command=run.command, report=tests)),
-        tests=tests,
-        took=run.command.duration,
-    )
+    evidence = judged_tests.judged_evidence(context, run)
+    return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
 
 
 def _could_run(ran: HiddenTestRun) -> bool:

@@ -72,7 +72,9 @@ def ended(outcomes) -> PytestRun:
 def settle(plan, runs, first):
     half = plan.half(0, KnownFunctions())
     memory = ControlMemory()
-    settling = ControlCalibration(runs, plan, memory, change="agent", side=0, passed=frozenset(IDS))
+    settling = ControlCalibration(
+        runs=runs, plan=plan, memory=memory, change="agent", side=0, passed=frozenset(IDS)
+    )
     wrong, right = first
     run = ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
     shown, _, _ = settling.settle(half, run)

@@ -9,7 +9,9 @@ from agentbench.attempt.stages.judged_tests import (
     judged_timeout,
     listed_only,
 )
-from agentbench.scoring.evidence import Evidence
+from agentbench.pytest_results.execution import PytestRun
+from agentbench.pytest_results.model import PytestResult, PytestSummary
+from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.task import AnswerKey
 from tests.fakes.staging import small_task, staged
 from tests.scoring.strategies import case, command, report
@@ -66,7 +68,13 @@ def test_a_record_keeps_the_tests_that_a_rule_asks_for(task):
 
 
 def test_the_time_of_the_tests_is_the_tasks_own(task, provider, desk):
+    result = PytestResult(
+        exit_code=0,
+        summary=PytestSummary(),
+        outcome=PytestOutcome.PASSED,
+        source=ReportSource.STREAM,
+    )
+    run = PytestRun(command=command(0), result=result)
     with staged(task, provider, desk) as context:
-        assert judged_evidence(context.inputs, Evidence(command=command(0))).own_seconds == 5
-        assert judged_evidence(context.inputs, Evidence()).own_seconds == 0
-        assert judged_evidence(context.inputs, Evidence()).memory_limit_mib == 2048
+        assert judged_evidence(context.inputs, run).own_seconds == 5
+        assert judged_evidence(context.inputs, run).memory_limit_mib == 2048

@@ -26,7 +26,7 @@ def process(cache_dir: Path) -> ProcessProvider:
 def elsewhere(docker: DockerProvider) -> Iterator[DockerProvider]:
     """The engine as one that is reached by TCP, and so shares no files with us."""
     engine = Engine.connect()
-    if not engine.is_local:
+    if not engine.address.is_local:
         yield docker
         return
     path = (engine.base_url or "/var/run/docker.sock").removeprefix("unix://")

@@ -41,8 +41,8 @@ def test_a_node_makes_a_try_and_sends_its_files(errand, tmp_path):
     brought = run_on_node(errand)
     assert brought.record.resolved
     assert (brought.record.attempt, brought.record.retry_of) == (2, 1)
-    assert brought.left_out == ()
-    unpack(brought.files, tmp_path / "attempt")
+    assert brought.files.left_out == ()
+    unpack(brought.files.content, tmp_path / "attempt")
     assert (tmp_path / "attempt" / "final.json").is_file()
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.sandbox.docker.base_image import base_image_sources, pull
+from agentbench.sandbox.docker.base_image import base_image_sources
 from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.snapshots import pull_image
 from tests.sandbox.docker_fixtures import engine
 
 __all__ = ["engine"]
@@ -21,7 +22,14 @@ def test_a_python_that_no_debian_brings_has_one_way() -> None:
 
 @pytest.mark.docker
 def test_a_registry_that_is_not_there_is_named(engine: Engine) -> None:
-    said: list[str] = []
     with pytest.raises(SandboxError, match="localhost:1/no/such:image"):
-        pull(engine, "localhost:1/no/such:image", said.append)
-    assert said == ["pulling localhost:1/no/such:image"]
+        pull_image(engine, "localhost:1/no/such:image")
+
+
+@pytest.mark.docker
+def test_a_missing_slim_image_is_pulled_and_its_pull_is_told(engine: Engine) -> None:
+    said: list[str] = []
+    (slim,) = base_image_sources("0.0")
+    with pytest.raises(SandboxError, match=r"python:0\.0-slim"):
+        slim.fetch(engine, said.append)
+    assert said == ["pulling python:0.0-slim"]

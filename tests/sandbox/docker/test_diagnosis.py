@@ -45,7 +45,7 @@ def test_a_socket_that_nobody_listens_on_is_no_hint(runtime_dir: Path) -> None:
 def test_an_engine_that_answers_is_told_with_the_way_to_it(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if engine.is_local:
+    if engine.address.is_local:
         monkeypatch.setenv("DOCKER_HOST", f"unix://{engine.address.socket}")
     seen = diagnose_engine({})
     assert engine.facts.version in seen.found
@@ -62,4 +62,4 @@ def test_what_is_not_as_it_should_be_comes_with_what_to_do(
     said = " ".join(diagnosis._faults(engine, poor))
     assert "configure it to use overlay2" in said
     assert "no seccomp" in said
-    assert ("agentbench clean" in said) is engine.is_local
+    assert ("agentbench clean" in said) is engine.address.is_local

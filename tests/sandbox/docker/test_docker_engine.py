@@ -44,12 +44,12 @@ def test_an_address_that_is_none_is_unavailable() -> None:
     [("unix:///x", True), ("tcp://10.0.0.1:2376", False), ("ssh://me@there", False)],
 )
 def test_only_a_socket_of_this_machine_is_local(url: str, local: bool) -> None:
-    assert Engine(url).is_local is local
+    assert Engine(url).address.is_local is local
 
 
 def test_the_environment_names_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://10.0.0.1:2376")
-    assert Engine().base_url == "tcp://10.0.0.1:2376"
+    assert Engine().address.url == "tcp://10.0.0.1:2376"
 
 
 @pytest.mark.docker
@@ -139,9 +139,9 @@ def test_an_engine_that_is_reached_by_tcp_gets_files_copied_in(
 ) -> None:
     tmp_path.chmod(0o700)
     (tmp_path / "file").write_text("text")
-    if not engine.is_local:
+    if not engine.address.is_local:
         pytest.skip("the engine is elsewhere anyway")
-    path = (engine.base_url or "/var/run/docker.sock").removeprefix("unix://")
+    path = (engine.address.url or "/var/run/docker.sock").removeprefix("unix://")
     with forwarding(path) as port:
         provider = DockerProvider.connect(base_url=f"tcp://127.0.0.1:{port}")
         mount = ReadOnlyMount(name="a", source=tmp_path)

@@ -55,8 +55,8 @@ def test_a_mark_is_found_wherever_it_is_cut(
     execution = ContainerExec(a_command(), "/")
     mark = mark_of(execution, 0)
     engine.sendall(frame(2, mark) + frame(1, b"a\0b" + mark[:cut]))
-    read_once = iter((False, True))
-    assert execution.listen(wire, HANG_SECONDS, is_full=lambda: next(read_once)) is ExecEnd.FULL
+    read_once = iter(("", "1 MiB"))
+    assert execution.listen(wire, HANG_SECONDS, exceeded=lambda: next(read_once)) is ExecEnd.FULL
     engine.sendall(frame(1, mark[cut:]))
     assert execution.listen(wire, HANG_SECONDS) is ExecEnd.MARKED
     assert execution.output[Stream.STDOUT].text() == "a\0b"

@@ -9,7 +9,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import fields, replace
+from dataclasses import astuple, fields, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from traceback import TracebackException
@@ -160,11 +160,8 @@ def _file_patch(path: PurePosixPath, before: bytes | None, file: FileContent | N
 def _diffable(content: bytes | None) -> bool:
     if content is None:
         return True
-    return (
-        b"\0" not in content
-        and len(content) <= _DIFFABLE_BYTES
-        and content.count(b"\n") <= _DIFFABLE_LINES
-    )
+    is_small = len(content) <= _DIFFABLE_BYTES and content.count(b"\n") <= _DIFFABLE_LINES
+    return is_small and b"\0" not in content
 
 
 def _lines(content: bytes | None) -> list[bytes]:
@@ -192,27 +189,15 @@ def checked_outcome(given: object) -> AgentOutcome:
     if isinstance(usage, ModelUsage):
         values["usage"] = {each.name: getattr(usage, each.name) for each in fields(usage)}
     outcome = _OUTCOME.validate_python(values)
-    if not all(map(_is_an_amount, _amounts(outcome))):
+    if not all(math.isfinite(amount) and amount >= 0 for amount in _amounts(outcome)):
         raise ValueError("solve() returned an amount that is negative or no number")
     return outcome
 
 
 def _amounts(outcome: AgentOutcome) -> list[float]:
-    amounts: list[float] = [
-        outcome.steps,
-        outcome.tool_calls,
-        outcome.tool_errors_recovered,
-        outcome.test_runs,
-    ]
-    usage = outcome.usage
-    if usage is not None:
-        amounts += [usage.requests, usage.input_tokens, usage.output_tokens, usage.cached_tokens]
-        amounts += [usage.cost_usd] if usage.cost_usd is not None else []
-    return amounts
-
-
-def _is_an_amount(number: float) -> bool:
-    return math.isfinite(number) and number >= 0
+    counted = outcome.steps, outcome.tool_calls, outcome.tool_errors_recovered, outcome.test_runs
+    used = astuple(outcome.usage) if outcome.usage is not None else ()
+    return [amount for amount in (*counted, *used) if amount is not None]
 
 
 _OUR_SOURCE = str(Path(__file__).parents[2])  # the folder of agentbench
@@ -266,17 +251,22 @@ def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
     A spent budget is a cost limit, and a last request that was never answered is an error of the
     model, whatever the agent made of it; an ending that says more (a step limit) stays.
     """
-    if not _may_be_explained(evidence):
-        return _with_findings(evidence, facts)
-    if facts.over_budget:
-        return _with_findings(_ended(evidence, AgentEnding.COST_LIMIT, _spent(facts)), facts)
-    if facts.last_failure is not None:
-        fault = (
-            Fault.AGENT if facts.last_failure.kind in AGENTS_OWN_ERRORS else Fault.INFRASTRUCTURE
-        )
-        ended = _ended(evidence, AgentEnding.LLM_ERROR, _unanswered(evidence, facts))
-        return _with_findings(ended.model_copy(update={"agent_fault": fault}), facts)
-    return _with_findings(evidence, facts)
+    ended: dict[str, object] = {}
+    if _may_be_explained(evidence):
+        failure = facts.last_failure
+        if facts.over_budget:
+            ended = {"agent": AgentEnding.COST_LIMIT, "agent_detail": _spent(facts)}
+        elif failure is not None:
+            is_own = failure.kind in AGENTS_OWN_ERRORS
+            ended = {
+                "agent": AgentEnding.LLM_ERROR,
+                "agent_detail": _unanswered(evidence, failure, facts),
+                "agent_fault": Fault.AGENT if is_own else Fault.INFRASTRUCTURE,
+            }
+    if ended:
+        ended["exception"] = None
+    findings = (*evidence.findings, *facts.findings)
+    return evidence.model_copy(update={**ended, "findings": findings})
 
 
 def _may_be_explained(evidence: Evidence) -> bool:
@@ -286,33 +276,17 @@ def _may_be_explained(evidence: Evidence) -> bool:
     return evidence.agent in _EXPLAINED
 
 
-def _ended(evidence: Evidence, ending: AgentEnding, detail: str) -> Evidence:
-    return evidence.model_copy(update={"agent": ending, "agent_detail": detail, "exception": None})
-
-
-def _with_findings(evidence: Evidence, facts: ModelTraffic) -> Evidence:
-    return evidence.model_copy(update={"findings": (*evidence.findings, *facts.findings)})
-
-
 def _spent(facts: ModelTraffic) -> str:
     cost = facts.usage.cost_usd
     amount = "" if cost is None else f" of ${cost:.4f}"
     return f"the budget was spent: {facts.usage.requests} model requests{amount}"
 
 
-def _unanswered(evidence: Evidence, facts: ModelTraffic) -> str:
-    assert facts.last_failure is not None
+def _unanswered(evidence: Evidence, failure: ModelFailure, facts: ModelTraffic) -> str:
     said = evidence.exception.message if evidence.exception else evidence.agent_detail
     own = f"; {said}" if said else ""
-    return f"{_describe_failure(facts.last_failure)} ({_counted(facts)}){own}"
-
-
-def _describe_failure(failure: ModelFailure) -> str:
     status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
     message = f": {failure.message}" if failure.message else ""
-    return f"the model did not answer: {failure.kind}, {status}{message}"
-
-
-def _counted(facts: ModelTraffic) -> str:
-    counts = ", ".join(f"{kind} x{count}" for kind, count in sorted(facts.errors.items()))
-    return f"{counts}; {facts.usage.requests} requests in all"
+    kinds = ", ".join(f"{kind} x{count}" for kind, count in sorted(facts.errors.items()))
+    counted = f"{kinds}; {facts.usage.requests} requests in all"
+    return f"the model did not answer: {failure.kind}, {status}{message} ({counted}){own}"

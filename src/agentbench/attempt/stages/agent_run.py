@@ -6,26 +6,22 @@ from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from importlib import import_module
 from threading import Thread
-from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, NeedsMounts
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.stage_runner import stage_timeout
-from agentbench.attempt.stages.agent_outcome import checked_outcome, with_model
+from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
+from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
-
-if TYPE_CHECKING:
-    from agentbench.core.display_text import Redactor
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command
@@ -41,10 +37,8 @@ class AgentInputs:
     open_endpoint: Callable[[], AbstractContextManager[ModelEndpoint]] | None = None
     """None: the run has no model."""
 
-    def redactor(self, endpoint: ModelEndpoint | None) -> "Redactor":
+    def redactor(self, endpoint: ModelEndpoint | None) -> Redactor:
         """Removes the secrets and the attempt's token from texts."""
-        from agentbench.core.display_text import Redactor
-
         return Redactor(self.secrets if endpoint is None else {*self.secrets, endpoint.token})
 
 
@@ -61,17 +55,11 @@ def agent_run(
         context.hidden_tests.check()
         with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as begun:
             preparation.begin()
-            from agentbench.attempt.stages.agent_outcome import (
-                extract_change,
-                judged_change,
-                suspicious_findings,
-            )
-
             with begun.taken() as sandbox:
                 solved = _solve(context, inputs, sandbox, endpoint)
-                extracted = extract_change(context, sandbox)
-        change = judged_change(context, extracted)
-        findings = (*extracted.findings, *suspicious_findings(context, change))
+                extracted = agent_outcome.extract_change(context, sandbox)
+        change = agent_outcome.judged_change(context, extracted)
+        findings = (*extracted.findings, *agent_outcome.suspicious_findings(context, change))
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return AgentRunOutput(
             evidence=Evidence(),
@@ -80,15 +68,12 @@ def agent_run(
             traffic=endpoint.traffic() if endpoint is not None else None,
             change=change,
         )
-    traffic = endpoint.traffic() if endpoint is not None else None
-    evidence = with_model(solved.evidence, traffic) if traffic is not None else solved.evidence
-    update = {"findings": (*evidence.findings, *findings), "own_seconds": solved.seconds}
-    return AgentRunOutput(
-        evidence=evidence.model_copy(update=update),
-        outcome=solved.outcome,
-        traffic=traffic,
-        change=change,
-    )
+    evidence, traffic = solved.evidence, None
+    if endpoint is not None:
+        traffic = endpoint.traffic()
+        evidence = agent_outcome.with_model(evidence, traffic)
+    evidence = evidence.model_copy(update={"findings": (*evidence.findings, *findings)})
+    return AgentRunOutput(evidence=evidence, outcome=solved.outcome, traffic=traffic, change=change)
 
 
 @contextmanager
@@ -114,7 +99,6 @@ def _agent_sandbox(
 class _SolvedTask:
     evidence: Evidence
     outcome: AgentOutcome | None  # None: the agent raised an exception
-    seconds: float
 
 
 def _solve(
@@ -131,21 +115,18 @@ def _solve(
     )
     bounded = AgentSandbox(sandbox, budget, context.sink, task.environment.env)
     outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
-    memory = task.environment.memory_mib
+    memory, seconds = task.environment.memory_mib, time.monotonic() - started
     if isinstance(outcome, ExceptionFact):
-        evidence = Evidence(exception=outcome, memory_limit_mib=memory)
-    else:
-        evidence = Evidence(
-            command=outcome.command,
-            agent=outcome.ending,
-            agent_detail=outcome.detail,
-            memory_limit_mib=memory,
-        )
-    return _SolvedTask(
-        evidence=evidence,
-        outcome=None if isinstance(outcome, ExceptionFact) else outcome,
-        seconds=time.monotonic() - started,
+        evidence = Evidence(exception=outcome, memory_limit_mib=memory, own_seconds=seconds)
+        return _SolvedTask(evidence=evidence, outcome=None)
+    evidence = Evidence(
+        command=outcome.command,
+        agent=outcome.ending,
+        agent_detail=outcome.detail,
+        memory_limit_mib=memory,
+        own_seconds=seconds,
     )
+    return _SolvedTask(evidence=evidence, outcome=outcome)
 
 
 def _solve_in_thread(
@@ -162,7 +143,7 @@ def _solve_in_thread(
         """Run the agent in its sandbox."""
         try:
             solved = inputs.agent.solve(context.task.problem, sandbox, budget, endpoint)
-            outcome = checked_outcome(solved)
+            outcome = agent_outcome.checked_outcome(solved)
             if outcome.detail:
                 detail = inputs.redactor(endpoint).text(outcome.detail)
                 outcome = replace(outcome, detail=detail)
@@ -173,8 +154,8 @@ def _solve_in_thread(
             future.set_result(fact)
 
     Thread(target=work, name=f"agent-{context.task.id}", daemon=True).start()
-    import_module("agentbench.attempt.stages.judging")  # the next stage's, while the agent works
-    deadline = time.monotonic() + (budget.remaining() + _grace(budget)).total_seconds()
+    grace = min(_GRACE, max(budget.timeout, _LEAST_GRACE))
+    deadline = time.monotonic() + (budget.remaining() + grace).total_seconds()
     while time.monotonic() < deadline:
         wait([future], timeout=_POLL)
         if context.cancel.is_set():
@@ -183,10 +164,6 @@ def _solve_in_thread(
             return future.result()
     detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
     return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail)
-
-
-def _grace(budget: Budget) -> timedelta:
-    return min(_GRACE, max(budget.timeout, _LEAST_GRACE))
 
 
 def _in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
@@ -203,10 +180,8 @@ def _exception_fact(
     endpoint: ModelEndpoint | None,
 ) -> ExceptionFact:
     """The exception that an agent raised; only its name if it cannot be shown."""
-    from agentbench.attempt.stages.agent_outcome import agent_error
-
     try:
-        return agent_error(error, sandbox, inputs.redactor(endpoint))
+        return agent_outcome.agent_error(error, sandbox, inputs.redactor(endpoint))
     except BaseException:  # noqa: BLE001 - its own methods may raise too
         name = type(error).__name__
         return ExceptionFact(

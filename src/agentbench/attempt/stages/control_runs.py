@@ -16,7 +16,6 @@ from threading import Event
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages import judged_tests
-from agentbench.attempt.stages.judged_tests import expected_tests, judged_request, unchanged_tests
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, RunCancelled
@@ -94,7 +93,7 @@ class ControlRunner:
             RunCancelled: the run or the control runs were cancelled.
         """
         context = self.context
-        unchanged = unchanged_tests(context, self.baseline)
+        unchanged = judged_tests.unchanged_tests(context, self.baseline)
         written = {**unchanged, **change.files, **context.hidden_tests.files}
         files = {**written, **_rewritten_files(half, written)}
 
@@ -103,7 +102,7 @@ class ControlRunner:
             judged_tests.write_files(sandbox, files, emptied=change.emptied)
 
         # With more time than the judged run; the code under test sees no other difference.
-        request = judged_request(context)
+        request = judged_tests.judged_request(context)
         request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
         with (
             self._slot(),
@@ -165,28 +164,18 @@ def _rewritten_files(half: PlannedControlRun, written: Files) -> Files:
     return found
 
 
+@dataclass(slots=True, kw_only=True)
 class ControlCalibration:
     """One control run of an attempt, from its first try to its end."""
 
-    def __init__(
-        self,
-        runs: ControlRunner,
-        plan: ControlPlan,
-        memory: ControlMemory,
-        *,
-        change: ChangedFiles,
-        side: int,
-        passed: frozenset[NodeId],
-    ) -> None:
-        """`passed` are the tests that passed the final test: no other one is controlled."""
-        self._change = change
-        self._runs = runs
-        self._plan = plan
-        self._memory = memory
-        self._side = side
-        self._passed = passed
-        self._tries = 1
-        self._dismissed: set[NodeId] = set()
+    runs: ControlRunner
+    plan: ControlPlan
+    memory: ControlMemory
+    change: ChangedFiles
+    side: int
+    passed: frozenset[NodeId]  # the tests that passed the final test: no other one is controlled
+    _tries: int = 1
+    _dismissed: set[NodeId] = field(default_factory=set)
 
     def settle(
         self, half: PlannedControlRun, run: PytestRun
@@ -209,30 +198,30 @@ class ControlCalibration:
             shown = self._shown(half, run)
             if not uncertain and not shown.deviations:
                 break
-            half = self._plan.half(self._side, self._memory.recall())
+            half = self.plan.half(self.side, self.memory.recall())
             run = self._again(half)
             shown = self._shown(half, run)
         return shown, half, run
 
     def _again(self, half: PlannedControlRun) -> PytestRun:
         self._tries += 1
-        return self._runs.run(half, self._change)
+        return self.runs.run(half, self.change)
 
     def _same_with_reference(
         self, half: PlannedControlRun, shown: ControlRun
     ) -> list[ControlledTest]:
         """The deviating tests that also deviate with the reference solution."""
-        reference = self._runs.reference_change() if shown.deviations else None
+        reference = self.runs.reference_change() if shown.deviations else None
         if reference is None:
             return []
-        seen = self._shown(half, self._runs.run(half, reference))
+        seen = self._shown(half, self.runs.run(half, reference))
         wrong = {test.node_id for test in seen.deviations}
         return [test for test in shown.deviations if test.node_id in wrong]
 
     def _learn(self, same: list[ControlledTest]) -> bool:
         """Remember functions that prove nothing; true if a failure may still prove something."""
-        known = self._memory.recall()
-        functions = {test.node_id: self._plan.function_of(test.node_id) for test in same}
+        known = self.memory.recall()
+        functions = {test.node_id: self.plan.function_of(test.node_id) for test in same}
         uncertain = {
             key
             for test in same
@@ -240,7 +229,7 @@ class ControlCalibration:
         }
         useless = {key for key in functions.values() if key not in uncertain}
         self._dismissed |= {n for n, key in functions.items() if key is None or key in useless}
-        self._memory.remember(
+        self.memory.remember(
             KnownFunctions(
                 uncertain=frozenset(key for key in uncertain if key is not None),
                 useless=frozenset(key for key in useless if key is not None),
@@ -258,10 +247,10 @@ class ControlCalibration:
                 weak=node_id in half.weakly_failing,
             )
             for node_id, must in half.tests
-            if node_id in self._passed
+            if node_id in self.passed
         ]
         return ControlRun(
-            half=1 if self._side == 0 else 2,
+            half=1 if self.side == 0 else 2,
             tries=self._tries,
             ending=run.command.ending,
             drawn=half.drawn,
@@ -298,7 +287,7 @@ class ControlRuns:
         self._start_planned(change)
 
     def _plan_listed(self) -> None:
-        expected = expected_tests(self._context.task)
+        expected = judged_tests.expected_tests(self._context.task)
         if self._context.control_level is not ControlLevel.OFF and expected.fail_to_pass:
             listed = resolve_expectation(expected, self._baseline)
             self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
@@ -324,7 +313,12 @@ class ControlRuns:
             first = future.result()
             if first is not None:
                 calibration = ControlCalibration(
-                    self._runs, plan, memory, change=change, side=side, passed=passed
+                    runs=self._runs,
+                    plan=plan,
+                    memory=memory,
+                    change=change,
+                    side=side,
+                    passed=passed,
                 )
                 settled.append(calibration.settle(*first))
         if not settled:

@@ -12,7 +12,7 @@ from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
-from agentbench.pytest_results.execution import PytestRequest, reporter_mounts
+from agentbench.pytest_results.execution import PytestRequest, PytestRun, reporter_mounts
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Promise, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import Evidence, ReportFacts
@@ -39,7 +39,8 @@ def write_files(
     """
     written = {path: file for path, file in files.items() if file is not None}
     removed = [path for path, file in files.items() if file is None]
-    removed += [folder for folder in emptied if not _holds(folder, written)]
+    filled = {folder for path in written for folder in path.parents}
+    removed += [folder for folder in emptied if folder not in filled]
     if removed:
         _remove(sandbox, removed)
     if written:
@@ -55,20 +56,14 @@ def _remove(sandbox: Sandbox, paths: Iterable[PurePosixPath]) -> None:
         raise SandboxError(f"files could not be removed: {result.stderr.strip()[:200]}")
 
 
-def _holds(folder: PurePosixPath, written: Mapping[PurePosixPath, FileContent]) -> bool:
-    return any(folder in path.parents for path in written)
-
-
 @contextmanager
-def fresh_sandbox(
-    context: PreparedContext, mounts: Sequence[ReadOnlyMount] | None = None
-) -> Iterator[Sandbox]:
-    """A fresh sandbox with the reporters, or other mounts; it is removed in the background.
+def fresh_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
+    """A fresh sandbox with the reporters; it is removed in the background.
 
     Raises:
         SandboxError: it could not be created.
     """
-    keep, sandbox = _open_sandbox(context, reporter_mounts() if mounts is None else mounts)
+    keep, sandbox = _open_sandbox(context, reporter_mounts())
     with keep:
         yield sandbox
         context.background.remove(keep.pop_all().close)
@@ -230,21 +225,17 @@ def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
     if not key.fail_to_pass or key.pass_to_pass == "baseline":
         return facts
     listed = {*key.fail_to_pass, *key.pass_to_pass}
-    return facts.model_copy(
-        update={"cases": tuple(case for case in facts.cases if case.node_id in listed)}
-    )
+    cases = tuple(case for case in facts.cases if case.node_id in listed)
+    return facts.model_copy(update={"cases": cases})
 
 
-def judged_evidence(context: StageContext, evidence: Evidence) -> Evidence:
+def judged_evidence(context: StageContext, run: PytestRun) -> Evidence:
     """The evidence of a judged run: its listed tests, their memory limit and their time."""
-    command = evidence.command
-    report = evidence.report
-    return evidence.model_copy(
-        update={
-            "report": listed_only(report, context.task) if report else None,
-            "memory_limit_mib": context.task.environment.memory_mib,
-            "own_seconds": command.duration.total_seconds() if command else 0.0,
-        }
+    return Evidence(
+        command=run.command,
+        report=listed_only(run.facts, context.task),
+        memory_limit_mib=context.task.environment.memory_mib,
+        own_seconds=run.command.duration.total_seconds(),
     )
 
 

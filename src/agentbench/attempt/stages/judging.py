@@ -3,12 +3,10 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
 
 from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
-from agentbench.attempt.stages.judged_tests import PreopenedSandbox, preopen_sandbox
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
@@ -27,19 +25,13 @@ _SKIPPED_FOR_A_SCRIPT = (
 
 
 class FinalTestPreparation:
-    """Owns what is prepared for one final test; the end of the block removes what is left."""
+    """Owns what is prepared for one final test; `close` removes what is left."""
 
     def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
         self._context = context
         self._baseline = baseline
-        self.sandbox: PreopenedSandbox | None = None
+        self.sandbox: judged_tests.PreopenedSandbox | None = None
         self.controls: ControlRuns | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
 
     def begin(self) -> None:
         """Open the sandbox, plan the control runs and open theirs.
@@ -47,27 +39,20 @@ class FinalTestPreparation:
         Raises:
             GitCheckoutError: the hidden tests do not fit the base commit.
         """
-        self.sandbox = preopen_sandbox(self._context)
+        self.sandbox = judged_tests.preopen_sandbox(self._context)
         if self._context.control_level is not ControlLevel.OFF:
-            # Imported while an engine creates the sandbox.
-            from agentbench.attempt.stages.control_runs import ControlRuns
-
             self.controls = ControlRuns(self._context, self._baseline)
             self.controls.prepare()
 
-    def take_sandbox(self) -> PreopenedSandbox | None:
+    def take_sandbox(self) -> judged_tests.PreopenedSandbox | None:
         """The sandbox, which the caller now owns."""
         taken, self.sandbox = self.sandbox, None
         return taken
 
     @contextmanager
-    def started_controls(self, change: "ChangedFiles") -> Iterator["ControlRuns"]:
+    def started_controls(self, change: ChangedFiles) -> Iterator[ControlRuns]:
         """The control runs, started; none runs after the block."""
-        from agentbench.attempt.stages.control_runs import ControlRuns
-
-        controls, self.controls = self.controls, None
-        if controls is None:
-            controls = ControlRuns(self._context, self._baseline)
+        controls, self.controls = self.controls or ControlRuns(self._context, self._baseline), None
         try:
             controls.start(change)
             yield controls
@@ -99,9 +84,7 @@ def baseline_run(context: PreparedContext) -> StageOutput:
             request = judged_tests.judged_request(context)
             run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
         context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
-        evidence = judged_tests.judged_evidence(
-            context, Evidence(command=run.command, report=run.facts)
-        )
+        evidence = judged_tests.judged_evidence(context, run)
     warnings = baseline_warnings(judged_tests.expected_tests(task), evidence)
     return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))
 
@@ -167,7 +150,7 @@ def _run_hidden_tests(
         request = judged_tests.judged_request(context)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
-    return judged_tests.judged_evidence(context, Evidence(command=run.command, report=run.facts))
+    return judged_tests.judged_evidence(context, run)
 
 
 def _finished_controls(

@@ -130,9 +130,8 @@ def git_checkout(context: StageContext, clone: CloneOutput) -> StageOutput:
             sink=context.sink,
         )
     )
-    return StageOutput(
-        evidence=Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
-    )
+    evidence = Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
+    return StageOutput(evidence=evidence)
 
 
 def _check_patches(context: StageContext, mirror: Mirror) -> None:

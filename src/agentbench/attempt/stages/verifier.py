@@ -22,7 +22,7 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
 from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
-from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
+from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
 
@@ -81,11 +81,8 @@ def _take(
     faults: dict[str, str],
 ) -> None:
     path = member_path(member)
-    if (
-        path is None
-        or len(path.parts) != 1
-        or path.name not in {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
-    ):
+    known = {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
+    if path is None or len(path.parts) != 1 or path.name not in known:
         return
     most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
     if not member.isreg():
@@ -113,13 +110,12 @@ def _facts(files: Mapping[str, bytes], faults: Mapping[str, str]) -> RewardFacts
 
 def _parsed_text(content: bytes) -> dict[str, float]:
     try:
-        return {"reward": _finite(float(content.decode("utf-8")))}
+        number = float(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise _WrongRewardError("is not text") from None
-    except ValueError as error:
-        if isinstance(error, _WrongRewardError):
-            raise
+    except ValueError:
         raise _WrongRewardError(f"is {_shown(content)}, which is not a number") from None
+    return {"reward": _finite(number)}
 
 
 def _parsed_json(content: bytes) -> dict[str, float]:
@@ -170,10 +166,16 @@ def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name:
     verifier = task.answer_key.verifier
     assert verifier is not None
     files = tar_of_files(script_files(task.folder / VERIFIER_FOLDER))
+    script = Command(
+        argv=("sh", "-c", verifier.command),
+        timeout=judged_timeout(context),
+        env={**task.environment.env, **verifier.env},
+        sink=context.sink,
+    )
     with _opened(context, verifier) as sandbox:
         _write(sandbox, change, verifier)
         sandbox.write_tree(_TESTS_FOLDER, files)
-        command = _run(context, sandbox, verifier)
+        command = sandbox.run(script)
         sandbox.kill()
         left = _verifier_output(context, sandbox)
     for file, content in left.reports.items():
@@ -193,7 +195,11 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     own = verifier.image is not None or verifier.dockerfile is not None
     source: ImageId | SnapshotId = prepared.snapshot
     if own:
-        source = _own_image(context, verifier)
+        folder, file = context.task.folder, verifier.dockerfile
+        dockerfile = None if file is None else folder / file
+        source = context.provider.resolve_image(
+            verifier.image, dockerfile=dockerfile, workdir=context.task.workdir
+        )
     with context.provider.open(
         source, limits=context.limits, network=verifier.network, cancel=context.cancel
     ) as sandbox:
@@ -217,14 +223,6 @@ def _is_taken(path: PurePosixPath, verifier: Verifier) -> bool:
     return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
 
 
-def _own_image(context: PreparedContext, verifier: Verifier) -> ImageId:
-    task = context.task
-    dockerfile = None if verifier.dockerfile is None else task.folder / verifier.dockerfile
-    return context.provider.resolve_image(
-        verifier.image, dockerfile=dockerfile, workdir=task.workdir
-    )
-
-
 def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
     """Write the agent's change, as far as the verifier takes it."""
     if change is None:
@@ -235,17 +233,6 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) ->
         write_files(sandbox, files, emptied=emptied)
     except DoesNotFitError as error:
         raise error.blamed_on(Fault.AGENT.value) from error
-
-
-def _run(context: PreparedContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:
-    return sandbox.run(
-        Command(
-            argv=("sh", "-c", verifier.command),
-            timeout=judged_timeout(context),
-            env={**context.task.environment.env, **verifier.env},
-            sink=context.sink,
-        )
-    )
 
 
 def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:

@@ -88,12 +88,10 @@ class LocalExecutor:
 
     def start(self, planned: PlannedAttempt) -> None:
         """Begin one try in a free thread."""
+        self._pool.submit(self._finished, planned).add_done_callback(self._ended.put)
 
-        def make() -> FinishedAttempt:
-            """Make the try."""
-            return FinishedAttempt(planned=planned, record=self._make(planned))
-
-        self._pool.submit(make).add_done_callback(self._ended.put)
+    def _finished(self, planned: PlannedAttempt) -> FinishedAttempt:
+        return FinishedAttempt(planned=planned, record=self._make(planned))
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
         """The tries that have ended since; raises the exception of a try."""

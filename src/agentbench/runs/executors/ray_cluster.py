@@ -196,13 +196,14 @@ class RayExecutor:
         def write() -> None:
             """Write the file atomically."""
             with storage_errors(away.slot.folder):
-                remote_attempt.unpack(brought.files, away.slot.folder)
+                remote_attempt.unpack(brought.files.content, away.slot.folder)
 
         self._resources.breaker.written(write)
         record, since = brought.record, time.monotonic() - (away.slot.queued_at or 0.0)
         waited = max(0.0, since - record.timing.total_s)
         facts = {**record.environment.facts, "node": brought.node}
-        warnings = tuple(f"{name}: too large to come from its node" for name in brought.left_out)
+        left_out = brought.files.left_out
+        warnings = tuple(f"{name}: too large to come from its node" for name in left_out)
         return record.model_copy(
             update={
                 "timing": record.timing.model_copy(update={"queue_wait_s": waited}),

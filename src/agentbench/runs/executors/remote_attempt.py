@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Event
 
@@ -187,8 +187,7 @@ class RemoteResult:
     """The record of a try, and the attempt's folder as a tar."""
 
     record: AttemptRecord
-    files: bytes
-    left_out: tuple[str, ...]  # files that are too large to send
+    files: FolderArchive
     node: str
 
 
@@ -213,10 +212,7 @@ def run_on_node(remote: RemoteAttempt) -> RemoteResult:
         folder = scratch / "attempt"
         folder.mkdir()
         record = _run_attempt(remote, options, provider, folder)
-        packed = pack(folder)
-    return RemoteResult(
-        record=record, files=packed.content, left_out=packed.left_out, node=platform.node()
-    )
+        return RemoteResult(record=record, files=pack(folder), node=platform.node())
 
 
 @cache
@@ -234,19 +230,14 @@ def _run_attempt(
     task = unpack_task(remote.task, remote.files, options.cache_dir)
     agent = agent_of(options, [task])
     gateway = gateway_of_process(remote.worker, agent, options.cache_dir)
-    resources = replace(
-        RunResources.of(provider, options.settings(), cache_dir=options.cache_dir), gateway=gateway
-    )
+    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
+    resources = replace(resources, gateway=gateway)
     slot = AttemptSlot(
-        folder=folder,
-        run_id=remote.worker.run_id,
-        attempt=remote.attempt,
-        retry_of=remote.retry_of,
+        folder=folder, run_id=remote.worker.run_id, attempt=remote.attempt, retry_of=remote.retry_of
     )
+    work = partial(run_pipeline, task, agent, resources, slot)
     try:
-        return _cut_off_by_interrupt(
-            lambda: run_pipeline(task, agent, resources, slot), resources.cancel
-        )
+        return _cut_off_by_interrupt(work, resources.cancel)
     finally:
         resources.background.finish()  # the worker may be ended as soon as it has nothing to do
 

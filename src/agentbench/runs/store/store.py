@@ -156,21 +156,19 @@ class RunStore:
         Raises:
             StorageError: the disk is full.
         """
+        parent = self.folder / "attempts" / task_id
         with storage_errors(self.folder):
-            return self._new_folder(self.folder / "attempts" / task_id, attempt)
-
-    def _new_folder(self, parent: Path, attempt: int) -> tuple[Path, int]:
-        _make_durably(parent)
-        retry = 0
-        while True:
-            folder = parent / (f"{attempt}.retry-{retry}" if retry else str(attempt))
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                retry += 1
-            else:
-                sync_folder(parent)
-                return folder, retry
+            _make_durably(parent)
+            retry = 0
+            while True:
+                folder = parent / (f"{attempt}.retry-{retry}" if retry else str(attempt))
+                try:
+                    folder.mkdir()
+                except FileExistsError:
+                    retry += 1
+                else:
+                    sync_folder(parent)
+                    return folder, retry
 
     def folder_of(self, record: AttemptRecord) -> Path:
         """Where an attempt's files are."""

@@ -3,7 +3,7 @@
 What tables, rates and `resume` ask of it; a hundredth of its record, read as fast.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -78,7 +78,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
             usage.input_tokens + usage.output_tokens if usage is not None else None,
             record.model,
             record.task_digest,
-            _reward_text(record.rewards),
+            ", ".join(f"{name} {value:g}" for name, value in (record.rewards or {}).items()),
             record.environment.image_name,
             record.environment.python,
         )
@@ -179,10 +179,6 @@ class SummaryReader:
         counts = self._counts.setdefault(summary.counts, summary.counts)
         force_setattr(summary, "counts", counts)
         return summary
-
-
-def _reward_text(rewards: Mapping[str, float] | None) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in (rewards or {}).items())
 
 
 def was_interrupted(record: AttemptRecord | _RecordFields) -> bool:

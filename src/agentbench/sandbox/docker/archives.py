@@ -26,7 +26,7 @@ def owned_by_user(tar: bytes) -> bytes:
     Raises:
         SandboxError: it is not a plain tar.
     """
-    patched = bytearray(tar)
+    patched, user = bytearray(tar), b"%d" % USER_ID
     try:
         with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
             for member in archive:
@@ -37,9 +37,8 @@ def owned_by_user(tar: bytes) -> bytes:
                 block[_CHECKSUM] = b"%06o\0 " % sum(block)
                 patched[header : header + _BLOCK] = block
                 extended = bytes(patched[member.offset : header])
-                patched[member.offset : header] = _PAX_ID.sub(
-                    lambda number: str(USER_ID).encode().zfill(len(number[0])), extended
-                )
+                extended = _PAX_ID.sub(lambda id_: user.zfill(len(id_[0])), extended)
+                patched[member.offset : header] = extended
     except tarfile.TarError as fault:
         raise SandboxError(f"the archive is not a plain tar: {fault}") from fault
     return bytes(patched)

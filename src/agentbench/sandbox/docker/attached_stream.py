@@ -8,7 +8,7 @@ import socket
 import ssl
 import struct
 from io import RawIOBase
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 from agentbench.sandbox.interface import Stream
 
@@ -23,28 +23,6 @@ class OutputFrame(NamedTuple):
 
     stream: Stream
     data: bytes
-
-
-class _Socket(Protocol):
-    """The common interface of plain and TLS sockets."""
-
-    def settimeout(self, seconds: float) -> None:
-        """Set the time limit of the next calls."""
-
-    def recv(self, size: int) -> bytes:
-        """Receive bytes; none at the end."""
-
-    def send(self, data: bytes | bytearray) -> int:
-        """Send some bytes; returns their number."""
-
-    def sendall(self, data: bytes) -> object:
-        """Send all bytes."""
-
-    def fileno(self) -> int:
-        """The descriptor."""
-
-    def close(self) -> None:
-        """Close the socket."""
 
 
 class AttachedStream:
@@ -144,8 +122,8 @@ class AttachedStream:
         return frames
 
 
-def _socket_of(hijacked: object) -> _Socket:
+def _socket_of(hijacked: object) -> socket.socket:
     """A socket with time-outs; raw files have none."""
     if isinstance(hijacked, RawIOBase):
         return socket.socket(fileno=os.dup(hijacked.fileno()))
-    return cast("_Socket", hijacked)
+    return cast("socket.socket", hijacked)

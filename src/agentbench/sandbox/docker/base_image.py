@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from agentbench.core.choices import stack_for
@@ -30,7 +30,7 @@ _PACKAGES = "ca-certificates,git,patch,python3,python3-pip,python3-venv"
 _EXCLUDED = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*")
 _SOURCE_DATE = "1735689600"  # so that the same packages result in the same image
 _BOOTSTRAP_SECONDS = 1800
-_FOLDER = files("agentbench.sandbox.docker") / "image"
+_FOLDER = resources.files("agentbench.sandbox.docker") / "image"
 _DOWNLOAD_SECONDS = 300
 
 
@@ -52,22 +52,13 @@ def base_image_sources(python: str) -> tuple[BaseImageSource, ...]:
     return tuple(BaseImageSource(kind=kind, python=python, fetch=fetch[kind]) for kind in fetch)
 
 
-def pull(engine: Engine, image: str, progress: Progress) -> None:
-    """Pull an image from a registry that starts to answer soon.
-
-    Raises:
-        SandboxError: the registry does not answer, or does not have the image.
-    """
-    progress(f"pulling {image}")
-    pull_image(engine, image)
-
-
 def _fetch_slim(python: str, engine: Engine, progress: Progress) -> str:
     image = f"python:{python}-slim"
     try:
         engine.image(image)
     except DockerNotFoundError:
-        pull(engine, image, progress)
+        progress(f"pulling {image}")
+        pull_image(engine, image)
     return image
 
 
@@ -144,12 +135,11 @@ def build_context(python: str) -> bytes:
         wheels.mkdir()
         _download(python, wheels)
         contents |= {f"wheels/{path.name}": path.read_bytes() for path in sorted(wheels.iterdir())}
-    return tar_of_files(
-        {
-            PurePosixPath(name): FileContent(content=content, executable=False)
-            for name, content in contents.items()
-        }
-    )
+    files = {
+        PurePosixPath(name): FileContent(content=content, executable=False)
+        for name, content in contents.items()
+    }
+    return tar_of_files(files)
 
 
 def _download(python: str, folder: Path) -> None:

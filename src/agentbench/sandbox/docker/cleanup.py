@@ -63,12 +63,8 @@ def _containers(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:
     # Not by the plain label: other people's containers inherit it from our images.
     ours = {"label": f"{KIND}=sandbox"}
     for found in api.containers(all=True, size=measured, filters=ours):
-        yield Orphan(
-            kind=OrphanKind.CONTAINER,
-            id=found["Id"],
-            size_bytes=found.get("SizeRw") or 0,
-            owner_alive=_owner_alive(found.get("Labels")),
-        )
+        size = found.get("SizeRw") or 0
+        yield _orphan(OrphanKind.CONTAINER, found["Id"], size, found.get("Labels"))
 
 
 def _volumes(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:
@@ -81,29 +77,22 @@ def _volumes(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:
             for volume in api.df().get("Volumes") or []
         }
     for volume in found:
-        yield Orphan(
-            kind=OrphanKind.VOLUME,
-            id=volume["Name"],
-            size_bytes=max(0, sizes.get(volume["Name"], 0)),
-            owner_alive=_owner_alive(volume.get("Labels")),
-        )
+        size = max(0, sizes.get(volume["Name"], 0))
+        yield _orphan(OrphanKind.VOLUME, volume["Name"], size, volume.get("Labels"))
 
 
 def _images(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:
     """Snapshots that were replaced or discarded while in use, and parts of unfinished ones."""
     del measured  # the engine returns the sizes anyway
     for found in api.images(filters={"label": OURS, "dangling": True}):
-        yield Orphan(
-            kind=OrphanKind.IMAGE,
-            id=found["Id"],
-            size_bytes=found.get("Size") or 0,
-            owner_alive=_owner_alive(found.get("Labels")),
-        )
+        size = found.get("Size") or 0
+        yield _orphan(OrphanKind.IMAGE, found["Id"], size, found.get("Labels"))
 
 
-def _owner_alive(labels: Mapping[str, str] | None) -> bool:
+def _orphan(kind: OrphanKind, name: str, size: int, labels: Mapping[str, str] | None) -> Orphan:
     owner = ProcessOwner.from_labels(labels or {})
-    return owner is not None and owner.alive
+    is_alive = owner is not None and owner.alive
+    return Orphan(kind=kind, id=name, size_bytes=size, owner_alive=is_alive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,9 +54,8 @@ class DockerContainer:
     """A container, from before its creation until after its removal."""
 
     def __init__(self, engine: Engine, plan: ContainerPlan) -> None:
-        self.name = (
-            f"agentbench-{uuid.uuid4().hex}"  # known before its creation, so that it can be removed
-        )
+        # Known before its creation, so that it can be removed.
+        self.name = f"agentbench-{uuid.uuid4().hex}"
         self.plan = plan
         self._engine = engine
         self._main: MainProcess | None = None
@@ -79,10 +78,8 @@ class DockerContainer:
         """Start a program as the unprivileged user."""
         self.require_alive()
         with self._engine.api("start a command") as api:
-            environment = {**self.plan.env, **env}
-            created = api.exec_create(
-                self.name, argv, user=USER, environment=environment, stdin=True
-            )
+            variables = {**self.plan.env, **env}
+            created = api.exec_create(self.name, argv, user=USER, environment=variables, stdin=True)
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
 
@@ -185,9 +182,7 @@ class DockerContainer:
         if self._folders is None:  # they stay the same after a restart
             with self._engine.api("see where a container's files are") as api:
                 found = api.inspect_container(self.name)
-            mounts = {
-                PurePosixPath(each["Destination"]): each["Source"] for each in found["Mounts"]
-            }
+            mounts = {PurePosixPath(m["Destination"]): m["Source"] for m in found["Mounts"]}
             layer = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
             writable = (self.plan.workspace, RESULTS)
             volumes = {path: mounts[path] for path in writable if path in mounts}
@@ -238,7 +233,7 @@ class ContainerLauncher:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.shares_files = engine.is_local  # assumed until a mount turns out to be empty
+        self.shares_files = engine.address.is_local  # assumed until a mount turns out to be empty
 
     @contextmanager
     def launched(

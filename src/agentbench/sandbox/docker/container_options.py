@@ -6,40 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TypedDict
 
+from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
-from agentbench.sandbox.interface import (
-    HOME,
-    MOUNTS,
-    RESULTS,
-    USER_ID,
-    VENV,
-    WORKSPACE,
-    Limits,
-    ReadOnlyMount,
-)
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 
 SCRIPT_FOLDERS = ("/tests", "/solution", "/logs/agent", "/logs/artifacts", "/logs/verifier")
 """The folders of input and output for scripts of tasks with their own tests."""
 
-USER = f"{USER_ID}:{USER_ID}"
+USER = f"{interface.USER_ID}:{interface.USER_ID}"
 
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_VENV_BIN = f"{VENV}/bin"
-
-
-class EngineMount(TypedDict, total=False):
-    """A mount in the engine's own terms."""
-
-    Target: str
-    Source: str
-    Type: str
-    ReadOnly: bool
-    VolumeOptions: dict[str, dict[str, str]]
+_VENV_BIN = f"{interface.VENV}/bin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +28,22 @@ class ContainerPlan:
 
     image: str
     image_env: tuple[str, ...]
-    limits: Limits
+    limits: interface.Limits
     owner: ProcessOwner
     network: bool = False
-    bound: tuple[ReadOnlyMount, ...] = ()  # mounted from the host
-    copied: tuple[ReadOnlyMount, ...] = ()  # copied, since the user could not read them
+    bound: tuple[interface.ReadOnlyMount, ...] = ()  # mounted from the host
+    copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """For commands only: the container's own variables would become part of its snapshots."""
-    workspace: PurePosixPath = WORKSPACE
+    workspace: PurePosixPath = interface.WORKSPACE
     holds_workspace: bool = False  # whether the image does, as a snapshot
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
 
 
-def readable_inside(mount: ReadOnlyMount) -> bool:
+def readable_inside(mount: interface.ReadOnlyMount) -> bool:
     """Whether the sandbox's user may read it in place; of a folder, only itself is checked."""
     status = mount.source.stat()
-    if status.st_uid == USER_ID:
+    if status.st_uid == interface.USER_ID:
         return True
     needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(status.st_mode) else 0)
     return status.st_mode & needed == needed
@@ -117,18 +97,19 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     }
 
 
-def _mounts(plan: ContainerPlan) -> list[EngineMount]:
-    folders = [plan.workspace, RESULTS, *([MOUNTS] if plan.copied else [])]
+def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
+    """The volumes and the bind mounts, in the engine's own terms."""
+    folders = [plan.workspace, interface.RESULTS, *([interface.MOUNTS] if plan.copied else [])]
     labels = labels_of("sandbox", plan.owner)
-    volumes: list[EngineMount] = [
+    volumes: list[dict[str, object]] = [
         {"Type": "volume", "Target": str(folder), "VolumeOptions": {"Labels": labels}}
         for folder in folders
     ]
-    binds: list[EngineMount] = [
+    binds: list[dict[str, object]] = [
         {
             "Type": "bind",
             "Source": os.path.realpath(mount.source),
-            "Target": str(MOUNTS / mount.name),
+            "Target": str(interface.MOUNTS / mount.name),
             "ReadOnly": True,
         }
         for mount in plan.bound
@@ -143,7 +124,7 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
         path = f"{_VENV_BIN}:{path}"
     return {
         "PATH": path,
-        "HOME": str(HOME),
+        "HOME": str(interface.HOME),
         "USER": "agentbench",
         "LOGNAME": "agentbench",
         "LANG": "C.UTF-8",
@@ -153,6 +134,6 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
     }
 
 
-def mount_paths(mounts: Sequence[ReadOnlyMount]) -> Mapping[str, PurePosixPath]:
+def mount_paths(mounts: Sequence[interface.ReadOnlyMount]) -> Mapping[str, PurePosixPath]:
     """The paths of the mounts in the container, by name."""
-    return MappingProxyType({mount.name: MOUNTS / mount.name for mount in mounts})
+    return MappingProxyType({mount.name: interface.MOUNTS / mount.name for mount in mounts})

@@ -37,7 +37,7 @@ def diagnose_engine(environ: Mapping[str, str]) -> EngineDiagnosis:
         return EngineDiagnosis(found=str(fault), faults=("no engine answers",), remarks=others)
     return EngineDiagnosis(
         found=f"{facts.product} {facts.version}, API {facts.api_version}, at "
-        f"{engine.base_url or engine.address.socket}, found by {engine.address.found_by}",
+        f"{engine.address.url or engine.address.socket}, found by {engine.address.found_by}",
         faults=tuple(_faults(engine, facts)),
         remarks=tuple(_remarks(engine, facts)),
     )
@@ -73,7 +73,7 @@ def _faults(engine: Engine, facts: EngineFacts) -> Iterator[str]:
 
 def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
     yield f"control groups of version {facts.cgroup_version}, storage {facts.storage_driver}"
-    if engine.is_local:
+    if engine.address.is_local:
         yield "it is on this machine; files that it cannot see are copied"
     else:
         yield "it is remote: our files are copied, and models are reached through its connection"
@@ -88,7 +88,7 @@ def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
 
 def _free(engine: Engine, facts: EngineFacts) -> int | None:
     """Free bytes on the engine's disk, if it is on this machine."""
-    if not engine.is_local or not facts.root:
+    if not engine.address.is_local or not facts.root:
         return None
     try:
         return shutil.disk_usage(facts.root).free

@@ -15,13 +15,7 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.transport import UnixHTTPAdapter
 
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.docker.connection import (
-    SshError,
-    SshTunnel,
-    connect_to_socket,
-    explain_refusal,
-    find_address,
-)
+from agentbench.sandbox.docker import connection
 from agentbench.sandbox.interface import Promise
 
 _USER_PROCESSES = 16_384  # fewer than root's limit on any machine, enough for all attempts
@@ -164,9 +158,9 @@ class Engine:
     """A Docker engine; thread-safe, since each thread has its own clients."""
 
     def __init__(self, base_url: str | None = None) -> None:
-        self.address = find_address(base_url, os.environ)
-        by_ssh = self.base_url is not None and self.base_url.startswith("ssh://")
-        self._tunnel = SshTunnel(str(self.base_url)) if by_ssh else None
+        self.address = connection.find_address(base_url, os.environ)
+        url = self.address.url or ""
+        self._tunnel = connection.SshTunnel(url) if url.startswith("ssh://") else None
         self._version = ".".join(map(str, OLDEST_API))  # until its own is known
         self._greeting: dict[str, object] = {}  # its first answer
         self._clients = _Clients()
@@ -184,25 +178,14 @@ class Engine:
             engine._greeting = engine._client(_FIRST_SECONDS).version(api_version=False)
             engine._version = str(engine._greeting["ApiVersion"])
         except (DockerException, OSError) as fault:
-            where = engine.base_url or "its usual socket"
-            raise UnavailableError(
-                f"no Docker engine answers at {where}: {engine._reason(fault)}"
-            ) from fault
+            where = engine.address.url or "its usual socket"
+            message = f"no Docker engine answers at {where}: {engine._reason(fault)}"
+            raise UnavailableError(message) from fault
         if tuple(int(part) for part in engine._version.split(".")) < OLDEST_API:
             raise UnavailableError(
                 f"the engine has only API {engine._version}: install Docker 20.10 or newer"
             )
         return engine
-
-    @property
-    def base_url(self) -> str | None:
-        """Its address; None: the default socket."""
-        return self.address.url
-
-    @property
-    def is_local(self) -> bool:
-        """Whether its address is a socket of this machine, so that it may see our files."""
-        return self.address.is_local
 
     @contextmanager
     def api(self, doing: str, *, moves_files: bool = False) -> Iterator[DockerApi]:
@@ -258,19 +241,17 @@ class Engine:
 
     def _check_socket(self) -> None:
         """Connect to a local socket first: if it fails, the SDK would leave a socket open."""
-        if self.is_local and os.name == "posix":
-            connect_to_socket(self.address.socket, _PING_SECONDS)
+        if self.address.is_local and os.name == "posix":
+            connection.connect_to_socket(self.address.socket, _PING_SECONDS)
 
     def _client(self, seconds: int) -> DockerApi:
-        url = self.base_url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
+        url = self.address.url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
         client = self._clients.by_seconds.get(seconds)
         if client is None:
             tls = self.address.tls(os.environ)
-            client = DockerApi(
-                base_url=url, version=self._version, timeout=seconds, tls=tls or False
-            )
+            client = DockerApi(url, version=self._version, timeout=seconds, tls=tls or False)
             _keep_few_connections(client)
-            if tls is not None or self.is_local:
+            if tls is not None or self.address.is_local:
                 # REQUESTS_CA_BUNDLE would replace the engine's CA. A socket needs nothing from the
                 # environment, and reading it takes half of a short call.
                 client.trust_env = False
@@ -278,12 +259,12 @@ class Engine:
         return client
 
     def _reason(self, fault: Exception) -> str:
-        if isinstance(fault, SshError):
+        if isinstance(fault, connection.SshError):
             return str(fault)
         message = self._tunnel.complaint() if self._tunnel is not None else ""
         if message:
             return f"{message}: check that its socket exists, and that you may use it"
-        return explain_refusal(fault)
+        return connection.explain_refusal(fault)
 
 
 def _keep_few_connections(client: DockerApi) -> None:

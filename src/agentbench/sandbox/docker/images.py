@@ -18,17 +18,10 @@ from typing import Any
 from agentbench.core.choices import DEFAULT_PYTHON, STACKS
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.docker.base_image import (
-    SUITES,
-    BaseImageSource,
-    Progress,
-    base_image_sources,
-    build_context,
-    pull,
-    recipe_hash,
-)
+from agentbench.sandbox.docker import base_image
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS, USER
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
+from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import ImageId
 from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_of
 
@@ -38,6 +31,7 @@ _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
 )
 _BUILD_SECONDS = 1800
+_BuildSource = Callable[[], Mapping[str, Any]]  # arguments of the SDK
 _WORKDIR_RECIPE = "1"  # increment it when the layer changes
 
 
@@ -61,7 +55,10 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
 
 
 def build_base_image(
-    engine: Engine, python: str = DEFAULT_PYTHON, *, progress: Progress = lambda _line: None
+    engine: Engine,
+    python: str = DEFAULT_PYTHON,
+    *,
+    progress: base_image.Progress = lambda _line: None,
 ) -> BaseImage:
     """Build the base image with a Python, unless it exists with the same recipe.
 
@@ -69,10 +66,10 @@ def build_base_image(
         UsageError: no base image has this Python.
         UnavailableError: it cannot be built; the message lists the attempts in order.
     """
-    bases = base_image_sources(python)
+    bases = base_image.base_image_sources(python)
     existing = {image.recipe: image for image in list_images(engine)}
     for base in bases:
-        if (image := existing.get(recipe_hash(base.kind, base.python))) is not None:
+        if (image := existing.get(base_image.recipe_hash(base.kind, base.python))) is not None:
             progress(f"{image.name} is up to date")
             return image
     faults: list[str] = []
@@ -84,8 +81,8 @@ def build_base_image(
             continue
         return _build_on(engine, base, name, progress)
     remedy = "Let the engine reach a registry, or install mmdebstrap."
-    if python not in SUITES:
-        suites = ", ".join(SUITES)
+    if python not in base_image.SUITES:
+        suites = ", ".join(base_image.SUITES)
         remedy = f"Let the engine reach a registry; Debian's packages have Python {suites}."
     attempts = "\n  ".join(faults)
     raise UnavailableError(
@@ -120,7 +117,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
             f"run `agentbench images build --python {version}`"
         )
     try:
-        pull(engine, image, lambda _line: None)
+        pull_image(engine, image)
     except SandboxError as fault:
         raise UnavailableError(
             f"the image {image} is missing and cannot be pulled ({fault}): "
@@ -142,10 +139,12 @@ def python_in(name: str) -> str | None:
     return version if version in STACKS else None
 
 
-def _build_on(engine: Engine, base: BaseImageSource, name: str, progress: Progress) -> BaseImage:
-    recipe = recipe_hash(base.kind, base.python)
+def _build_on(
+    engine: Engine, base: base_image.BaseImageSource, name: str, progress: base_image.Progress
+) -> BaseImage:
+    recipe = base_image.recipe_hash(base.kind, base.python)
     tag = name_of(base.python)
-    context = build_context(base.python)
+    context = base_image.build_context(base.python)
     progress(f"building {tag} from {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
     buildargs = {"BASE": name}
@@ -162,22 +161,17 @@ def _context(tar: bytes) -> dict[str, Any]:  # arguments of the SDK
 
 
 def _build(
-    engine: Engine,
-    tag: str,
-    labels: dict[str, str],
-    source: Callable[[], Mapping[str, Any]],
-    what: str,
+    engine: Engine, tag: str, labels: dict[str, str], source: _BuildSource, what: str
 ) -> ImageId:
-    """Build an image from a source, as arguments of the SDK, and return its id.
+    """Build an image from a source, and return its id.
 
     Raises:
         UnavailableError: the build failed; with its last output.
     """
     with engine.api(f"build {what}", moves_files=True) as api:
         options: dict[str, Any] = {"tag": tag, "labels": labels, "timeout": _BUILD_SECONDS}
-        run_build(
-            lambda: api.build(rm=True, forcerm=True, decode=True, **options, **source()), what
-        )
+        options |= {"rm": True, "forcerm": True, "decode": True}
+        run_build(lambda: api.build(**options, **source()), what)
     if (found := _id_of(engine, tag)) is None:
         raise UnavailableError(f"{what} was built, but the engine does not find {tag}")
     return found

@@ -9,27 +9,14 @@ from pathlib import Path, PurePosixPath
 from threading import Event
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
 from agentbench.sandbox.docker.container import ContainerLauncher
 from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
 from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.docker.snapshots import pull_snapshot, push_snapshot
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
-from agentbench.sandbox.interface import (
-    GIT_CONFIGURATION,
-    HOME,
-    MOUNTS,
-    RESULTS,
-    WORKSPACE,
-    ImageId,
-    Limits,
-    Promise,
-    ReadOnlyMount,
-    Sandbox,
-    SnapshotId,
-)
 from agentbench.sandbox.ownership import KIND, RECIPE, WORKDIR, ProcessOwner
 
 _CA_MOUNT = "ca-certificates.crt"
@@ -71,7 +58,7 @@ class DockerProvider:
         return Counter(orphan.kind for orphan in cleanup.remove_dead_orphans(self._engine))
 
     @property
-    def promises(self) -> frozenset[Promise]:
+    def promises(self) -> frozenset[interface.Promise]:
         """See SandboxProvider.promises."""
         return self._engine.facts.promises
 
@@ -94,7 +81,7 @@ class DockerProvider:
     def disk_folders(self) -> tuple[Path, ...]:
         """The engine's folder, if it is on this machine."""
         root = Path(self._engine.facts.root)
-        return (root,) if self._engine.is_local and root.is_dir() else ()
+        return (root,) if self._engine.address.is_local and root.is_dir() else ()
 
     def check(self) -> None:
         """See SandboxProvider.check."""
@@ -106,7 +93,7 @@ class DockerProvider:
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
-    ) -> ImageId:
+    ) -> interface.ImageId:
         """See SandboxProvider.resolve_image."""
         found = images.resolve_image(self._engine, image, dockerfile=dockerfile)
         return found if workdir is None else images.with_workdir(self._engine, found, workdir)
@@ -120,31 +107,31 @@ class DockerProvider:
     @contextmanager
     def open(
         self,
-        source: ImageId | SnapshotId,
+        source: interface.ImageId | interface.SnapshotId,
         *,
-        limits: Limits,
+        limits: interface.Limits,
         network: bool,
-        mounts: Sequence[ReadOnlyMount] = (),
+        mounts: Sequence[interface.ReadOnlyMount] = (),
         cancel: Event | None = None,
-    ) -> Iterator[Sandbox]:
+    ) -> Iterator[interface.Sandbox]:
         """See SandboxProvider.open."""
         plan, is_ours = self._plan(source, limits)
         if network:
             env = forwarded_settings(self._host_env)
             if (bundle := ca_bundle(self._host_env)) is not None:
-                env |= ca_variables(str(MOUNTS / _CA_MOUNT))
-                mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
+                env |= ca_variables(str(interface.MOUNTS / _CA_MOUNT))
+                mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
             plan = replace(plan, network=True, env=env)
         with self._launcher.launched(plan, mounts) as container:
             if not is_ours:
                 with self._engine.api("prepare a container of a foreign image") as api:
-                    folders = (container.plan.workspace, RESULTS, HOME)
-                    files = {HOME / ".gitconfig": GIT_CONFIGURATION.encode()}
+                    folders = (container.plan.workspace, interface.RESULTS, interface.HOME)
+                    files = {interface.HOME / ".gitconfig": interface.GIT_CONFIGURATION.encode()}
                     api.put_archive(container.name, "/", owned_folders(folders, files))
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(self._engine, container, mounts=mount_paths(mounted), cancel=cancel)
 
-    def find(self, key: str) -> SnapshotId | None:
+    def find(self, key: str) -> interface.SnapshotId | None:
         """See SandboxProvider.find."""
         found = snapshots.find_snapshot(self._engine, key)
         if found is None:
@@ -152,27 +139,27 @@ class DockerProvider:
         self._snapshots[found.id] = found.facts
         return found.id
 
-    def discard(self, snapshot: SnapshotId) -> None:
+    def discard(self, snapshot: interface.SnapshotId) -> None:
         """See SandboxProvider.discard."""
         self._snapshots.pop(snapshot, None)
         snapshots.discard_snapshot(self._engine, snapshot)
 
-    def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
+    def push(self, snapshot: interface.SnapshotId, name: str, note: bytes) -> None:
         """See SharesSnapshots.push."""
         self._require_docker()
-        push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
+        snapshots.push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
 
     def pull(self, name: str, key: str) -> bytes | None:
         """See SharesSnapshots.pull."""
         self._require_docker()
-        return pull_snapshot(self._engine, name, key)
+        return snapshots.pull_snapshot(self._engine, name, key)
 
     def _require_docker(self) -> None:
         # Images that Podman commits declare the volumes of their container.
         if self._engine.facts.product is EngineProduct.PODMAN:
             raise SandboxError("Podman's snapshots cannot be shared through a registry; use Docker")
 
-    def _plan(self, source: str, limits: Limits) -> tuple[ContainerPlan, bool]:
+    def _plan(self, source: str, limits: interface.Limits) -> tuple[ContainerPlan, bool]:
         image = self._snapshots.get(source) or self._engine.image(source)
         own = image.labels.get(WORKDIR)
         plan = ContainerPlan(
@@ -180,7 +167,7 @@ class DockerProvider:
             image_env=image.env,
             limits=limits,
             owner=self._owner,
-            workspace=WORKSPACE if own is None else PurePosixPath(own),
+            workspace=interface.WORKSPACE if own is None else PurePosixPath(own),
             holds_workspace=own is not None or image.labels.get(KIND) == "snapshot",
             user_processes=self._engine.facts.user_processes,
         )

@@ -114,7 +114,7 @@ class ContainerExec:
         connection: AttachedStream,
         seconds: float,
         cancel: Event | None = None,
-        is_full: Callable[[], bool] = lambda: False,
+        exceeded: Callable[[], str] = lambda: "",
     ) -> ExecEnd:
         """Receive its output until it ends, or for some seconds."""
         deadline = time.monotonic() + seconds
@@ -124,7 +124,7 @@ class ContainerExec:
                 return ExecEnd.CANCELLED
             if remaining <= 0:
                 return ExecEnd.DEADLINE
-            if is_full():
+            if exceeded():
                 return ExecEnd.FULL
             for stream, data in connection.receive(min(remaining, _POLL)):
                 self._take(stream, self._channels[stream].feed(data))
@@ -205,24 +205,18 @@ class _Pump:
 
     def work(self) -> None:
         """Copy until one side ends; then close both."""
-        with selectors.DefaultSelector() as selector, self._peer, self._connection:
-            while not self._peer_ended and not (self._connection.ended and not self._out):
-                listens = not self._connection.ended
-                interests = (
-                    (
-                        self._connection.fileno(),
-                        listens and self._has_space,
-                        listens and bool(self._in),
-                    ),
-                    (self._peer.fileno(), len(self._in) < _BUFFER_BYTES, bool(self._out)),
-                )
-                for descriptor, reads, writes in interests:
+        with selectors.DefaultSelector() as selector, self._peer, self._connection as connection:
+            while not self._peer_ended and not (connection.ended and not self._out):
+                is_open, has_space = not connection.ended, self._has_space
+                interests = {
+                    connection.fileno(): (is_open and has_space, is_open and bool(self._in)),
+                    self._peer.fileno(): (len(self._in) < _BUFFER_BYTES, bool(self._out)),
+                }
+                for descriptor, (reads, writes) in interests.items():
                     events = reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE
                     if events:
                         selector.register(descriptor, events)
-                selector.select(
-                    0 if self._connection.holds_more and self._has_space else _SIDECAR_POLL
-                )
+                selector.select(0 if connection.holds_more and has_space else _SIDECAR_POLL)
                 for key in list(selector.get_map().values()):
                     selector.unregister(key.fileobj)
                 self._step()
@@ -354,7 +348,7 @@ class DockerSandbox:
             return save_snapshot(self._engine, self._container, key)
 
     def _host_volume(self, path: PurePosixPath) -> tuple[Path, tuple[str, ...]] | None:
-        return find_volume(self._container, path) if self._engine.is_local else None
+        return find_volume(self._container, path) if self._engine.address.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
         with self._engine.api(f"write to {path}", moves_files=True) as api:
@@ -367,9 +361,7 @@ class DockerSandbox:
         try:
             execution.begin(stream)
             seconds = command.timeout.total_seconds()
-            stop = execution.listen(
-                stream, seconds, self._cancel, lambda: bool(self._watch.exceeded())
-            )
+            stop = execution.listen(stream, seconds, self._cancel, self._watch.exceeded)
             if stop is ExecEnd.DEADLINE:
                 self._container.signal("TERM")
                 execution.listen(stream, _GRACE, self._cancel)

@@ -26,7 +26,7 @@ from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
 from agentbench.sandbox.docker.container import DockerContainer
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
 from agentbench.sandbox.interface import HOME, RESULTS, USER_ID, VENV
-from agentbench.sandbox.trees import FOLDER, open_below
+from agentbench.sandbox.trees import FOLDER, closing_descriptor, open_below
 
 _NEW_FOLDER = 0o755
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -74,10 +74,8 @@ def read_volume(volume: Path, parts: tuple[str, ...], doing: str) -> Iterator[It
         folder = open_below(volume, parts)
     except OSError as fault:
         raise SandboxError(f"{doing}: {fault.strerror}") from fault
-    try:
+    with closing_descriptor(folder):
         yield members(folder)
-    finally:
-        os.close(folder)
 
 
 class _UnusualEntryError(Exception):
@@ -94,8 +92,7 @@ def write_volume(volume: Path, parts: tuple[str, ...], tar: bytes, doing: str) -
         SandboxError: it is not a plain tar, or the disk is full.
     """
     try:
-        root = open_below(volume, ())
-        try:
+        with closing_descriptor(open_below(volume, ())) as root:
             if os.fstat(root).st_uid != USER_ID:  # the engine maps user ids
                 return False
             os.close(_folder(root, parts))
@@ -104,8 +101,6 @@ def write_volume(volume: Path, parts: tuple[str, ...], tar: bytes, doing: str) -
                     _write_member(root, (*parts, *_names(member)), member, archive)
                 for member in filter(tarfile.TarInfo.isdir, archive):
                     _finish(root, (*parts, *_names(member)), member)
-        finally:
-            os.close(root)
     except _UnusualEntryError:
         return False
     except tarfile.TarError as fault:
@@ -130,8 +125,8 @@ def _write_member(
         return
     if not names:
         raise _UnusualEntryError
-    above, name = _folder(root, names[:-1]), names[-1]
-    try:
+    name = names[-1]
+    with closing_descriptor(_folder(root, names[:-1])) as above:
         with suppress(FileNotFoundError):
             try:
                 os.unlink(name, dir_fd=above)
@@ -144,18 +139,13 @@ def _write_member(
         else:
             source = archive.extractfile(member)
             _write(name, above, source.read() if source is not None else b"", member)
-    finally:
-        os.close(above)
 
 
 def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo) -> None:
     """Set a folder's mode and time, which new entries have changed."""
-    folder = _folder(root, names)
-    try:
+    with closing_descriptor(_folder(root, names)) as folder:
         os.fchmod(folder, stat.S_IMODE(member.mode))
         os.utime(folder, (member.mtime, member.mtime))
-    finally:
-        os.close(folder)
 
 
 def _folder(root: int, names: tuple[str, ...]) -> int:

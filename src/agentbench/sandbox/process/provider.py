@@ -21,41 +21,18 @@ from threading import Event
 from typing import Self
 
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox import folder_sandbox, host_environment, interface
 from agentbench.sandbox.folder_provider import FolderProvider, SandboxRequest
-from agentbench.sandbox.folder_sandbox import (
-    FolderSandbox,
-    InsidePaths,
-    SandboxFolders,
-    base_environment,
-    sandbox_folders,
-)
-from agentbench.sandbox.host_environment import (
-    ca_bundle,
-    ca_variables,
-    can_reach,
-    forwarded_settings,
-    host_python,
-    sandbox_user,
-)
-from agentbench.sandbox.interface import (
-    GIT_CONFIGURATION,
-    Promise,
-    ReadOnlyMount,
-    Sandbox,
-    SnapshotId,
-)
 from agentbench.sandbox.process.runner import ProcessRunner
 from agentbench.sandbox.snapshot_store import StoredState
 from agentbench.sandbox.trees import FileOwner, copy_tree, relocation
 
 FOLDER_PREFIX = "agentbench-process-"
-_PASSED_VARIABLES = frozenset(
-    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ"}
-)
+_PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ")
 
 
 def mount_paths(
-    mounts: Iterable[ReadOnlyMount], copies: Path, user: FileOwner | None
+    mounts: Iterable[interface.ReadOnlyMount], copies: Path, user: FileOwner | None
 ) -> Mapping[str, PurePosixPath]:
     """The paths of the mounts in the sandbox, by name.
 
@@ -72,12 +49,12 @@ def mount_paths(
     return {mount.name: PurePosixPath(_mount_path(mount, copies, user)) for mount in mounts}
 
 
-def _mount_path(mount: ReadOnlyMount, copies: Path, user: FileOwner | None) -> Path:
+def _mount_path(mount: interface.ReadOnlyMount, copies: Path, user: FileOwner | None) -> Path:
     source = mount.source.resolve()
     folder = source if source.is_dir() else source.parent
     if user is None or mount.live:
         return source
-    if source.stat().st_mode & stat.S_IROTH and can_reach(user, folder):
+    if source.stat().st_mode & stat.S_IROTH and host_environment.can_reach(user, folder):
         return source  # of a folder, only the folder itself is checked
     copies.mkdir(mode=0o755, exist_ok=True)
     target = copies / mount.name
@@ -104,15 +81,15 @@ class ProcessProvider(FolderProvider):
         Raises:
             UnavailableError: this is not Linux, or the interpreter does not exist.
         """
-        python = host_python()
+        python = host_environment.host_python()
         if platform.system() != "Linux" or not python.executable.exists():
             raise UnavailableError(
                 f"{python.executable} does not exist, or this is not Linux: use --sandbox docker"
             )
-        user = sandbox_user()
+        user = host_environment.sandbox_user()
         return cls(
             python=python,
-            user=user if can_reach(user, python.executable) else None,
+            user=user if host_environment.can_reach(user, python.executable) else None,
             cache=cache_dir / "process",
             live=Path(tempfile.gettempdir()),
             prefix=FOLDER_PREFIX,
@@ -125,7 +102,7 @@ class ProcessProvider(FolderProvider):
         return "process"
 
     @property
-    def promises(self) -> frozenset[Promise]:
+    def promises(self) -> frozenset[interface.Promise]:
         """None: a command can leave the tree, use the network and read the machine's files."""
         return frozenset()
 
@@ -148,23 +125,24 @@ class ProcessProvider(FolderProvider):
         """The folder of environments and snapshots, and that of open sandboxes."""
         return (self.cache, self.live)
 
-    def _venv(self, folders: SandboxFolders) -> PurePosixPath:
+    def _venv(self, folders: folder_sandbox.SandboxFolders) -> PurePosixPath:
         return PurePosixPath(folders.venv)
 
-    def _fill(self, state: StoredState, folders: SandboxFolders) -> None:
+    def _fill(self, state: StoredState, folders: folder_sandbox.SandboxFolders) -> None:
         # Commands see the folders at their own path, which scripts and links contain.
         change = relocation(old=state.saved_at, new=str(folders.root))
         for tree, folder in ((state.workspace, folders.workspace), (state.venv, folders.venv)):
             copy_tree(tree, folder, owner=self.user, change=change)
 
-    def _sandbox(self, request: SandboxRequest) -> FolderSandbox:
+    def _sandbox(self, request: SandboxRequest) -> folder_sandbox.FolderSandbox:
         folders = request.folders
-        (folders.home / ".gitconfig").write_text(GIT_CONFIGURATION)
-        environment = base_environment(folders.home, folders.venv) | {"TMPDIR": str(folders.tmp)}
+        (folders.home / ".gitconfig").write_text(interface.GIT_CONFIGURATION)
+        environment = folder_sandbox.base_environment(folders.home, folders.venv)
+        environment["TMPDIR"] = str(folders.tmp)
         if request.network:
-            environment |= forwarded_settings(self.environ)
-            if (bundle := ca_bundle(self.environ)) is not None:
-                environment |= ca_variables(str(bundle))
+            environment |= host_environment.forwarded_settings(self.environ)
+            if (bundle := host_environment.ca_bundle(self.environ)) is not None:
+                environment |= host_environment.ca_variables(str(bundle))
         runner = ProcessRunner(
             python=self.python.executable,
             user=self.user,
@@ -173,14 +151,14 @@ class ProcessProvider(FolderProvider):
             environment=environment,
         )
         mounts = mount_paths(request.mounts, folders.root / "mounts", self.user)
-        paths = InsidePaths.of_host(folders, self.python.executable, mounts)
+        paths = folder_sandbox.InsidePaths.of_host(folders, self.python.executable, mounts)
         return self._assembled(request, paths, runner)
 
 
 @contextmanager
 def open_in_place(
-    project: Path, *, environ: Mapping[str, str], mounts: Sequence[ReadOnlyMount] = ()
-) -> Iterator[Sandbox]:
+    project: Path, *, environ: Mapping[str, str], mounts: Sequence[interface.ReadOnlyMount] = ()
+) -> Iterator[interface.Sandbox]:
     """A sandbox over a project's own folder; its processes and results are removed at the end.
 
     Args:
@@ -191,11 +169,11 @@ def open_in_place(
     Raises:
         SandboxError: no temporary folder can be created.
     """
-    python = host_python().executable
+    python = host_environment.host_python().executable
     with ExitStack() as stack:
         try:
             private = stack.enter_context(
-                sandbox_folders(Path(tempfile.gettempdir()), FOLDER_PREFIX, None)
+                folder_sandbox.sandbox_folders(Path(tempfile.gettempdir()), FOLDER_PREFIX, None)
             )
         except OSError as fault:
             raise SandboxError(f"cannot create a folder for results: {fault.strerror}") from fault
@@ -208,8 +186,8 @@ def open_in_place(
             environment={**scrubbed_environment(environ), "TMPDIR": str(folders.tmp)},
         )
         mounted = {mount.name: PurePosixPath(mount.source.resolve()) for mount in mounts}
-        paths = InsidePaths.of_host(folders, python, mounted)
-        sandbox = FolderSandbox(
+        paths = folder_sandbox.InsidePaths.of_host(folders, python, mounted)
+        sandbox = folder_sandbox.FolderSandbox(
             folders=folders, paths=paths, runner=runner, save=_refuse, cancel=Event(), watch=None
         )
         stack.callback(sandbox.kill)
@@ -225,5 +203,5 @@ def scrubbed_environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _refuse(key: str) -> SnapshotId:
+def _refuse(key: str) -> interface.SnapshotId:
     raise SandboxError(f"cannot save the snapshot {key}: the project is used in place")

@@ -1,13 +1,12 @@
 """Runs the commands of one process sandbox, each as the child of a subreaper."""
 
-import contextlib
 import json
 import os
 import resource
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +54,7 @@ class ProcessRunner:
 
         def terminate() -> None:
             """Ask the subreaper to kill the tree."""
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
 
         return run_child(child, command, end=terminate, stop=stop).result(command)

@@ -9,12 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from traceback import walk_tb
 
-from crosshair.condition_parser import (
-    ConditionExpr,
-    Conditions,
-    condition_parser,
-    parse_sphinx_raises,
-)
+from crosshair import condition_parser
 from crosshair.fnutil import FunctionInfo
 from crosshair.options import AnalysisKind
 from crosshair.util import AttributeHolder, NotDeterministic
@@ -43,8 +38,8 @@ class Contract:
 
     call: Callable[..., object]
     signature: inspect.Signature
-    before: tuple[ConditionExpr, ...] = ()
-    after: tuple[ConditionExpr, ...] = ()
+    before: tuple[condition_parser.ConditionExpr, ...] = ()
+    after: tuple[condition_parser.ConditionExpr, ...] = ()
     declared: tuple[type[BaseException], ...] = ()
     changeable: frozenset[str] | None = None  # None: any argument may be changed
     asserted: tuple[Precondition, ...] = ()
@@ -93,8 +88,8 @@ def contract_of(found: FoundFunction) -> Contract | None:
     )
 
 
-def _conditions(info: FunctionInfo) -> Conditions | None:
-    with condition_parser(_KINDS) as parser:
+def _conditions(info: FunctionInfo) -> condition_parser.Conditions | None:
+    with condition_parser.condition_parser(_KINDS) as parser:
         if not isinstance(info.context, type):
             return parser.get_fn_conditions(info)
         return parser.get_class_conditions(info.context).methods.get(info.name)
@@ -116,7 +111,7 @@ def _preconditions(function: Callable[..., object]) -> tuple[Precondition, ...]:
     return tuple(asserted[:-1] if len(asserted) == len(body) else asserted)
 
 
-def _words(conditions: Conditions) -> str:
+def _words(conditions: condition_parser.Conditions) -> str:
     before = [each.expr_source for each in conditions.pre if each.expr_source]
     after = [each.expr_source for each in conditions.post if each.expr_source]
     parts = []
@@ -134,7 +129,8 @@ def _declared(function: Callable[..., object]) -> tuple[type[BaseException], ...
     known = {**vars(builtins), **getattr(function, "__globals__", {})}
     kinds = [known.get(name) for name in names]
     google = {each for each in kinds if isinstance(each, type) and issubclass(each, BaseException)}
-    return tuple(sorted(google | parse_sphinx_raises(function), key=lambda kind: kind.__name__))
+    found = google | condition_parser.parse_sphinx_raises(function)
+    return tuple(sorted(found, key=lambda kind: kind.__name__))
 
 
 def exception_named(name: str, known: Mapping[str, object]) -> type[BaseException] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import time
 import warnings
@@ -56,11 +57,8 @@ def search(
         found.append(program)
         raise _DifferentError
 
-    def run() -> None:
-        """Check examples until one differs."""
-        examples = request.get("examples", 500)
-        _run_examples(strategy, check, most=examples, first=request.get("seed", 0))
-
+    examples, first = request.get("examples", 500), request.get("seed", 0)
+    run = functools.partial(_run_examples, strategy, check, most=examples, first=first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # Hypothesis wraps the error and takes the end of the time for flakiness.

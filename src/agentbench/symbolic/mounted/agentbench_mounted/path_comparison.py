@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from . import messages
@@ -146,7 +145,7 @@ def _load(pair: messages.Pair) -> tuple[Function, Function]:
     return _attribute(module, left), _attribute(other, right)
 
 
-def _load_next_to(module: ModuleType, right: messages.Location) -> ModuleType:
+def _load_next_to(module: types.ModuleType, right: messages.Location) -> types.ModuleType:
     """The other tree's module, under a name of its own in the reference's package."""
     relative = Path(*str(right["module"]).split("."))
     tails = f"{relative}.py", relative / "__init__.py"
@@ -162,7 +161,7 @@ def _load_next_to(module: ModuleType, right: messages.Location) -> ModuleType:
     return other
 
 
-def _attribute(module: ModuleType, location: messages.Location) -> Function:
+def _attribute(module: types.ModuleType, location: messages.Location) -> Function:
     function: Function = operator.attrgetter(str(location["name"]))(module)
     return function
 

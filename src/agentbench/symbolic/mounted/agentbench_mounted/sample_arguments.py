@@ -167,10 +167,8 @@ def _values(annotation: object, named: Literals) -> Iterator[str]:
         often = (*named.get(annotation, ()), *_OFTEN[annotation])
         yield from dict.fromkeys(map(repr, often))
     elif origin in (typing.Union, types.UnionType):
-        parts = [
-            list(itertools.islice(_values(each, named), _MOST_VALUES // 2)) for each in arguments
-        ]
-        yield from itertools.chain.from_iterable(parts)
+        for each in arguments:
+            yield from itertools.islice(_values(each, named), _MOST_VALUES // 2)
     elif origin is list and arguments:
         inner = list(itertools.islice(_values(arguments[0], named), _MOST_VALUES))
         yield "[]"
