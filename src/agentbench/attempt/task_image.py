@@ -137,7 +137,7 @@ def _required_python(
         ) from None
 
 
-def _reader(task: Task, mirrors: Mirrors) -> project_versions.ReadText:
+def _reader(task: Task, mirrors: Mirrors) -> ReadText:
     source = task.source
     if source.files is not None:
         return project_versions.tree_reader(source.files)
