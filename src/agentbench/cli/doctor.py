@@ -32,20 +32,16 @@ def doctor(as_json: options.Json = False) -> None:
 
     Example: agentbench doctor
     """
+    from agentbench.report.text_table import TableColumn, print_listing
+
     findings = diagnose(default_cache_dir())
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
-        _print(findings)
+        rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
+        print_listing(rows, TableColumn(), TableColumn(), TableColumn(below=1))
     if not any(finding.ok for finding in findings if finding.what.startswith("sandbox")):
         raise typer.Exit(ExitCode.UNAVAILABLE)
-
-
-def _print(findings: "Sequence[Check]") -> None:
-    from agentbench.report.text_table import TableColumn, print_listing
-
-    rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
-    print_listing(rows, TableColumn(), TableColumn(), TableColumn(below=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ class RunDisplay:
     """Shows a run during the block."""
 
     def __init__(self, run: "Run", *, quiet: bool, verbose: bool) -> None:
-        console = Console(stderr=True)
+        console = Console(stderr=True, highlight=False, markup=False)
         self._bar = _bar(console)
         self._live: Live | None = None
         is_terminal = console.file.isatty()  # rich takes a log for one if FORCE_COLOR is set
@@ -109,9 +109,7 @@ class RunDisplay:
         self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
         self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
         if not quiet:
-            run.say = lambda line: console.print(
-                line, highlight=False, markup=False, soft_wrap=True
-            )
+            run.say = lambda line: console.print(line, soft_wrap=True)
 
     def __enter__(self) -> "RunDisplay":
         if self._live is not None:
@@ -135,8 +133,7 @@ class RunDisplay:
         share = f"{self._resolved}/{self._count} resolved"
         self._bar.update(self._line, advance=1, resolved=share, cost=f"${self._cost:.2f}")
         if self._lines:
-            line = _attempt_line(record, self._count, self._total)
-            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+            self._console.print(_attempt_line(record, self._count, self._total), soft_wrap=True)
 
 
 def _bar(console: Console) -> progress.Progress:

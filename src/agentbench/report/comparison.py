@@ -72,15 +72,18 @@ def compare(
             f"nothing to compare: of {len(ours)} and {len(theirs)} tasks the two runs share none; "
             "compare runs of the same tasks"
         )
-    flips = list(_flips(shared, ours, theirs))
-    both = Counter((ours[task], theirs[task]) for task in shared)
+    outcomes = {task: (ours[task], theirs[task]) for task in shared}
+    flips = list(_flips(outcomes))
+    both = Counter(outcomes.values())
     judged = summary.judged_pairs(both)
+    first_digests = {attempt.task_id: attempt.task_digest for attempt in first}
+    second_digests = {attempt.task_id: attempt.task_digest for attempt in second}
     return Comparison(
         first=ResultSummary.of(attempt for attempt in first if attempt.task_id in theirs),
         second=ResultSummary.of(attempt for attempt in second if attempt.task_id in ours),
         only_first=tuple(sorted(ours.keys() - theirs.keys())),
         only_second=tuple(sorted(theirs.keys() - ours.keys())),
-        changed=_changed(first, second),
+        changed=tuple(task for task in shared if first_digests[task] != second_digests[task]),
         interpreters=tuple(_interpreter_changes(shared, first, second)),
         gained=tuple(flip for flip in flips if flip.second.share > flip.first.share),
         lost=tuple(flip for flip in flips if flip.second.share < flip.first.share),
@@ -89,25 +92,11 @@ def compare(
     )
 
 
-def _flips(
-    shared: Iterable[TaskId],
-    ours: Mapping[TaskId, TaskOutcome],
-    theirs: Mapping[TaskId, TaskOutcome],
-) -> Iterator[Flip]:
-    for task in shared:
-        first, second = (
-            Rate(resolved=own[task].resolved, total=own[task].attempts) for own in (ours, theirs)
-        )
+def _flips(outcomes: Mapping[TaskId, tuple[TaskOutcome, TaskOutcome]]) -> Iterator[Flip]:
+    for task, both in outcomes.items():
+        first, second = (Rate(resolved=each.resolved, total=each.attempts) for each in both)
         if first.share != second.share:
             yield Flip(task_id=task, first=first, second=second)
-
-
-def _changed(
-    first: Sequence[AttemptSummary], second: Sequence[AttemptSummary]
-) -> tuple[TaskId, ...]:
-    ours = {attempt.task_id: attempt.task_digest for attempt in first}
-    theirs = {attempt.task_id: attempt.task_digest for attempt in second}
-    return tuple(sorted(t for t in ours.keys() & theirs.keys() if ours[t] != theirs[t]))
 
 
 def _interpreter_changes(
@@ -115,9 +104,10 @@ def _interpreter_changes(
 ) -> Iterator[InterpreterChange]:
     for value_of in (_python_of, lambda attempt: attempt.image_name):
         ours, theirs = _by_task(first, value_of), _by_task(second, value_of)
-        changed = [task for task in shared if _known_to_differ(ours.get(task), theirs.get(task))]
+        known = ours.keys() & theirs.keys()  # older records name neither Python nor image
+        changed = [task for task in shared if task in known and ours[task] != theirs[task]]
         for task in changed:
-            before, after = (", ".join(sorted(known[task])) for known in (ours, theirs))
+            before, after = (", ".join(sorted(own[task])) for own in (ours, theirs))
             yield InterpreterChange(task_id=task, first=before, second=after)
         shared = [task for task in shared if task not in changed]
 
@@ -130,11 +120,6 @@ def _by_task(
         if (value := value_of(attempt)) is not None:
             found.setdefault(attempt.task_id, set()).add(value)
     return found
-
-
-def _known_to_differ(first: set[str] | None, second: set[str] | None) -> bool:
-    """Whether two runs are known to differ; older records name neither Python nor image."""
-    return first is not None and second is not None and first != second
 
 
 def _python_of(attempt: AttemptSummary) -> str | None:
@@ -159,8 +144,7 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
         names = [printable(flip.task_id) for flip in comparison.lost]
         if not names:
             return None
-        named = list_with_more(names, _MAX_NAMED)
-        return f"regression: {len(names)} resolved less often: {named}"
+        return f"regression: {len(names)} resolved less often: {list_with_more(names, _MAX_NAMED)}"
     judged = comparison.judged
     if judged is None:
         raise InputError(
@@ -168,10 +152,8 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
             "attempt in both runs, without task and infrastructure errors; run it again"
         )
     if judged.difference < 0 and judged.is_significant:
-        result = formatting.statement(judged)
-        return (
-            f"regression: {result.difference}, {result.interval}. {result.verdict}. {result.test}."
-        )
+        parts = formatting.statement(judged)
+        return f"regression: {parts.difference}, {parts.interval}. {parts.verdict}. {parts.test}."
     return None
 
 

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TextIO
 
 from rich.cells import cell_len
@@ -92,9 +93,8 @@ def _lines(
 
 
 def _folded(cell: str, width: int) -> str:
-    console = Console(width=width)
-    lines = (Text(part).wrap(console, width) for part in cell.split("\n"))
-    return "\n".join(line.plain.rstrip() for part in lines for line in part)
+    lines = Text(cell).wrap(Console(width=width), width)
+    return "\n".join(line.plain.rstrip() for line in lines)
 
 
 def _table(
@@ -113,38 +113,31 @@ def _table(
             yield line
     for row in rows:
         yield from _row(columns, row, widths, shown)
-        yield from _below([columns[n] for n in below], [row[n] for n in below], width)
+        yield from _below([(columns[number], row[number]) for number in below], width)
 
 
 def _row(
     columns: Sequence[TableColumn], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
 ) -> Iterator[Text]:
-    parts = {number: row[number].split("\n") for number in shown}
-    for at in range(max(map(len, parts.values()))):
+    cells = (row[number].split("\n") for number in shown)
+    for parts in zip_longest(*cells, fillvalue=""):
         line = Text()
-        for number in shown:
-            part = parts[number][at] if at < len(parts[number]) else ""
-            pad = " " * (widths[number] - cell_len(part))
-            before, after = (pad, "") if columns[number].is_right else ("", pad)
-            line.append(before)
-            line.append(part, style=columns[number].styles.get(row[number], ""))
-            line.append(after)
-            line.append(" " * _GAP)
+        for number, part in zip(shown, parts, strict=True):
+            column = columns[number]
+            cell = Text.assemble((part, column.styles.get(row[number], "")))
+            cell.align("right" if column.is_right else "left", widths[number])
+            line.append_text(cell).append(" " * _GAP)
         line.rstrip()
         yield line
 
 
-def _below(columns: Sequence[TableColumn], cells: Sequence[str], width: int) -> Iterator[Text]:
+def _below(cells: Sequence[tuple[TableColumn, str]], width: int) -> Iterator[Text]:
     """The cells below their row, on one line if they fit."""
-    if any("\n" in cell for cell in cells):
-        for column, cell in zip(columns, cells, strict=True):
+    if any("\n" in cell for _, cell in cells):
+        for column, cell in cells:
             yield from _named(column, cell, width, indent=2)
         return
-    told = [
-        f"{column.name}: {cell}" if column.name else cell
-        for column, cell in zip(columns, cells, strict=True)
-        if cell
-    ]
+    told = [f"{column.name}: {cell}" if column.name else cell for column, cell in cells if cell]
     if told:
         yield from _wrapped(Text(f"  {_SEPARATOR.join(told)}"), width, 4)
 
@@ -176,8 +169,7 @@ def _wrapped(text: Text, width: int, indent: int) -> Iterator[Text]:
     first, *_ = text.wrap(console, width)
     first.rstrip()
     yield first
-    rest = text[len(first.plain) :]
-    start = len(rest.plain) - len(rest.plain.lstrip())
-    for line in rest[start:].wrap(console, room):
+    start = len(text) - len(text.plain[len(first) :].lstrip())
+    for line in text[start:].wrap(console, room):
         line.rstrip()
         yield Text(" " * (width - room)) + line

@@ -55,6 +55,7 @@ def _with_record(
         folder = files.root / "\0"  # which never exists
     chosen = parse_word(CaseFilter, "tests", query)
     step_page = parse_positive_int("steps-page", query, default=1)
+    case_page = parse_positive_int("tests-page", query, default=1)
     return {
         "record": record,
         "is_live": False,
@@ -68,9 +69,7 @@ def _with_record(
             )
             for stage in record.stages
         },
-        "cases": select_cases(
-            record.tests, chosen, parse_positive_int("tests-page", query, default=1)
-        ),
+        "cases": select_cases(record.tests, chosen, case_page),
         "case_filters": list(CaseFilter),
         "patch": attempt_files.read_patch(files, folder / _PATCH_FILE) if record.patch else None,
         "transcript": attempt_files.read_transcript_page(files, folder, step_page),

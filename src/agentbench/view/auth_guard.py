@@ -116,9 +116,10 @@ class AuthGuard:
         asked = HTTPConnection(scope)
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in pairs if name == TOKEN_PARAMETER]
+        again = _without_token_parameter(scope, pairs)
         if given and self._guard.accepts_token(given[0]):
             token = given[0]
-            answer = RedirectResponse(_without_token_parameter(scope, pairs), 303)
+            answer = RedirectResponse(again, 303)
             answer.set_cookie(self._guard.cookie, token, httponly=True, samesite="strict", path="/")
             return answer
         kind, _, bearer = asked.headers.get("authorization", "").partition(" ")
@@ -126,13 +127,8 @@ class AuthGuard:
         brought = bearer if kind.lower() == "bearer" else kept
         if not given and brought and self._guard.accepts_token(brought):
             return None
-        return HTMLResponse(
-            render_page(
-                "token.html", wrong=bool(given), again=_without_token_parameter(scope, pairs)
-            ),
-            401,
-            {"WWW-Authenticate": "Bearer"},
-        )
+        page = render_page("token.html", wrong=bool(given), again=again)
+        return HTMLResponse(page, 401, {"WWW-Authenticate": "Bearer"})
 
 
 def _without_token_parameter(scope: Scope, pairs: Iterable[tuple[str, str]]) -> str:

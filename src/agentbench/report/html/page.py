@@ -165,14 +165,9 @@ def content_policy(*, style: str, script: str) -> str:
 
     Such a page sends no requests, runs no other scripts, and ignores forms and base URLs.
     """
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src '{_digest(style)}'",
-            f"script-src '{_digest(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 
