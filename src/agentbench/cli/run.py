@@ -85,13 +85,12 @@ def run(
     )
     # fmt: on
     started = start_run(selected, run_options)
-    _announce(started.configuration, quiet=quiet)
+    if not quiet:
+        _announce(started.configuration)
     execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
 
 
-def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
-    if quiet:
-        return
+def _announce(configuration: "RunConfiguration") -> None:
     typer.echo(f"sandbox: {configuration.sandbox} ({configuration.sandbox_reason})", err=True)
     typer.echo(interpreter_line(configuration.tasks), err=True)
     if configuration.agent == "oracle":

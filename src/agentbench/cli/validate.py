@@ -170,10 +170,9 @@ def _print(proven: "Sequence[ValidationResult]", strengths: Mapping[Path, Mutati
         print_rows(columns, [row], console)
         for line in result_lines(one):
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
-        for line in (
-            mutation_results.score_lines(strengths[one.folder]) if one.folder in strengths else ()
-        ):
-            print_text(f"  {printable(line, limit=500)}", console, indent=4)
+        if one.folder in strengths:
+            for line in mutation_results.score_lines(strengths[one.folder]):
+                print_text(f"  {printable(line, limit=500)}", console, indent=4)
 
 
 def _proof_summary(one: "ValidationResult") -> str:

@@ -23,7 +23,7 @@ from agentbench.core.schema import Schema
 
 # Documents are written on one line or indented; only these two forms count as a checksum.
 _CHECKSUM = re.compile(
-    rb'"digest":(?:"sha256:(?P<line>[0-9a-f]{64})"\}| "sha256:(?P<page>[0-9a-f]{64})"\n\})\n?\Z'
+    rb'"digest":(?P<indented> )?"sha256:(?P<digest>[0-9a-f]{64})"(?(indented)\n)\}\n?\Z'
 )
 _REFORMATTED_CHECKSUM = re.compile(rb'"digest"\s*:\s*"sha256:[^"]*"\s*\}\s*\Z')
 DAMAGED: Final = "digest"
@@ -78,7 +78,7 @@ class ChecksummedDocument(Schema):
                 what = "is not written the way agentbench writes it: damaged, or reformatted"
                 raise cls._validation_error("digest_form", what)
             return content
-        says = (found["line"] or found["page"]).decode()
+        says = found["digest"].decode()
         head = content[: found.start()]
         is_now = hashlib.sha256(head).hexdigest()
         if says != is_now:
@@ -110,9 +110,8 @@ def has_valid_checksum(content: bytes) -> bool:
     found = _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES))
     if found is None:
         return False
-    says = found["line"] or found["page"]
     digest = hashlib.sha256(memoryview(content)[: found.start()])
-    return digest.hexdigest().encode() == says
+    return digest.hexdigest().encode() == found["digest"]
 
 
 def has_checksum(content: bytes) -> bool:

@@ -245,10 +245,9 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
     controls = record.controls
     if controls is None:
         return
-    if controls.skipped is not None:
-        yield f"control runs ({controls.level.value}): none, {printable(controls.skipped)}"
-    else:
-        yield f"control runs ({controls.level.value}), seed {controls.seed}"
+    skipped = controls.skipped
+    what = f", seed {controls.seed}" if skipped is None else f": none, {printable(skipped)}"
+    yield f"control runs ({controls.level.value}){what}"
     for run in controls.runs:
         wrong = [test for test in run.tests if test.must == "fail"]
         right = [test for test in run.tests if test.must == "pass"]

@@ -48,6 +48,7 @@ _OF_THE_RUN = frozenset({"run", "agent", "model"})
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
 _MAX_ALIGNED_ROWS = 2_000  # rows; larger tables are plain lines, which are not measured first
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would evaluate
+_SUITE_END = "</testsuite>"
 _MAX_MESSAGE = 300  # characters
 _MAX_TEXT = 10_000
 _NOT_IN_XML = ("\ufffe", "\uffff")  # not allowed in XML 1.0; `printable` replaces the others
@@ -138,14 +139,13 @@ def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
     """JUnit XML, one line per case."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
     for suite in suites:
-        head, end = _suite_tags(suite)
-        yield f"{head}\n"
+        yield f"{_suite_start(suite)}\n"
         label = xml_text(suite.label, limit=_MAX_MESSAGE)
         for attempt in suite.attempts:
             yield f"{_case(attempt, label)}\n"
         for unmade in suite.unmade:
             yield f"{_skipped(unmade, label)}\n"
-        yield f"{end}\n"
+        yield f"{_SUITE_END}\n"
     yield "</testsuites>\n"
 
 
@@ -157,7 +157,7 @@ def xml_text(text: str, *, limit: int) -> str:
     return shown
 
 
-def _suite_tags(suite: JUnitSuite) -> tuple[str, str]:
+def _suite_start(suite: JUnitSuite) -> str:
     from junitparser import TestSuite
 
     summary = ResultSummary.of(suite.attempts)
@@ -170,9 +170,7 @@ def _suite_tags(suite: JUnitSuite) -> tuple[str, str]:
     element.time = round(summary.attempt_seconds, 3)
     element.add_property("resolved", str(summary.overall))
     element.add_property("resolved, judged attempts", str(summary.judged))
-    text = _text_of(element)
-    end = "</testsuite>"
-    return text.removesuffix(end), end
+    return _text_of(element).removesuffix(_SUITE_END)
 
 
 def _case(attempt: AttemptSummary, label: str) -> str:

@@ -147,9 +147,9 @@ class RunOverview:
     """A run in the list of runs."""
 
     name: str
-    configuration: RunConfiguration | None  # None: it cannot be read
-    is_live: bool
-    summary: ResultSummary | None  # None: the records cannot be read
+    configuration: RunConfiguration | None = None  # None: it cannot be read
+    is_live: bool = False
+    summary: ResultSummary | None = None  # None: the records cannot be read
     warnings: tuple[str, ...]
 
     @property
@@ -251,13 +251,7 @@ class RunCache:
             try:
                 overview = self._run(folder).overview
             except InputError as error:
-                overview = RunOverview(
-                    name=folder.name,
-                    configuration=None,
-                    is_live=False,
-                    summary=None,
-                    warnings=(str(error),),
-                )
+                overview = RunOverview(name=folder.name, warnings=(str(error),))
             self._overviews[folder] = (fingerprint, overview)
             return overview
 

@@ -212,9 +212,9 @@ class HeatMap:
     """The rows of tasks, and the tasks without a row, on which runs agree."""
 
     rows: Sequence[tuple[TaskId, HeatMapCells]]
-    always: Sequence[TaskId]  # every attempt of every run resolved them
-    never: Sequence[TaskId]  # no attempt of any did
-    beyond: Sequence[TaskId]  # omitted for their number: those on which runs differ least
+    always: Sequence[TaskId] = ()  # every attempt of every run resolved them
+    never: Sequence[TaskId] = ()  # no attempt of any did
+    beyond: Sequence[TaskId] = ()  # omitted for their number: those on which runs differ least
     tasks: int
 
     @property
@@ -232,9 +232,7 @@ def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
     tasks = sorted(set().union(*counts))
     cells = {task: tuple(own.get(task) for own in counts) for task in tasks}
     if len(tasks) <= _ALL_SHOWN:
-        return HeatMap(
-            rows=_ordered_rows(tasks, cells), always=(), never=(), beyond=(), tasks=len(tasks)
-        )
+        return HeatMap(rows=_ordered_rows(tasks, cells), tasks=len(tasks))
     share = {task: _share(cells[task]) for task in tasks}
     mixed = [task for task in tasks if 0 < share[task] < 1]
     mixed.sort(key=lambda task: -_spread(cells[task]))
