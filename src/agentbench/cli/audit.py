@@ -82,7 +82,12 @@ def audit(
     counts = Counter(finding.severity for one in audited for finding in one.findings)
     failed = any(weight(level) >= weight(fail_on) for level in counts)
     if as_json:
-        typer.echo(json.dumps(_document(audited, counts, failed=failed), indent=1))
+        document = {
+            "failed": failed,
+            "counts": {level.value: counts[level] for level in Severity},
+            "audited": TypeAdapter(list[AuditResult]).dump_python(audited, mode="json"),
+        }
+        typer.echo(json.dumps(document, indent=1))
     else:
         _print(audited)
     typer.echo(_summary(audited, counts), err=True)
@@ -138,16 +143,6 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
     raise InputError(
         f"{path}: neither a run (run.json) nor a task (task.toml) or a folder of tasks{hint}"
     )
-
-
-def _document(
-    audited: "list[AuditResult]", counts: Counter[Severity], *, failed: bool
-) -> dict[str, object]:
-    return {
-        "failed": failed,
-        "counts": {level.value: counts[level] for level in Severity},
-        "audited": TypeAdapter(list[AuditResult]).dump_python(audited, mode="json"),
-    }
 
 
 def _summary(audited: "Sequence[AuditResult]", counts: Counter[Severity]) -> str:

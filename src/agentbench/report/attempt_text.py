@@ -147,9 +147,9 @@ def _findings(record: AttemptRecord) -> Iterator[str]:
 
 
 def _reason_text(record: AttemptRecord) -> str:
-    if record.failure_reason is None:
-        return ""
     reason = record.failure_reason
+    if reason is None:
+        return ""
     detail = printable(record.detail) if record.detail else reason.description
     return f": {reason} (fault: {record.fault}): {detail}"
 

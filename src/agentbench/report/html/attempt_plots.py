@@ -114,10 +114,7 @@ def _reason_drawing(labels: Sequence[str], parts: Sequence[Sequence[BarSegment]]
     with drawing.new_drawing(height, sides) as (figure, axes):
         for row, own in enumerate(parts):
             _draw_stacked_bar(axes, row, own, room=drawing.WIDTH - sides.left - sides.right)
-        axes.set_xlim(0, 1)
-        axes.set_xticks(*drawing.SHARE_TICKS)
-        axes.set_xlabel("share of the run's attempts")
-        drawing.set_run_rows(axes, len(labels))
+        drawing.set_run_rows(axes, len(labels), shares="share of the run's attempts")
         says = "Of each run the share of attempts that were resolved, and of each reason for which"
         return drawing.svg(figure, name="reasons", says=f"{says} others failed", texts=labels)
 

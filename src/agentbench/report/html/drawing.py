@@ -146,8 +146,11 @@ def new_drawing(height: float, sides: Margins) -> "Iterator[tuple[Figure, Axes]]
         yield figure, figure.add_subplot()
 
 
-def set_run_rows(axes: "Axes", count: int) -> None:
-    """Give each run a row with its label, the first one at the top."""
+def set_run_rows(axes: "Axes", count: int, *, shares: str) -> None:
+    """Give each run a row with its label, the first one at the top; `shares` is the x axis."""
+    axes.set_xlim(0, 1)
+    axes.set_xticks(*SHARE_TICKS)
+    axes.set_xlabel(shares)
     axes.set_ylim(count - 0.5, -0.5)
     axes.set_yticks(range(count), [f"label:{row}" for row in range(count)])
     axes.tick_params(axis="y", length=0)

@@ -60,10 +60,7 @@ def _rate_drawing(entries: Sequence[LeaderboardEntry], labels: Sequence[str]) ->
         for row, entry in enumerate(entries):
             _draw_rate(axes, row - 0.17, entry.summary.overall, Colour.RESOLVED)
             _draw_rate(axes, row + 0.17, entry.summary.judged, Colour.JUDGED)
-        axes.set_xlim(0, 1)
-        axes.set_xticks(*drawing.SHARE_TICKS)
-        axes.set_xlabel("attempts resolved")
-        drawing.set_run_rows(axes, len(entries))
+        drawing.set_run_rows(axes, len(entries), shares="attempts resolved")
         axes.grid(axis="x")
         says = "; ".join(
             f"{who}: {formatting.percent(each.summary.overall.share)}"
