@@ -73,7 +73,7 @@ def cell_makers() -> tuple[Callable[[AttemptSummary], str], ...]:
         lambda each: each.fault.value if each.fault else "",
         lambda each: shown(each.rewards) or tests(each.counts),
         lambda each: f"{each.total_s:.1f}",
-        _cost,
+        cost_text,
         lambda each: printable(each.detail),
     )
 
@@ -85,10 +85,11 @@ def verdict_word(attempt: AttemptRecord | AttemptSummary) -> str:
     return "quarantined" if attempt.quarantined else "failed"
 
 
-def _cost(attempt: AttemptSummary) -> str:
+def cost_text(attempt: AttemptSummary, *, unit: str = "") -> str:
+    """The cost of an attempt in dollars; empty without a model, `?` without a price."""
     if not attempt.is_metered:
         return ""
-    return "?" if attempt.cost_usd is None else f"{attempt.cost_usd:.4f}"
+    return "?" if attempt.cost_usd is None else f"{unit}{attempt.cost_usd:.4f}"
 
 
 def _tests_text(counts: Counts) -> str:

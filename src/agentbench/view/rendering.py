@@ -21,7 +21,6 @@ from starlette.responses import HTMLResponse
 from agentbench.core.display_text import counted, printable
 from agentbench.models.trajectory import ToolCall
 from agentbench.report.formatting import percent
-from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.view.run_cache import LiveRun, RunCache
 from agentbench.view.runs_folder import RunsFolder
 
@@ -121,13 +120,6 @@ def call_line(call: ToolCall) -> str:
         for key, value in islice(call.arguments.items(), 6)
     )
     return printable(f"{call.function_name}({arguments})", limit=160)
-
-
-def cost_of(attempt: AttemptSummary) -> str:
-    """The cost of an attempt; empty without a model."""
-    if not attempt.is_metered:
-        return ""
-    return "?" if attempt.cost_usd is None else f"${attempt.cost_usd:.4f}"
 
 
 def _printable_value(value: object) -> object:

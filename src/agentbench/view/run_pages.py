@@ -5,7 +5,7 @@ from collections.abc import Collection
 from starlette.requests import Request
 
 from agentbench.errors import InputError
-from agentbench.report.attempt_text import rows, verdict_word
+from agentbench.report.attempt_text import cost_text, rows, verdict_word
 from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
 from agentbench.scoring.statistics import PassRates
@@ -82,7 +82,7 @@ def _attempts(run: LiveRun, query: AttemptQuery) -> dict[str, object]:
                 "summary": attempt,
                 "row": row,
                 "verdict": verdict_word(attempt),
-                "cost": rendering.cost_of(attempt),
+                "cost": cost_text(attempt, unit="$"),
             }
             for attempt, row in zip(attempts, rows(attempts), strict=True)
         ],
