@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,11 +10,6 @@ from agentbench.cli import options
 from agentbench.cli.tasks import formats, history, import_release
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from agentbench.tasks.task import Task
 
 tasks = options.command_group("The task catalogue.")
 
@@ -50,6 +45,8 @@ def list_tasks(
 
     Example: agentbench tasks list tasks/ --tag easy
     """
+    from agentbench.report.text_table import TableColumn, print_listing
+
     selection = options.TaskSelection(
         tasks=paths or [Path("tasks")], filter_glob=filter_glob, tag=tag
     )
@@ -68,13 +65,7 @@ def list_tasks(
         ]
         typer.echo(json.dumps(rows, indent=1))
         return
-    _print(found)
-
-
-def _print(found: "Sequence[Task]") -> None:
-    from agentbench.report.text_table import TableColumn, print_listing
-
-    rows = [
+    table = [
         (
             task.id,
             printable(task.problem.title),
@@ -84,4 +75,4 @@ def _print(found: "Sequence[Task]") -> None:
         for task in found
     ]
     below = TableColumn(below=1)
-    print_listing(rows, TableColumn(), TableColumn(below=2), below, below)
+    print_listing(table, TableColumn(), TableColumn(below=2), below, below)
