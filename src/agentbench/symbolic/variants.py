@@ -93,8 +93,7 @@ def _varying(sides: Iterable[ast.expr]) -> list[ast.expr]:
 def _expects_error(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in ("raises", "assertRaises", "assertRaisesRegex")
+    return python_syntax.name_of(node.func) in ("raises", "assertRaises", "assertRaisesRegex")
 
 
 def _is_private(node: ast.expr) -> bool:
