@@ -171,9 +171,11 @@ def _assembled(
     tree: ast.Module, made: Callable[[function_edits.Function], Iterable[PlannedVariant]]
 ) -> AmplifiedTests | None:
     variants: dict[str, ChangedTestVariant] = {}
-    for body in _bodies(tree):
-        changed = [one for node in body for one in _in_place_of(node, made, variants)]
-        body[:] = changed or [ast.Pass()]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    owners: list[ast.Module | ast.ClassDef] = [tree, *classes]
+    for owner in owners:
+        changed = [one for node in owner.body for one in _in_place_of(node, made, variants)]
+        owner.body = changed or [ast.Pass()]
     if not variants:
         return None
     observing = AssertionObserver()
@@ -184,13 +186,6 @@ def _assembled(
 def changed_name(node_id: str) -> str:
     """The name of the changed function in a node id of pytest."""
     return node_id.rpartition("::")[2].partition("[")[0]
-
-
-def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    yield tree.body
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef):
-            yield node.body
 
 
 def _in_place_of(
