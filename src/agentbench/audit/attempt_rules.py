@@ -11,7 +11,7 @@ from agentbench.audit.patch import FilePatch, apply_patch
 from agentbench.audit.rule import RuleHit, critical, info, warning
 from agentbench.audit.run_facts import AttemptFacts, UnreadableRunFileError
 from agentbench.audit.task_facts import found_in, without
-from agentbench.integrity.records import ControlRun, Controls, control_findings
+from agentbench.integrity.records import Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
 from agentbench.pytest_results.model import PytestResult
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
@@ -77,9 +77,10 @@ def files_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
     """A verdict rests on the patch and the reports; changed ones no longer support it."""
     yield from _patch_difference(facts)
     for stage in facts.record.stages:
-        name = _REPORT_FILES.get(stage.name)
-        if name is not None and stage.evidence.report is not None:
-            why = _report_difference(facts, name, stage.evidence.report)
+        name, report = _REPORT_FILES.get(stage.name), stage.evidence.report
+        if name is not None and report is not None:
+            cases = ((case.node_id, case.outcome) for case in report.cases)
+            why = _report_difference(facts, name, cases, report)
             if why is not None:
                 yield critical(name, why)
         if stage.log is not None:
@@ -142,10 +143,18 @@ def _read_report(facts: AttemptFacts, name: str) -> PytestResult | str:
         return f"is not a valid report: {where}: {first['msg']}"
 
 
-def _case_difference(
-    result: PytestResult, recorded: Iterable[tuple[NodeId, CaseOutcome | None]]
+def _report_difference(
+    facts: AttemptFacts,
+    name: str,
+    recorded: Iterable[tuple[NodeId, CaseOutcome | None]],
+    whole: ReportFacts | None = None,
 ) -> str | None:
-    """How a report differs from the record in the first test for which it does."""
+    """How a report contradicts the record, in how the run ended or in the first such test."""
+    result = _read_report(facts, name)
+    if isinstance(result, str):
+        return result
+    if whole is not None and (result.outcome, result.complete) != (whole.outcome, whole.complete):
+        return f"has the outcome {result.outcome}, but the record has {whole.outcome}"
     reported: dict[NodeId, set[CaseOutcome]] = {}
     for test in result.tests:
         reported.setdefault(test.node_id, set()).add(test.outcome)
@@ -155,15 +164,6 @@ def _case_difference(
             shown = ", ".join(sorted(outcomes)) or "nothing"
             return f"has {shown} for {node_id}, but the record has {outcome}"
     return None
-
-
-def _report_difference(facts: AttemptFacts, name: str, report: ReportFacts) -> str | None:
-    result = _read_report(facts, name)
-    if isinstance(result, str):
-        return result
-    if (result.outcome, result.complete) != (report.outcome, report.complete):
-        return f"has the outcome {result.outcome}, but the record has {report.outcome}"
-    return _case_difference(result, ((case.node_id, case.outcome) for case in report.cases))
 
 
 def no_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
@@ -207,7 +207,9 @@ def controls_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
         yield critical(_RECORD, what)
     for run in controls.runs:
         name = f"control-{run.half}.json"
-        why = _control_report_difference(facts, name, run)
+        # Ids with brackets differ in each run.
+        known = [test for test in run.tests if "[" not in test.node_id and test.outcome is not None]
+        why = _report_difference(facts, name, ((test.node_id, test.outcome) for test in known))
         if why is not None:
             yield critical(name, why)
 
@@ -220,15 +222,6 @@ def _had_to_fail(controls: Controls) -> set[NodeId]:
         for test in run.tests
         if test.must == "fail" and test.node_id not in run.dismissed
     }
-
-
-def _control_report_difference(facts: AttemptFacts, name: str, run: ControlRun) -> str | None:
-    """How a control run's report contradicts the record; ids with brackets differ in each run."""
-    result = _read_report(facts, name)
-    if isinstance(result, str):
-        return result
-    known = [test for test in run.tests if "[" not in test.node_id and test.outcome is not None]
-    return _case_difference(result, ((test.node_id, test.outcome) for test in known))
 
 
 def equals_solution(facts: AttemptFacts) -> Iterator[RuleHit]:

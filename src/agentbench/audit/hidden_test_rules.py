@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, FilesByPath, TaskFacts
 from agentbench.core.choices import ControlLevel
+from agentbench.core.python_syntax import name_of
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.engine import functions_by_tests, uncontrolled_reasons
 from agentbench.integrity.expectation_changes.functions import FoundFunction
@@ -126,11 +127,7 @@ def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]
             if isinstance(node, ast.Assert | ast.Raise):
                 return True
             if isinstance(node, ast.Call):
-                name = (
-                    node.func.attr
-                    if isinstance(node.func, ast.Attribute)
-                    else getattr(node.func, "id", "")
-                )
+                name = name_of(node.func)
                 if name.lower().lstrip("_").startswith(_ASSERTING) or "assert" in name.lower():
                     return True
                 new = [helper for helper in helpers.get(name, []) if helper.name not in seen]

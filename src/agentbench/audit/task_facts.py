@@ -128,9 +128,9 @@ class DecidingTestFile:
     def is_visible(self, name: str) -> bool:
         """Whether the base has a function as it is here."""
         here, there = self.functions.get(name), self.before.get(name)
-        return (
-            here is not None and there is not None and ast.dump(here.node) == ast.dump(there.node)
-        )
+        if here is None or there is None:
+            return False
+        return ast.dump(here.node) == ast.dump(there.node)
 
 
 def deciding_test_files(

@@ -56,6 +56,13 @@ def code_of(source: str | ast.Module) -> CodeType:
         return compile(source, "<unknown>", "exec", dont_inherit=True)
 
 
+def name_of(node: ast.AST) -> str:
+    """The name of a variable, or the last one of an attribute; empty for another expression."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
 def literal(text: str) -> object:
     """The value of a literal.
 

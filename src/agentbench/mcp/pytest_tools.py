@@ -6,14 +6,8 @@ from pydantic import Field, model_validator
 
 from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.tool_calls import envelope
+from agentbench.pytest_results.tool_calls import arguments, envelope
 from agentbench.pytest_results.tool_calls.answers import answer_to_error, as_text, no_pytest
-from agentbench.pytest_results.tool_calls.arguments import (
-    DiscoverArguments,
-    ExecuteArguments,
-    NamedTool,
-    ToolArguments,
-)
 from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject, call_tests
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason, StageName
@@ -22,7 +16,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 
-class ExplainArguments(ToolArguments):
+class ExplainArguments(arguments.ToolArguments):
     """The arguments of `explain_failure`."""
 
     exit_code: int | None = Field(
@@ -77,12 +71,12 @@ def is_error(answer: JsonObject) -> bool:
     return answer["status"] in ("error", "timeout")
 
 
-class PytestTool(NamedTool):
+class PytestTool(arguments.NamedTool):
     """The server's tools for tests."""
 
     EXECUTE = (
         "execute_tests",
-        ExecuteArguments,
+        arguments.ExecuteArguments,
         envelope.PytestAnswer,
         "Run the project's pytest tests: all, or those that paths or node_ids, keyword and markers "
         "select. last_failed repeats failures, max_failures and timeout_s end a run early, detail "
@@ -91,7 +85,7 @@ class PytestTool(NamedTool):
     )
     DISCOVER = (
         "discover_tests",
-        DiscoverArguments,
+        arguments.DiscoverArguments,
         envelope.PytestAnswer,
         "Collect the project's pytest tests without running them, all or those that paths, keyword "
         "and markers select. Returns their ids, and the error of every file that cannot be "
@@ -107,22 +101,22 @@ class PytestTool(NamedTool):
 
 
 def call_pytest_tool(
-    project: PytestProject, arguments: ToolArguments, watch: CallControl
+    project: PytestProject, given: arguments.ToolArguments, watch: CallControl
 ) -> JsonObject:
     """Run a tool, and return its answer. It runs pytest, so it must not block an event loop.
 
     Raises:
         RunCancelled: it was cancelled; no process of it runs any more.
     """
-    match arguments:
-        case ExecuteArguments() | DiscoverArguments():
+    match given:
+        case arguments.ExecuteArguments() | arguments.DiscoverArguments():
             try:
-                return call_tests(project, arguments, watch)
+                return call_tests(project, given, watch)
             except SandboxError as error:
                 return no_pytest(str(error), project.mask)
         case ExplainArguments(reason=str() as reason):
             return explanation_answer(explain_reason(FailureReason(reason)))
         case ExplainArguments(exit_code=int() as code):
-            return explanation_answer(explain_exit_code(code, arguments.stage))
+            return explanation_answer(explain_exit_code(code, given.stage))
         case _:
-            raise TypeError(f"no tool takes {type(arguments).__name__}")
+            raise TypeError(f"no tool takes {type(given).__name__}")

@@ -7,16 +7,8 @@ from pydantic import Field
 
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.pytest_results.tool_calls.envelope import PathMask
-from agentbench.symbolic.analysis import (
-    EXAMPLES,
-    MOST_PATHS,
-    AnalysisFinding,
-    AnalysisResult,
-    ComparisonEnding,
-    ComparisonResult,
-    FunctionBranch,
-    SymbolicErrorType,
-)
+from agentbench.symbolic import analysis
+from agentbench.symbolic.analysis import AnalysisResult, ComparisonResult, SymbolicErrorType
 
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
 _MAX_BRANCHES = 200
@@ -96,7 +88,7 @@ class BranchesAnswer(SymbolicAnswer):
     """What `analyze_branches` answers."""
 
     status: Literal["complete", "error"]
-    branches: tuple[FunctionBranch, ...] = ()
+    branches: tuple[analysis.FunctionBranch, ...] = ()
     total_branches: int = 0
     reachable_branches: int = 0
     dead_code_lines: tuple[int, ...] = Field(
@@ -196,7 +188,7 @@ def compare_answer(
     names: tuple[str, str], found: ComparisonResult | AnalysisResult, spent: CallTime
 ) -> CompareAnswer:
     """What `compare_functions` says of a comparison, or of a search that says why there is none."""
-    answer = ComparisonResult(ending=ComparisonEnding.NOT_COMPARED)
+    answer = ComparisonResult(ending=analysis.ComparisonEnding.NOT_COMPARED)
     if isinstance(found, ComparisonResult):
         answer, verdict = found, _answer_verdict(names, found, spent)
     elif found.over:
@@ -235,7 +227,7 @@ def _common_fields(found: AnalysisResult, verdict: _Verdict, spent: CallTime) ->
         exhaustive=found.exhausted and not found.unconfirmed,
         paths_explored=found.paths,
         paths_given_up=sum(found.given_up.values()),
-        max_paths=MOST_PATHS,
+        max_paths=analysis.MOST_PATHS,
         inputs_tried=found.tried,
         seconds=spent.given,
     )
@@ -288,14 +280,14 @@ def _branches_verdict(
 def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: CallTime) -> _Verdict:
     one, other = names
     seen = answer.difference
-    if answer.ending is ComparisonEnding.DIFFERENT and seen is not None:
+    if answer.ending is analysis.ComparisonEnding.DIFFERENT and seen is not None:
         told = f"on {seen.call}, {one} {seen.left} and {other} {seen.right}"
         return "different", None, told
     if _was_cut_off(answer, spent):
         told = f"no difference on {answer.inputs_tried} inputs until then"
         return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {told}"
     compared = answer.inputs_tried or answer.paths_explored
-    if answer.ending is not ComparisonEnding.NO_DIFFERENCE or not compared:
+    if answer.ending is not analysis.ComparisonEnding.NO_DIFFERENCE or not compared:
         why = answer.why or "no input could be made for them"
         return "error", SymbolicErrorType.RUNTIME, f"{one} and {other} were not compared: {why}"
     if answer.exhausted:
@@ -307,8 +299,11 @@ def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: Cal
 
 
 def _was_cut_off(answer: ComparisonResult, spent: CallTime) -> bool:
-    unfinished = answer.ending is ComparisonEnding.NO_DIFFERENCE and not answer.exhausted
-    short = answer.inputs_tried < EXAMPLES and answer.time_spent >= _CUT_OFF_SHARE * spent.given
+    unfinished = answer.ending is analysis.ComparisonEnding.NO_DIFFERENCE and not answer.exhausted
+    short = (
+        answer.inputs_tried < analysis.EXAMPLES
+        and answer.time_spent >= _CUT_OFF_SHARE * spent.given
+    )
     return unfinished and short
 
 
@@ -324,7 +319,7 @@ def _error_of(
     return None
 
 
-def _describe_finding(finding: AnalysisFinding) -> str:
+def _describe_finding(finding: analysis.AnalysisFinding) -> str:
     broken = {"broken": "; this does not hold: ", "changed": "; this argument was changed: "}
     more = f"{broken[finding.ending]}{finding.what}" if finding.ending in broken else ""
     message = "" if finding.line is None else f" (line {finding.line})"
@@ -355,7 +350,9 @@ def _nothing_explored(name: str, found: AnalysisResult) -> str:
     return f"no path of {name} was followed to its end: {found.paths} were begun{why}"
 
 
-def _calls(findings: Sequence[AnalysisFinding], mask: PathMask) -> tuple[ObservedCall, ...]:
+def _calls(
+    findings: Sequence[analysis.AnalysisFinding], mask: PathMask
+) -> tuple[ObservedCall, ...]:
     return tuple(
         ObservedCall(
             call=each.call,

@@ -93,8 +93,7 @@ def _varying(sides: Iterable[ast.expr]) -> list[ast.expr]:
 def _expects_error(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in ("raises", "assertRaises", "assertRaisesRegex")
+    return python_syntax.name_of(node.func) in ("raises", "assertRaises", "assertRaisesRegex")
 
 
 def _is_private(node: ast.expr) -> bool:
@@ -172,9 +171,11 @@ def _assembled(
     tree: ast.Module, made: Callable[[function_edits.Function], Iterable[PlannedVariant]]
 ) -> AmplifiedTests | None:
     variants: dict[str, ChangedTestVariant] = {}
-    for body in _bodies(tree):
-        changed = [one for node in body for one in _in_place_of(node, made, variants)]
-        body[:] = changed or [ast.Pass()]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    owners: list[ast.Module | ast.ClassDef] = [tree, *classes]
+    for owner in owners:
+        changed = [one for node in owner.body for one in _in_place_of(node, made, variants)]
+        owner.body = changed or [ast.Pass()]
     if not variants:
         return None
     observing = AssertionObserver()
@@ -185,13 +186,6 @@ def _assembled(
 def changed_name(node_id: str) -> str:
     """The name of the changed function in a node id of pytest."""
     return node_id.rpartition("::")[2].partition("[")[0]
-
-
-def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    yield tree.body
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef):
-            yield node.body
 
 
 def _in_place_of(

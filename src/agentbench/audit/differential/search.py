@@ -162,7 +162,9 @@ class TaskTests:
             ast.unparse(node)
             for tree in self.trees
             for node in ast.walk(tree)
-            if isinstance(node, ast.Call) and _name_of(node.func) == own and _is_literal(node)
+            if isinstance(node, ast.Call)
+            and python_syntax.name_of(node.func) == own
+            and _is_literal(node)
         )
         return tuple(dict.fromkeys(call for call in found if len(call) <= _MAX_LITERAL_CHARACTERS))
 
@@ -180,7 +182,9 @@ class TaskTests:
     def mentions(self, name: str) -> bool:
         """Whether they call or read something by this name."""
         own = name.rpartition(".")[2]
-        return any(_name_of(node) == own for tree in self.trees for node in ast.walk(tree))
+        return any(
+            python_syntax.name_of(node) == own for tree in self.trees for node in ast.walk(tree)
+        )
 
 
 def read_task_tests(facts: TaskFacts) -> TaskTests:
@@ -214,12 +218,6 @@ def sources_of_tests(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, bytes]]:
         is_own = path not in hidden and path.suffix == ".py"
         if is_own and is_test_path(path, facts.task.problem.test_paths):
             yield path, content
-
-
-def _name_of(node: ast.AST) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_literal(node: ast.Call) -> bool:

@@ -98,7 +98,7 @@ class Analysis:
         with self.guard.suspended():
             server = ForkServer(run_guarded, _CALL_SECONDS)
         visitor = self._visitor(contract, server, kind)
-        visitor.is_class_method = function.is_class_method
+        visitor.is_class_method = isinstance(function.attribute, classmethod)
         self._search(visitor, server, function, tree)
         if isinstance(visitor, path_search.BranchVisitor):
             self._report_branches(visitor)

@@ -65,14 +65,13 @@ class _Marker(ast.NodeTransformer):
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
         """Mark that it matched."""
-        number = self._number(node.body[0].lineno, "case", node.pattern, "matched")
-        self.generic_visit(node)
-        node.body.insert(0, _statement(number, node.body[0]))
-        return node
+        return self._enter(node, self._number(node.body[0].lineno, "case", node.pattern, "matched"))
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         """Mark that it caught."""
-        number = self._number(node.lineno, "except", node.type, "caught")
+        return self._enter(node, self._number(node.lineno, "except", node.type, "caught"))
+
+    def _enter(self, node: ast.match_case | ast.ExceptHandler, number: int) -> ast.AST:
         self.generic_visit(node)
         node.body.insert(0, _statement(number, node.body[0]))
         return node

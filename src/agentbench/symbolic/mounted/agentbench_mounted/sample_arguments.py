@@ -41,7 +41,7 @@ _OFTEN: dict[object, tuple[object, ...]] = {
 }
 
 
-def is_enumerable(annotation: object) -> bool:  # noqa: PLR0911 - one case per kind of type
+def is_enumerable(annotation: object) -> bool:
     """Whether a search reaches all values of a type: no part of it is open."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation in _KNOWN or origin is typing.Literal:
@@ -49,11 +49,9 @@ def is_enumerable(annotation: object) -> bool:  # noqa: PLR0911 - one case per k
     if origin in (*_CONTAINERS, typing.Union, types.UnionType, typing.Annotated):
         inner = arguments[:1] if origin is typing.Annotated else arguments
         return bool(inner) and all(each is Ellipsis or is_enumerable(each) for each in inner)
-    if not isinstance(annotation, type):
-        return False
-    if issubclass(annotation, enum.Enum):
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return True
-    if not dataclasses.is_dataclass(annotation):
+    if not (isinstance(annotation, type) and dataclasses.is_dataclass(annotation)):
         return False
     hints = call_foreign(lambda: typing.get_type_hints(annotation)).value
     if hints is None:
@@ -84,9 +82,9 @@ def assumed(
             each.replace(annotation=given.get(name, each.annotation))
             for name, each in signature.parameters.items()
         ]
-        if works(_calls(signature, given)):
-            assumptions = {name: _name(kind) for name, kind in given.items()}
-            yield signature.replace(parameters=parameters), assumptions
+        typed = signature.replace(parameters=parameters)
+        if works(_calls(typed, names)):
+            yield typed, {name: _name(kind) for name, kind in given.items()}
 
 
 def _combinations(signature: inspect.Signature, names: list[str]) -> list[tuple[object, ...]]:
@@ -98,19 +96,17 @@ def _combinations(signature: inspect.Signature, names: list[str]) -> list[tuple[
     return list(dict.fromkeys((*uniform, *itertools.islice(mixed, _MOST_COMBINATIONS))))
 
 
-def _calls(signature: inspect.Signature, given: dict[str, object]) -> list[str]:
-    """Calls with samples; none if a parameter has a type without samples."""
-    kinds_of = {name: each.annotation for name, each in signature.parameters.items()}
-    given = {**{name: kind for name, kind in kinds_of.items() if kind in _SAMPLES}, **given}
-    if kinds_of.keys() - given.keys():
+def _calls(signature: inspect.Signature, guessed: list[str]) -> list[str]:
+    """Calls with samples; none if a parameter has an annotated type without samples."""
+    parameters = signature.parameters.items()
+    if any(each.annotation not in _SAMPLES for name, each in parameters if name not in guessed):
         return []
-    kinds = inspect.Parameter
-    plain = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     calls = []
     for which in range(3):
         parts = []
-        for name, each in signature.parameters.items():
-            sample = _SAMPLES.get(given[name], ("True", "False", "True"))[which]
+        for name, each in parameters:
+            sample = _SAMPLES.get(each.annotation, ("True", "False", "True"))[which]
             parts.append(sample if each.kind in plain else f"{name}={sample}")
         calls.append(", ".join(parts))
     return calls
@@ -141,14 +137,11 @@ def _any_number(parameter: inspect.Parameter, named: Literals, taken: set[str]) 
     values = list(itertools.islice(_values(parameter.annotation, named), _MOST_VALUES)) or ["0"]
     if parameter.kind is parameter.VAR_POSITIONAL:
         return ["", *values, *(", ".join(values[:number]) for number in range(2, len(values)))]
-    words = dict.fromkeys((*named.get(str, ()), "a", "b"))
-    names = [one for one in map(str, words) if _is_name(one) and one not in taken]
+    unusable = {*taken, *keyword.kwlist}
+    words = map(str, dict.fromkeys((*named.get(str, ()), "a", "b")))
+    names = [one for one in words if one.isidentifier() and one not in unusable]
     each = [f"{name}={value}" for value in values[:2] for name in names]
     return ["", *each, ", ".join(f"{name}={values[0]}" for name in names)]
-
-
-def _is_name(text: str) -> bool:
-    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def _rows(columns: list[list[str]]) -> Iterator[tuple[str, ...]]:

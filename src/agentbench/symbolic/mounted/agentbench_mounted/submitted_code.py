@@ -103,11 +103,6 @@ class FoundFunction:
     function: Function  # without decorators
 
     @property
-    def is_class_method(self) -> bool:
-        """Whether its first argument is the class."""
-        return isinstance(self.attribute, classmethod)
-
-    @property
     def plain(self) -> Function:
         """The function with its decorators."""
         function: Function = _without_binding(self.attribute)
@@ -154,15 +149,13 @@ def refuse_unsearchable(function: Function, name: str) -> None:
 
 def node_of(tree: ast.Module, name: str) -> ast.FunctionDef | None:
     """The function's own node, the last of its name; None if no `def` made it."""
-    body: list[ast.stmt] = tree.body
-    found: ast.FunctionDef | ast.ClassDef | None = None
+    found: ast.Module | ast.ClassDef | ast.FunctionDef = tree
     for part in name.split("."):
         kinds = (ast.FunctionDef, ast.ClassDef)
-        named = [node for node in body if isinstance(node, kinds) and node.name == part]
+        named = [node for node in found.body if isinstance(node, kinds) and node.name == part]
         if not named:
             return None
         found = named[-1]
-        body = found.body
     return found if isinstance(found, ast.FunctionDef) else None
 
 
