@@ -61,10 +61,13 @@ def test_a_recipe_becomes_an_image_and_commands_in_its_order():
 def test_a_dated_recipe_ignores_what_was_uploaded_later():
     own = one(python="3.9", uploaded_before=date(2024, 6, 15), packages=("pytest",))
     found = environment_of(instance(), EnvironmentSources(own=own))
+    date_and_mode = (
+        "PIP_UPLOADED_PRIOR_TO=2024-06-15T00:00:00Z PIP_CONFIG_SETTINGS=editable_mode=compat"
+    )
+    exported = f"export {date_and_mode}"
     assert found.setup.commands == (
-        "export PIP_UPLOADED_PRIOR_TO=2024-06-15T00:00:00Z; "
-        "python -m pip install --force-reinstall pytest",
-        "export PIP_UPLOADED_PRIOR_TO=2024-06-15T00:00:00Z; python -m pip install -e .",
+        f"{exported}; python -m pip install --force-reinstall pytest",
+        f"{exported}; python -m pip install -e .",
     )
 
 

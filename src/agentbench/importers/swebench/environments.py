@@ -26,6 +26,8 @@ _SETUP_SECONDS = 1800.0
 _TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
 _USER = "1000:1000"
 _PIP = "python -m pip install"
+# The pip of that time put the project's folder on sys.path, and some tests look it up there.
+_EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
@@ -236,8 +238,8 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
     if recipe.install:
         pip_commands.append(recipe.install)
     if recipe.uploaded_before is not None:
-        limit = f"export PIP_UPLOADED_PRIOR_TO={recipe.uploaded_before}T00:00:00Z"
-        pip_commands = [f"{limit}; {command}" for command in pip_commands]
+        settings = f"PIP_UPLOADED_PRIOR_TO={recipe.uploaded_before}T00:00:00Z {_EDITABLE_AS_THEN}"
+        pip_commands = [f"export {settings}; {command}" for command in pip_commands]
     files = {}
     if recipe.apt:
         packages = " ".join(recipe.apt)

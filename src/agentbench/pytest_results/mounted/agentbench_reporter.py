@@ -100,13 +100,15 @@ class Reporter:
         self._watched = watched_functions()
         self._deselected = 0
 
-    def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
+    def pytest_plugin_registered(
+        self, plugin: object, manager: "pytest.PytestPluginManager"
+    ) -> None:
         """Register pytest-json-report under its entry point's name, so that no second one loads."""
         if plugin is self:
             manager.register(self._json_report, "pytest_jsonreport")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
+    def pytest_configure(self, config: "pytest.Config") -> None:
         """Ask for the JSON report here: workers of xdist, without the plugin, get all arguments."""
         config.option.json_report = True
         config.option.json_report_file = self._report_file
@@ -124,7 +126,7 @@ class Reporter:
             text = "".join(format_exception(type(cause), cause, cause.__traceback__))
             self._put("collect_error", file=file, message=_cut(message), traceback=_cut(text))
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+    def pytest_collectreport(self, report: "pytest.CollectReport") -> None:
         """Record collectors that failed or were skipped as a whole."""
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
@@ -137,7 +139,7 @@ class Reporter:
         """Count what -k, -m or a plugin took out."""
         self._deselected += len(items)
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_collection_finish(self, session: "pytest.Session") -> None:
         """Record what will run."""
         self._collected([item.nodeid for item in session.items])
 
@@ -156,7 +158,7 @@ class Reporter:
         self._put("begin", id=str(nodeid))
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: "pytest.TestReport") -> None:
         """Record a phase of a test, or a subtest of it."""
         if report.when == "call":  # a fixture's patch is in place then, and once a test is enough
             self._detect_changes()
@@ -182,7 +184,7 @@ class Reporter:
         self._put("interrupt", message=_cut(excinfo.exconly()))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> "Generator[None, Any, None]":
+    def pytest_sessionfinish(self, session: "pytest.Session") -> "Generator[None, Any, None]":
         """Record the end of the session, after every other plugin had its say on the exit code."""
         yield
         self._detect_changes()
