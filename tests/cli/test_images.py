@@ -11,13 +11,13 @@ def test_without_an_engine_it_is_69_and_says_what_to_start(cli, tmp_path, monkey
     assert said.stderr.startswith("agentbench: ")
 
 
-@pytest.mark.parametrize("python", ["2.7", "3.7", "3.15", "3.12.1"])
+@pytest.mark.parametrize("python", ["2.7", "3.5", "3.15", "3.12.1"])
 def test_a_python_that_is_not_supported_is_refused_in_one_line(cli, python):
     said = cli("images", "build", "--python", python)
     assert (said.code, said.stdout) == (2, "")
     assert said.stderr == (
         f"agentbench: no base image has Python {python!r}: "
-        "use one of 3.8, 3.9, 3.10, 3.11, 3.12, 3.13, 3.14\n"
+        "use one of 3.6, 3.7, 3.8, 3.9, 3.10, 3.11, 3.12, 3.13, 3.14\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Each Python gets the newest pytest that runs on it, with all that this pytest requires."""
+"""Each Python gets the newest pip and pytest that run on it, and what this pytest requires."""
 
 import pytest
 from packaging.requirements import Requirement
@@ -12,16 +12,71 @@ from agentbench.sandbox.docker.base_image import SUITES
 
 # The package index's releases of November 2026: the newest for each Python, and their metadata.
 RELEASES = {
-    "pytest": {"8.3.5": ">=3.8", "8.4.2": ">=3.9", "9.2.0": ">=3.10"},
-    "iniconfig": {"2.1.0": ">=3.8", "2.3.1": ">=3.10"},
-    "packaging": {"26.2": ">=3.8", "26.3": ">=3.9"},
-    "pluggy": {"1.5.0": ">=3.8", "1.6.0": ">=3.9", "1.7.0": ">=3.10"},
-    "pygments": {"2.19.2": ">=3.8", "2.21.0": ">=3.9"},
-    "exceptiongroup": {"1.3.2": ">=3.7"},
-    "tomli": {"2.5.0": ">=3.8"},
-    "typing-extensions": {"4.13.2": ">=3.8", "4.16.0": ">=3.9"},
+    "pip": {
+        "21.3.1": ">=3.6",
+        "24.0": ">=3.7",
+        "25.0.1": ">=3.8",
+        "26.0.1": ">=3.9",
+        "26.3": ">=3.10",
+    },
+    "pytest": {
+        "7.0.1": ">=3.6",
+        "7.4.4": ">=3.7",
+        "8.3.5": ">=3.8",
+        "8.4.2": ">=3.9",
+        "9.2.0": ">=3.10",
+    },
+    "iniconfig": {"1.1.1": "", "2.0.0": ">=3.7", "2.1.0": ">=3.8", "2.3.1": ">=3.10"},
+    "packaging": {"21.3": ">=3.6", "24.0": ">=3.7", "26.2": ">=3.8", "26.3": ">=3.9"},
+    "pluggy": {
+        "1.0.0": ">=3.6",
+        "1.2.0": ">=3.7",
+        "1.5.0": ">=3.8",
+        "1.6.0": ">=3.9",
+        "1.7.0": ">=3.10",
+    },
+    "pygments": {"2.14.0": ">=3.6", "2.17.2": ">=3.7", "2.19.2": ">=3.8", "2.21.0": ">=3.9"},
+    "exceptiongroup": {"0": "", "1.3.2": ">=3.7"},
+    "tomli": {"1.2.3": ">=3.6", "2.0.1": ">=3.7", "2.5.0": ">=3.8"},
+    "typing-extensions": {
+        "4.1.1": ">=3.6",
+        "4.7.1": ">=3.7",
+        "4.13.2": ">=3.8",
+        "4.16.0": ">=3.9",
+    },
+    "importlib-metadata": {"4.8.3": ">=3.6", "6.7.0": ">=3.7"},
+    "zipp": {"3.6.0": ">=3.6", "3.15.0": ">=3.7"},
+    "attrs": {"22.2.0": ">=3.6", "24.2.0": ">=3.7"},
+    "py": {"1.11.0": ">=2.7"},
+    "pyparsing": {"3.0.7": ">=3.6", "3.1.4": ">=3.6.8"},
 }
 REQUIRES = {
+    "pytest==7.0.1": (
+        "attrs>=19.2.0",
+        "iniconfig",
+        "packaging",
+        "pluggy<2.0,>=0.12",
+        "py>=1.8.2",
+        "tomli>=1.0.0",
+        "importlib-metadata>=0.12; python_version < '3.8'",
+    ),
+    "pytest==7.4.4": (
+        "iniconfig",
+        "packaging",
+        "pluggy<2.0,>=0.12",
+        "exceptiongroup>=1.0.0rc8; python_version < '3.11'",
+        "tomli>=1.0.0; python_version < '3.11'",
+        "importlib-metadata>=0.12; python_version < '3.8'",
+    ),
+    "packaging==21.3": ("pyparsing!=3.0.5,>=2.0.2",),
+    "importlib-metadata==4.8.3": (
+        "zipp>=0.5",
+        "typing-extensions>=3.6.4; python_version < '3.8'",
+    ),
+    "importlib-metadata==6.7.0": (
+        "zipp>=0.5",
+        "typing-extensions>=3.6.4; python_version < '3.8'",
+    ),
     "pytest==8.3.5": (
         "exceptiongroup>=1.0.0rc8; python_version < '3.11'",
         "iniconfig",
@@ -70,7 +125,7 @@ def test_every_pin_is_the_newest_release_that_the_python_runs(python: str) -> No
 
 @pytest.mark.parametrize("python", STACKS)
 def test_every_requirement_is_met_and_nothing_else_is_installed(python: str) -> None:
-    found, needed = pins(python), {"pytest"}
+    found, needed = pins(python), {"pip", "pytest"}
     for pin in stack_for(python):
         for requirement in map(Requirement, REQUIRES.get(pin, ())):
             if requirement.marker is None or requirement.marker.evaluate(
@@ -82,15 +137,14 @@ def test_every_requirement_is_met_and_nothing_else_is_installed(python: str) -> 
     assert set(found) == needed
 
 
-def test_every_python_from_3_8_to_3_14_has_a_stack() -> None:
-    assert list(STACKS) == [f"3.{minor}" for minor in range(8, 15)]
+def test_every_python_from_3_6_to_3_14_has_a_stack() -> None:
+    assert list(STACKS) == [f"3.{minor}" for minor in range(6, 15)]
     assert {DEFAULT_PYTHON, *SUITES} <= set(STACKS)
 
 
-@pytest.mark.parametrize("python", ["2.7", "3.7", "3.15", "3.11.4", "3", "", "newest"])
+@pytest.mark.parametrize("python", ["2.7", "3.5", "3.15", "3.11.4", "3", "", "newest"])
 def test_a_python_without_a_stack_is_refused_in_one_line(python: str) -> None:
+    supported = "3.6, 3.7, 3.8, 3.9, 3.10, 3.11, 3.12, 3.13, 3.14"
     with pytest.raises(UsageError) as refused:
         stack_for(python)
-    assert str(refused.value) == (
-        f"no base image has Python {python!r}: use one of 3.8, 3.9, 3.10, 3.11, 3.12, 3.13, 3.14"
-    )
+    assert str(refused.value) == f"no base image has Python {python!r}: use one of {supported}"

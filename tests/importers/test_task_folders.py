@@ -76,14 +76,14 @@ def test_tasks_whose_image_cannot_be_had_are_refused_by_name_and_removed(write):
     folders = [
         write("foreign", 'image = "gone:1"'),
         good,
-        write("old", 'image = "agentbench/python:3.7"'),
+        write("old", 'image = "agentbench/python:3.5"'),
         write("unbuilt", 'image = "agentbench/python:3.8"'),
     ]
     refused = refuse_without_images(folders, on(Engine("there:1")), remedy="or name another one")
     assert [str(each) for each in refused] == [
         f"{folders[0]}: foreign: image: the image gone:1 is not there: pull it; "
         "or name another one",
-        f"{folders[2]}: old: image: the image agentbench/python:3.7 is not there: pull it; "
+        f"{folders[2]}: old: image: the image agentbench/python:3.5 is not there: pull it; "
         "or name another one",
         f"{folders[3]}: unbuilt: image: no base image with Python 3.8 can be made; "
         "or name another one",

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from agentbench.core.choices import STACKS, stack_for
 from agentbench.pytest_results.execution import PytestRequest, execute_tests
 from agentbench.pytest_results.model import cases_of
 from agentbench.pytest_results.parse import ReportFiles, session_of
@@ -118,11 +119,18 @@ def test_python_3_8_with_pytest_4_6_is_understood(open_sandbox):
     assert (result.versions.pytest, result.versions.python[:3]) == ("4.6.11", "3.8")
 
 
-def test_python_3_7_is_understood(open_sandbox):
-    if find_python("3.7") is None:
-        pytest.skip("no Python 3.7 on this machine")
+@pytest.mark.parametrize(
+    "python",
+    [
+        pytest.param(each, marks=() if each in {"3.6", "3.9"} else pytest.mark.soak)
+        for each in STACKS
+    ],
+)
+def test_what_a_base_image_installs_is_understood(open_sandbox, python):
+    if find_python(python) is None:
+        pytest.skip(f"no Python {python} on this machine")
     everything = SCENARIOS[0]
-    sandbox = open_sandbox(everything.files, "pytest==7.4.4", python="3.7")
+    sandbox = open_sandbox(everything.files, *stack_for(python), python=python)
     result = execute_tests(sandbox, request_for(everything)).result
 
     assert {case.node_id: case.outcome for case in result.tests} == everything.tests

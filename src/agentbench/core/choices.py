@@ -10,19 +10,37 @@ from types import MappingProxyType
 
 from agentbench.errors import UsageError
 
-# Pure wheels, pinned, since the tag of a base image is a hash of its recipe.
-_FOR_310_AND_NEWER = (
-    "pytest==9.2.0", "iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0", "pygments==2.21.0",
-)  # fmt: skip
+# Pure wheels, pinned, since the tag of a base image is a hash of its recipe. Each Python gets the
+# newest pip and pytest that support it.
 _BEFORE_311 = ("exceptiongroup==1.3.2", "tomli==2.5.0")  # Python 3.11 includes both
-_FOR_38 = ("pytest==8.3.5", "iniconfig==2.1.0", "packaging==26.2", "pluggy==1.5.0")
+_FOR_310_AND_NEWER = (
+    "pip==26.3", "pytest==9.2.0", "iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0",
+    "pygments==2.21.0",
+)  # fmt: skip
 _FOR_39 = (
-    "pytest==8.4.2", "iniconfig==2.1.0", "packaging==26.3", "pluggy==1.6.0", "pygments==2.21.0",
+    "pip==26.0.1", "pytest==8.4.2", "iniconfig==2.1.0", "packaging==26.3", "pluggy==1.6.0",
+    "pygments==2.21.0", *_BEFORE_311, "typing-extensions==4.16.0",
+)  # fmt: skip
+_FOR_38 = (
+    "pip==25.0.1", "pytest==8.3.5", "iniconfig==2.1.0", "packaging==26.2", "pluggy==1.5.0",
+    *_BEFORE_311, "typing-extensions==4.13.2",
+)  # fmt: skip
+_FOR_37 = (
+    "pip==24.0", "pytest==7.4.4", "iniconfig==2.0.0", "packaging==24.0", "pluggy==1.2.0",
+    "exceptiongroup==1.3.2", "tomli==2.0.1", "importlib-metadata==6.7.0",
+    "typing-extensions==4.7.1", "zipp==3.15.0",
+)  # fmt: skip
+_FOR_36 = (
+    "pip==21.3.1", "pytest==7.0.1", "attrs==22.2.0", "iniconfig==1.1.1", "packaging==21.3",
+    "pluggy==1.0.0", "py==1.11.0", "pyparsing==3.0.7", "tomli==1.2.3", "importlib-metadata==4.8.3",
+    "typing-extensions==4.1.1", "zipp==3.6.0",
 )  # fmt: skip
 STACKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "3.8": (*_FOR_38, *_BEFORE_311, "typing-extensions==4.13.2"),
-        "3.9": (*_FOR_39, *_BEFORE_311, "typing-extensions==4.16.0"),
+        "3.6": _FOR_36,
+        "3.7": _FOR_37,
+        "3.8": _FOR_38,
+        "3.9": _FOR_39,
         "3.10": (*_FOR_310_AND_NEWER, *_BEFORE_311, "typing-extensions==4.16.0"),
         **dict.fromkeys(("3.11", "3.12", "3.13", "3.14"), _FOR_310_AND_NEWER),
     }

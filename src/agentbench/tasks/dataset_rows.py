@@ -164,7 +164,12 @@ class SwebenchOrigin(Schema):
     pass_to_pass: tuple[str, ...] = ()
     test_files: tuple[str, ...] = ()  # the files of its test patch, which SWE-bench runs
     node_ids: dict[str, tuple[NodeId, ...]] = Field(default_factory=dict)
-    """The node ids of shortened test names; an empty tuple: pytest ran no such test."""
+    """The node ids of shortened test names; an empty tuple: no test that counts has the name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tests that the data set lists."""
+        return (*self.fail_to_pass, *self.pass_to_pass)
 
     def ids_of(self, name: str) -> tuple[NodeId, ...]:
         """The tests that a name of fail_to_pass or pass_to_pass stands for."""

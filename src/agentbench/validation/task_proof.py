@@ -127,6 +127,11 @@ def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
     )
 
 
+def final_outcomes(oracle: Sequence[AttemptRecord]) -> Outcomes:
+    """The outcomes of the tests with the reference solution, in the first attempt."""
+    return _outcomes(oracle[0], StageName.FINAL_TEST) if oracle else {}
+
+
 def without_ids(task: Task) -> Task:
     """The task without lists of tests, so that the whole run decides."""
     key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})

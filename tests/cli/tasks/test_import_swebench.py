@@ -58,7 +58,7 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
     good, foreign, old = (Project(mirrors, f"acme/{name}") for name in ("good", "foreign", "old"))
     (tmp_path / "recipes.toml").write_text(
         '[[recipe]]\nrepo = "acme/good"\ninstall = ""\n'
-        '[[recipe]]\nrepo = "acme/old"\npython = "3.7"\ninstall = ""\n'
+        '[[recipe]]\nrepo = "acme/old"\npython = "3.5"\ninstall = ""\n'
     )
     entries = [
         project.instance(instance_id=f"acme__{name}-1")
@@ -79,7 +79,7 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
         ["acme__old-1", "image"],
     ]
     assert "localhost:1/none/acme__foreign-1" in refused[0]
-    assert "base images exist for Python 3.8, " in refused[1]
+    assert "base images exist for Python 3.6, " in refused[1]
     assert all("--image-template" in line for line in refused)
     assert [folder.name for folder in (tmp_path / "tasks").iterdir()] == ["acme__good-1"]
 

@@ -14,6 +14,7 @@ from agentbench.importers.swebench.located_tests import (
     write_located_tests,
 )
 from agentbench.runs.options import RunOptions
+from agentbench.scoring.evidence import CaseOutcome
 from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin
 from agentbench.tasks.mirror import Mirrors
 from agentbench.validation.task_proof import DecidingTests
@@ -36,7 +37,7 @@ def take(tmp_path):
         )
         choice = ImportSelection(out=tmp_path / "tasks", repos=tmp_path / "repos", sources=sources)
         imported = import_file(path, choice, Mirrors(tmp_path / "mirrors"))
-        (folder,) = imported.without_node_ids
+        (folder,) = imported.written
         return folder
 
     return take
@@ -59,7 +60,8 @@ def test_names_that_were_cut_become_the_ids_that_a_run_shows(take, options):
         FAIL_TO_PASS=[f"{FILE}::test_last[two", f"{FILE}::test_last[one]"],
         PASS_TO_PASS=["test_first", "[100%]"],
     )
-    assert write_located_tests([folder], options, follow) == []
+    result = write_located_tests([folder], options, follow)
+    assert (result.rejections, result.notes) == ((), ())
     assert listed(folder) == (
         [f"{FILE}::test_last[two items]", f"{FILE}::test_last[one]"],
         [f"{FILE}::test_first"],
@@ -73,7 +75,7 @@ def test_names_that_were_cut_become_the_ids_that_a_run_shows(take, options):
 
 def test_a_name_that_no_mended_test_bears_is_refused_and_its_task_removed(take, options):
     folder = take(FAIL_TO_PASS=[f"{FILE}::test_last[three", "test_first"])
-    (refusal,) = write_located_tests([folder], options, follow)
+    (refusal,) = write_located_tests([folder], options, follow).rejections
     assert (refusal.instance, refusal.field) == ("Acme__counting-7", "FAIL_TO_PASS")
     assert refusal.what == (
         f"no test that the patch mends bears the name '{FILE}::test_last[three', 'test_first'"
@@ -81,10 +83,42 @@ def test_a_name_that_no_mended_test_bears_is_refused_and_its_task_removed(take, 
     assert not folder.exists()
 
 
+def test_a_test_to_keep_that_fails_with_the_solution_does_not_count(take, options):
+    gone = [f"{FILE}::test_gone_{number}" for number in range(5)]
+    folder = take(PASS_TO_PASS=[*gone, f"{FILE}::test_first"])
+    result = write_located_tests([folder], options, follow)
+    assert result.rejections == ()
+    assert result.notes == (
+        "Acme__counting-7: 5 of 6 tests in PASS_TO_PASS fail here with the reference solution, "
+        f"and do not count: {gone[0]}, {gone[1]}, {gone[2]} and 2 more",
+    )
+    assert listed(folder) == ([f"{FILE}::test_last[one]"], [f"{FILE}::test_first"])
+    assert read_origin(folder).node_ids == dict.fromkeys(gone, ())
+
+
+def test_a_test_to_fix_that_passes_before_any_fix_is_to_be_kept(take, options):
+    folder = take(FAIL_TO_PASS=[f"{FILE}::test_first", f"{FILE}::test_last[one]"], PASS_TO_PASS=[])
+    result = write_located_tests([folder], options, follow)
+    assert result.notes == (
+        "Acme__counting-7: 1 of 2 tests in FAIL_TO_PASS pass here before any fix, and count as "
+        f"PASS_TO_PASS: {FILE}::test_first",
+    )
+    assert listed(folder) == ([f"{FILE}::test_last[one]"], [f"{FILE}::test_first"])
+
+
+@pytest.mark.parametrize("names", [["test_first"], ["test_gone", "test_last[one]"]])
+def test_an_instance_that_does_not_hold_here_keeps_its_lists(take, options, names):
+    folder = take(FAIL_TO_PASS=[f"{FILE}::{name}" for name in names], PASS_TO_PASS=[])
+    before = (folder / "task.toml").read_text()
+    result = write_located_tests([folder], options, follow)
+    assert (result.rejections, result.notes) == ((), ())
+    assert (folder / "task.toml").read_text() == before
+
+
 def test_a_task_that_does_not_load_is_refused_and_starts_no_run(take, options, tmp_path):
     folder = take(FAIL_TO_PASS=["test_last"])
     (folder / "instruction.md").unlink()
-    (refusal,) = write_located_tests([folder], options, follow)
+    (refusal,) = write_located_tests([folder], options, follow).rejections
     assert "instruction.md: is missing" in refusal.what
     assert not (tmp_path / "runs").exists()
 
@@ -104,7 +138,9 @@ def test_a_test_that_is_to_be_fixed_is_not_also_to_be_kept():
         pass_to_pass=("t.py::a[x", "t.py::a[x z]"),
     )
     found = DecidingTests(fail_to_pass=("t.py::a[x y]",), pass_to_pass=("t.py::a[x z]",))
-    located = locate_tests(origin, found)
+    final = dict.fromkeys(("t.py::a[x y]", "t.py::a[x z]"), CaseOutcome.PASSED)
+    located = locate_tests(origin, found, final)
+    assert located is not None
     assert located.fail_to_pass == ("t.py::a[x y]",)
     assert located.pass_to_pass == ("t.py::a[x z]",)
     assert located.lost == ()

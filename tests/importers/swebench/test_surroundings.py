@@ -1,4 +1,7 @@
+from datetime import date
+
 import pytest
+from pydantic import ValidationError
 
 from agentbench.importers.swebench.environments import (
     DOCKERFILE,
@@ -53,6 +56,33 @@ def test_a_recipe_becomes_an_image_and_commands_in_its_order():
         "python -m pip install -e .",
     )
     assert (found.command, found.files) == ("pytest", {})
+
+
+def test_a_dated_recipe_ignores_what_was_uploaded_later():
+    own = one(python="3.9", uploaded_before=date(2024, 6, 15), packages=("pytest",))
+    found = environment_of(instance(), EnvironmentSources(own=own))
+    date_and_mode = (
+        "PIP_UPLOADED_PRIOR_TO=2024-06-15T00:00:00Z PIP_CONFIG_SETTINGS=editable_mode=compat"
+    )
+    exported = f"export {date_and_mode}"
+    assert found.setup.commands == (
+        f"{exported}; python -m pip install --force-reinstall pytest",
+        f"{exported}; python -m pip install -e .",
+    )
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.8"])
+def test_a_dated_recipe_needs_a_pip_that_knows_dates(python):
+    with pytest.raises(ValidationError, match=r"uploaded_before needs Python 3\.9 or newer"):
+        InstallRecipe(repo="a/b", python=python, uploaded_before=date(2024, 6, 15))
+
+
+def test_set_up_is_given_the_version_that_no_tag_says():
+    found = environment_of(instance(), EnvironmentSources(own=one(pre_install=("make",))))
+    assert found.with_project_version("5.2").setup.commands == (
+        "export SETUPTOOLS_SCM_PRETEND_VERSION=5.2; make",
+        "export SETUPTOOLS_SCM_PRETEND_VERSION=5.2; python -m pip install -e .",
+    )
 
 
 def test_packages_of_debian_are_installed_by_a_dockerfile():

@@ -4,7 +4,11 @@ import tomllib
 import pytest
 
 from agentbench.errors import InputError, UsageError
-from agentbench.importers.swebench.environments import EnvironmentSources
+from agentbench.importers.swebench.environments import (
+    EnvironmentSources,
+    InstallRecipe,
+    InstallRecipes,
+)
 from agentbench.importers.swebench.importing import ImportSelection, import_file
 from agentbench.tasks.dataset_rows import read_origin
 from agentbench.tasks.loading import load_task
@@ -46,6 +50,26 @@ def test_the_instance_s_own_id_and_names_are_remembered(take, project):
     assert origin.fail_to_pass == ("tests/test_counting.py::test_last[one]",)
     assert origin.test_files == ("tests/test_counting.py",)
     assert "items[-1]" not in (folder / "swebench.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("tag", "version", "given"),
+    [
+        (None, "1.0", "1.0"),
+        (None, "1.0'; touch x", None),
+        (None, "", None),
+        ("v0.9", "1.0", None),
+    ],
+)
+def test_the_set_up_knows_a_version_that_no_tag_says(take, project, tag, version, given):
+    if tag is not None:
+        project.origin.git("tag", tag, project.base_commit)
+    recipes = InstallRecipes(recipe=(InstallRecipe(repo=project.repo, install="make"),))
+    sources = EnvironmentSources(own=[recipes])
+    (folder,) = take(project.instance(version=version), sources=sources).written
+    commands = tomllib.loads((folder / "task.toml").read_text())["setup"]["commands"]
+    exported = "" if given is None else f"export SETUPTOOLS_SCM_PRETEND_VERSION={given}; "
+    assert commands == [f"{exported}make"]
 
 
 def test_names_that_are_cut_are_told_apart(take, project):

@@ -35,5 +35,5 @@ def test_the_context_holds_the_dockerfile_and_the_wheels_of_a_python(python: str
 
 
 def test_a_python_without_a_recipe_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"no base image has Python '3\.7'"):
-        build_context("3.7")
+    with pytest.raises(UsageError, match=r"no base image has Python '3\.5'"):
+        build_context("3.5")

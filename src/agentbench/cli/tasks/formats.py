@@ -14,6 +14,8 @@ from agentbench.core import extras, host
 from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
     from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.task_folders import ImportResult
@@ -193,17 +195,20 @@ def _sources(
 
 def _find_test_ids(
     imported: "SwebenchImportResult", settings: "ValidationSettings", *, prove: bool, quiet: bool
-) -> "list[Rejection]":
-    """Find out what names mean that are no node ids; gives the instances where none does."""
+) -> "Sequence[Rejection]":
+    """Fit the test lists to what a run shows; gives the instances whose names mean no test."""
     from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
 
     if not prove:
         return refuse_unlocated(imported.without_node_ids)
-    unnamed = [folder for folder in imported.without_node_ids if folder.exists()]
-    if not unnamed:
+    written = [folder for folder in imported.written if folder.exists()]
+    if not written:
         return []
     follow = validating.follow_runs(quiet=quiet, verbose=False)
-    return write_located_tests(unnamed, settings.options, follow)
+    result = write_located_tests(written, settings.options, follow)
+    for note in () if quiet else result.notes:
+        typer.echo(f"note: {printable(note, limit=1000)}", err=True)
+    return result.rejections
 
 
 def export_harbor(

@@ -78,6 +78,7 @@ class TaskContent:
     tests_patch: bytes
     solution_patch: bytes
     folders: Mapping[str, Path] = field(default_factory=dict)
+    untagged_version: str | None = None  # the project's version, where no tag of git says it
 
 
 @contextmanager

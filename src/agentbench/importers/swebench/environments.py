@@ -1,15 +1,17 @@
 """The environment of an instance: from a recipe, from the instance itself, or its image."""
 
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
@@ -24,6 +26,8 @@ _SETUP_SECONDS = 1800.0
 _TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
 _USER = "1000:1000"
 _PIP = "python -m pip install"
+# The pip of that time put the project's folder on sys.path, and some tests look it up there.
+_EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
@@ -59,11 +63,22 @@ class InstallRecipe(Schema):
     requirements: tuple[str, ...] = ()
     """Requirement files of the repository; the first one that exists is installed."""
     packages: tuple[str, ...] = ()  # the requirements that pip installs before the project
+    uploaded_before: date | None = None
+    """Pip ignores files that were uploaded later; only for Python 3.9 and newer, whose pip can."""
     install: str = "python -m pip install -e ."
     test_command: PytestLine = "pytest"
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
     refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused
+
+    @model_validator(mode="after")
+    def _check_date(self) -> Self:
+        if self.uploaded_before is not None and self.python in {"3.6", "3.7", "3.8"}:
+            raise ValueError(
+                "uploaded_before needs Python 3.9 or newer: the pip of older ones "
+                "cannot ignore files by their date"
+            )
+        return self
 
 
 class InstallRecipes(Schema):
@@ -127,6 +142,12 @@ class InstanceEnvironment:
     def tests(self) -> PytestTable:
         """The `[tests]` table without the deciding tests."""
         return PytestTable(command=self.command, timeout_s=_TEST_SECONDS)
+
+    def with_project_version(self, version: str) -> "InstanceEnvironment":
+        """The environment whose set-up knows the project's version, which no tag of git says."""
+        assignment = f"export SETUPTOOLS_SCM_PRETEND_VERSION={shlex.quote(version)}"
+        commands = tuple(f"{assignment}; {command}" for command in self.setup.commands)
+        return replace(self, setup=self.setup.model_copy(update={"commands": commands}))
 
 
 class UnknownEnvironmentError(ValueError):
@@ -205,14 +226,20 @@ def _find_environment(
 
 def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
     image = f"{_BASE_IMAGE}:{recipe.python}" if recipe.python is not None else None
-    commands = [*recipe.pre_install]
+    pip_commands = []
     if recipe.packages:
-        commands.append(f"{_PIP} {' '.join(_quoted(each) for each in recipe.packages)}")
+        # A dated recipe also replaces what the base image has.
+        newer = " --force-reinstall" if recipe.uploaded_before is not None else ""
+        packages = " ".join(_quoted(each) for each in recipe.packages)
+        pip_commands.append(f"{_PIP}{newer} {packages}")
     if recipe.requirements:
         tests = [f"if [ -f {name} ]; then {_PIP} -r {name};" for name in recipe.requirements]
-        commands.append(f"{' el'.join(tests)} fi")
+        pip_commands.append(f"{' el'.join(tests)} fi")
     if recipe.install:
-        commands.append(recipe.install)
+        pip_commands.append(recipe.install)
+    if recipe.uploaded_before is not None:
+        settings = f"PIP_UPLOADED_PRIOR_TO={recipe.uploaded_before}T00:00:00Z {_EDITABLE_AS_THEN}"
+        pip_commands = [f"export {settings}; {command}" for command in pip_commands]
     files = {}
     if recipe.apt:
         packages = " ".join(recipe.apt)
@@ -221,7 +248,7 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(
         environment=_environment(None if files else image, files, recipe),
-        setup=TaskSetup(commands=tuple(commands), timeout_s=_SETUP_SECONDS),
+        setup=TaskSetup(commands=(*recipe.pre_install, *pip_commands), timeout_s=_SETUP_SECONDS),
         command=recipe.test_command,
         files=files,
     )

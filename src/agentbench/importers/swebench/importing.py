@@ -1,6 +1,7 @@
 """Imports a file of instances as task folders, and rejects unsupported instances."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from agentbench.tasks.fix_commit import has_tests
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.project_versions import scm_version
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.task_file import RepoTable
 from agentbench.tasks.writing import write_task
@@ -39,6 +41,7 @@ from agentbench.validation.environment.trials import EnvironmentFinder, Reposito
 _HOST = "https://github.com"
 _PYTHON = frozenset({"", "python"})
 _NOT_APPLICABLE = "does not apply to the base commit: "
+_RELEASE = re.compile(r"\d+(\.\d+)+")
 _OTHER_RUNNERS = frozenset({"parse_log_django"})
 
 
@@ -175,6 +178,8 @@ class _InstanceImporter:
             surroundings = environment_of(instance, self.choice.sources)
         try:
             with self._content(instance) as content:
+                if content.untagged_version is not None:
+                    surroundings = surroundings.with_project_version(content.untagged_version)
                 new = conversion.convert_instance(instance, surroundings, content)
                 return write_task(new, self.choice.out, replace=self.choice.replace)
         except InputError as error:
@@ -193,8 +198,11 @@ class _InstanceImporter:
         _checked_files("patch", instance.patch)
         test_files = _checked_files("test_patch", instance.test_patch)
         url = clone_url(instance.repo, self.choice.repos)
+        version = None
         if is_local(url):
             mirror = self._mirror(url, instance.base_commit)
+            if _RELEASE.fullmatch(instance.version) and scm_version(mirror) is None:
+                version = instance.version
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
                 with _rejecting(name, git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE):
                     git_history.apply_patch_to_commit(patch_bytes(patch), mirror)
@@ -203,6 +211,7 @@ class _InstanceImporter:
             test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
             tests_patch=patch_bytes(instance.test_patch),
             solution_patch=patch_bytes(instance.patch),
+            untagged_version=version,
         )
 
     @contextmanager

@@ -1,11 +1,13 @@
-"""Resolves SWE-bench's test names that are not node ids, by running the tests.
+"""Fits the test lists of SWE-bench's instances to what their tests do in our environment.
 
-The reference solution is run once, with all tests in the test patch's files. A name in FAIL_TO_PASS
-can stand for a test that failed before and passes after it.
+The reference solution is run once, with all tests in the test patch's files. That run resolves
+names that are not node ids: a name in FAIL_TO_PASS can stand for a test that failed before and
+passes after it. It also shows where the data set's lists do not hold here, mostly since a test asks
+another host or needs another library.
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +18,8 @@ from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
-from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.evidence import CaseOutcome, NodeId
+from agentbench.scoring.expectation import FAILING_OUTCOMES
 from agentbench.tasks import dataset_rows
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
 from agentbench.tasks.loading import TASK_FILE, load_task
@@ -25,6 +28,8 @@ from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation import task_proof
 
+_MAX_NAMES = 3  # tests that a line names
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedTests:
@@ -32,14 +37,29 @@ class LocatedTests:
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
-    node_ids: dict[str, tuple[NodeId, ...]]  # for each name that is not a node id
-    lost: tuple[str, ...]  # names in FAIL_TO_PASS that match no fixed test
+    node_ids: dict[str, tuple[NodeId, ...]]
+    """The ids of each name that is not a node id, and none for a name that does not count."""
+    lost: tuple[str, ...] = ()  # names in FAIL_TO_PASS that match no fixed test
+    failing: tuple[str, ...] = ()  # names in PASS_TO_PASS that fail with the reference solution
+    passing: tuple[str, ...] = ()  # names in FAIL_TO_PASS that pass before it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatingResult:
+    """What became of the test lists of some tasks."""
+
+    rejections: tuple[Rejection, ...] = ()
+    notes: tuple[str, ...] = ()  # a line for each list that differs from the data set's
 
 
 def write_located_tests(
     folders: Sequence[Path], options: RunOptions, follow: task_proof.FollowRun
-) -> list[Rejection]:
-    """Record the node ids of test names in some tasks; tasks without any are removed.
+) -> LocatingResult:
+    """Write the test lists that hold here into some tasks.
+
+    A task with a cut name that matches no fixed test is removed. A task of which the reference
+    solution does not fix all tests of FAIL_TO_PASS keeps its lists; its validation says why it is
+    invalid.
 
     Raises:
         UnavailableError: no sandbox is available.
@@ -54,8 +74,8 @@ def write_located_tests(
         except InputError as error:
             refused.append(_remove_and_refuse(folder, folder.name, "; ".join(error.faults)))
     if not known:
-        return refused
-    told = options.replace(
+        return LocatingResult(rejections=tuple(refused))
+    run_options = options.replace(
         agent="oracle",
         attempts=1,
         run_id=f"names-{new_run_id(datetime.now(UTC))}",
@@ -66,21 +86,46 @@ def write_located_tests(
         task_proof.with_problem(task_proof.without_ids(task), test_paths=origin.test_files)
         for task, origin in known.values()
     ]
-    made = task_proof.run_to_end(tasks, told, follow)
+    finished = task_proof.run_to_end(tasks, run_options, follow)
+    notes: list[str] = []
     for folder, (task, origin) in known.items():
-        own = made.of(task)
-        located = locate_tests(origin, task_proof.deciding_tests(own))
+        records = finished.of(task)
+        located = locate_tests(
+            origin, task_proof.deciding_tests(records), task_proof.final_outcomes(records)
+        )
+        if located is None:
+            continue
         if located.lost:
             names = list_with_more([repr(name) for name in located.lost], 3)
             why = f"no test that the patch mends bears the name {names}"
-            why += task_proof.details_of(own)
+            why += task_proof.details_of(records)
             refused.append(_remove_and_refuse(folder, origin.instance_id, why))
-        else:
-            fixed, kept = located.fail_to_pass, located.pass_to_pass
-            write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=kept)
-            named = origin.model_copy(update={"node_ids": located.node_ids})
-            (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
-    return refused
+            continue
+        notes += _differences(origin, located)
+        write_test_lists(
+            folder / TASK_FILE,
+            fail_to_pass=located.fail_to_pass,
+            pass_to_pass=located.pass_to_pass,
+        )
+        named = origin.model_copy(update={"node_ids": located.node_ids})
+        (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
+    return LocatingResult(rejections=tuple(refused), notes=tuple(notes))
+
+
+def _differences(origin: SwebenchOrigin, located: LocatedTests) -> Iterator[str]:
+    """The lines that say how the lists differ from the data set's."""
+    if located.failing:
+        yield (
+            f"{origin.instance_id}: {len(located.failing)} of {len(origin.pass_to_pass)} tests in "
+            "PASS_TO_PASS fail here with the reference solution, and do not count: "
+            f"{list_with_more(located.failing, _MAX_NAMES)}"
+        )
+    if located.passing:
+        yield (
+            f"{origin.instance_id}: {len(located.passing)} of {len(origin.fail_to_pass)} tests in "
+            "FAIL_TO_PASS pass here before any fix, and count as PASS_TO_PASS: "
+            f"{list_with_more(located.passing, _MAX_NAMES)}"
+        )
 
 
 def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
@@ -89,24 +134,53 @@ def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
     return [_remove_and_refuse(folder, _origin_of(folder).instance_id, what) for folder in folders]
 
 
-def locate_tests(origin: SwebenchOrigin, found: task_proof.DecidingTests) -> LocatedTests:
-    """The node ids of an instance's test names, by the outcomes of its tests."""
+def locate_tests(
+    origin: SwebenchOrigin,
+    found: task_proof.DecidingTests,
+    final: Mapping[NodeId, CaseOutcome],
+) -> LocatedTests | None:
+    """The test lists of an instance by the outcomes of its tests; None: the data set's lists stay.
+
+    They stay if all names are node ids and the reference solution does not fix each test of
+    FAIL_TO_PASS, or if all of these pass before it: then the instance does not hold here.
+
+    Args:
+        origin: The instance.
+        found: The tests that the reference solution fixes, and those that pass with and without it.
+        final: The outcome of each test with the reference solution.
+    """
     node_ids: dict[str, tuple[NodeId, ...]] = {}
-    lost = []
+    is_cut = {name: name_kind(name) is not NameKind.NODE_ID for name in origin.names}
     for name in origin.fail_to_pass:
-        if name_kind(name) is not NameKind.NODE_ID:
+        if is_cut[name]:
             node_ids[name] = matching_node_ids(name, found.fail_to_pass)
-            lost += [] if node_ids[name] else [name]
+    lost = [name for name in origin.fail_to_pass if is_cut[name] and not node_ids[name]]
+    whole = [NodeId(name) for name in origin.fail_to_pass if not is_cut[name]]
+    passing = [name for name in whole if name in set(found.pass_to_pass)]
+    if any(final.get(name) is not CaseOutcome.PASSED for name in whole) or (
+        passing and len(passing) == len(origin.fail_to_pass)
+    ):
+        passing = []
+        if not any(is_cut.values()):
+            return None
+    failing = []
     for name in origin.pass_to_pass:
-        if name_kind(name) is not NameKind.NODE_ID:
+        if is_cut[name]:
             node_ids.setdefault(name, matching_node_ids(name, found.pass_to_pass))
+        elif final and final.get(NodeId(name), CaseOutcome.FAILED) in FAILING_OUTCOMES:
+            failing.append(name)
+            node_ids[name] = ()
     named = origin.model_copy(update={"node_ids": node_ids})
-    fixed = _all_ids(named, origin.fail_to_pass)
+    fixed = [n for n in _all_ids(named, origin.fail_to_pass) if n not in set(passing)]
     return LocatedTests(
-        fail_to_pass=fixed,
-        pass_to_pass=tuple(n for n in _all_ids(named, origin.pass_to_pass) if n not in set(fixed)),
+        fail_to_pass=tuple(fixed),
+        pass_to_pass=tuple(
+            n for n in _all_ids(named, (*origin.pass_to_pass, *passing)) if n not in set(fixed)
+        ),
         node_ids=node_ids,
         lost=tuple(lost),
+        failing=tuple(failing),
+        passing=tuple(passing),
     )
 
 

@@ -4,10 +4,8 @@
 
 Isolated mode keeps the working folder and PYTHONPATH off `sys.path` until pytest, its own plugins
 and both reporters are imported; then the path becomes what a plain run would have had. Standard
-library only; runs on Python 3.7 to 3.14.
+library only; runs on Python 3.6 to 3.14.
 """
-
-from __future__ import annotations
 
 import argparse
 import gc
@@ -56,7 +54,7 @@ class RecordStream:
             return
         self._count += 1
 
-    def _identify(self, fd: int) -> tuple[int, int]:
+    def _identify(self, fd: int) -> "tuple[int, int]":
         status = self._fstat(fd)
         return status.st_dev, status.st_ino
 

@@ -1,11 +1,9 @@
 """A pytest plugin that writes down what happens while it happens, one JSON line each.
 
 Survives whatever ends the process: the test that was running is the one that began and did not end.
-Standard library and pytest only; pytest 4.6 to 9, Python 3.7 to 3.14. Under xdist only the
+Standard library and pytest only; pytest 4.6 to 9, Python 3.6 to 3.14. Under xdist only the
 controller has this plugin.
 """
-
-from __future__ import annotations
 
 import importlib
 import os
@@ -50,7 +48,7 @@ _WATCHED_FUNCTIONS = (
 class WatchedFunction:
     """One function of pytest: the class it belongs to, the attribute, and its code."""
 
-    def __init__(self, module: ModuleType, dotted: str) -> None:
+    def __init__(self, module: "ModuleType", dotted: str) -> None:
         self.label = f"{module.__name__}.{dotted}"
         self._module = vars(module)
         self._owner_name, _, self._name = dotted.rpartition(".")
@@ -78,7 +76,7 @@ class WatchedFunction:
         return None if self._owner is None else vars(self._owner).get(self._name)
 
 
-def watched_functions() -> list[WatchedFunction]:
+def watched_functions() -> "list[WatchedFunction]":
     """The functions of this version of pytest that a report rests on, as they are now."""
     found = []
     for module_name, names in _WATCHED_FUNCTIONS:
@@ -93,7 +91,7 @@ def watched_functions() -> list[WatchedFunction]:
 class Reporter:
     """Hooks of one session; registers pytest-json-report beside itself."""
 
-    def __init__(self, stream: RecordStream, json_report: ModuleType, report_file: str) -> None:
+    def __init__(self, stream: "RecordStream", json_report: "ModuleType", report_file: str) -> None:
         self._put = stream.put
         self._json_report = json_report
         self._report_file = report_file
@@ -102,20 +100,22 @@ class Reporter:
         self._watched = watched_functions()
         self._deselected = 0
 
-    def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
+    def pytest_plugin_registered(
+        self, plugin: object, manager: "pytest.PytestPluginManager"
+    ) -> None:
         """Register pytest-json-report under its entry point's name, so that no second one loads."""
         if plugin is self:
             manager.register(self._json_report, "pytest_jsonreport")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
+    def pytest_configure(self, config: "pytest.Config") -> None:
         """Ask for the JSON report here: workers of xdist, without the plugin, get all arguments."""
         config.option.json_report = True
         config.option.json_report_file = self._report_file
         config.option.json_report_verbosity = -1  # keeps its path out of the text
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
+    def pytest_load_initial_conftests(self) -> "Generator[None, Any, None]":
         """Record a conftest that cannot be imported: pytest exits 4 and reports no collector."""
         outcome = yield
         error: Any = outcome.excinfo[1] if outcome.excinfo else None
@@ -126,7 +126,7 @@ class Reporter:
             text = "".join(format_exception(type(cause), cause, cause.__traceback__))
             self._put("collect_error", file=file, message=_cut(message), traceback=_cut(text))
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+    def pytest_collectreport(self, report: "pytest.CollectReport") -> None:
         """Record collectors that failed or were skipped as a whole."""
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
@@ -135,20 +135,20 @@ class Reporter:
         elif report.skipped:
             self._put("collect_skip", file=report.nodeid, **_texts(report))
 
-    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+    def pytest_deselected(self, items: "list[pytest.Item]") -> None:
         """Count what -k, -m or a plugin took out."""
         self._deselected += len(items)
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_collection_finish(self, session: "pytest.Session") -> None:
         """Record what will run."""
         self._collected([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+    def pytest_xdist_node_collection_finished(self, ids: "list[str]") -> None:
         """Record what will run; every worker collects the same."""
         self._collected(list(ids))
 
-    def _collected(self, ids: list[str]) -> None:
+    def _collected(self, ids: "list[str]") -> None:
         for start in range(0, len(ids), _IDS_A_LINE):
             self._put("collected", ids=ids[start : start + _IDS_A_LINE])
         self._put("collection_finish", deselected=self._deselected)
@@ -158,7 +158,7 @@ class Reporter:
         self._put("begin", id=str(nodeid))
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: "pytest.TestReport") -> None:
         """Record a phase of a test, or a subtest of it."""
         if report.when == "call":  # a fixture's patch is in place then, and once a test is enough
             self._detect_changes()
@@ -179,12 +179,12 @@ class Reporter:
         self._detect_changes()
         self._put("internal_error", message=_cut(str(excrepr)))
 
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: "pytest.ExceptionInfo[BaseException]") -> None:
         """Record KeyboardInterrupt and pytest.exit."""
         self._put("interrupt", message=_cut(excinfo.exconly()))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
+    def pytest_sessionfinish(self, session: "pytest.Session") -> "Generator[None, Any, None]":
         """Record the end of the session, after every other plugin had its say on the exit code."""
         yield
         self._detect_changes()
@@ -198,7 +198,7 @@ class Reporter:
             self._watched = [function for function in self._watched if function not in changed]
 
 
-def _texts(report: pytest.CollectReport | pytest.TestReport) -> dict[str, str]:
+def _texts(report: "pytest.CollectReport | pytest.TestReport") -> "dict[str, str]":
     """Message and traceback of a report: its crash line, or the reason of its skip."""
     longrepr = report.longrepr
     if isinstance(longrepr, tuple) and len(longrepr) == 3:

@@ -1,7 +1,5 @@
 """Replaces an exact text in a file, keeping line endings, and runs a file tool by its name."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -31,7 +29,7 @@ def edit(root: str, path: str, old_text: str, new_text: str, replace_all: bool =
     return f"{printable(path)}: replaced {count} occurrence{'s' if count > 1 else ''}"
 
 
-def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> tuple[str, int]:
+def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> "tuple[str, int]":
     r"""The text with a part of it exchanged, and how often.
 
     Where nothing is equal to the letter, `\n` in the old text fits `\r\n` as well. The new text
@@ -57,7 +55,7 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> tuple[s
     return _spliced(text, places, new)
 
 
-def _match_spans(text: str, old: str) -> list[tuple[int, int]]:
+def _match_spans(text: str, old: str) -> "list[tuple[int, int]]":
     if "\r\n" not in text:
         return list(_occurrences(text, re.escape(old)))
     whole = "(?<!\r)" if old.startswith("\n") else ""  # not the second half of a line's end
@@ -68,7 +66,7 @@ def _match_spans(text: str, old: str) -> list[tuple[int, int]]:
     return places
 
 
-def _occurrences(text: str, pattern: str) -> Iterator[tuple[int, int]]:
+def _occurrences(text: str, pattern: str) -> "Iterator[tuple[int, int]]":
     """All of them, also where they overlap."""
     compiled = re.compile(pattern)
     found = compiled.search(text)
@@ -77,7 +75,7 @@ def _occurrences(text: str, pattern: str) -> Iterator[tuple[int, int]]:
         found = compiled.search(text, found.start() + 1)
 
 
-def _spliced(text: str, places: list[tuple[int, int]], new: str) -> tuple[str, int]:
+def _spliced(text: str, places: "list[tuple[int, int]]", new: str) -> "tuple[str, int]":
     pieces, position, count = [], 0, 0
     for start, end in places:
         if start >= position:
@@ -104,11 +102,11 @@ def _write_new_file(root: str, path: str, text: str) -> str:
     return f"{printable(path)}: written, {len(text.encode())} bytes"
 
 
-_TASKS: tuple[Callable[..., str], ...] = (list_files, read_file, search, edit)
+_TASKS: "tuple[Callable[..., str], ...]" = (list_files, read_file, search, edit)
 _CALLS = {task.__name__: task for task in _TASKS}
 
 
-def answer(task: str, root: str, given: dict[str, object]) -> str:
+def answer(task: str, root: str, given: "dict[str, object]") -> str:
     """What a task says, as JSON in ASCII: `text`, or `error` when it was refused."""
     try:
         return json.dumps({"text": _CALLS[task](root, **given)})

@@ -4,8 +4,6 @@ A path is resolved once, links and all; then each part of the result is opened b
 and no link is followed any more: whatever is swapped in between is refused.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat
@@ -29,7 +27,7 @@ def printable(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
-def parts_below(root: str, path: str) -> tuple[str, ...]:
+def parts_below(root: str, path: str) -> "tuple[str, ...]":
     """Where a path leads, as the parts below the root.
 
     Raises:
@@ -46,7 +44,7 @@ def parts_below(root: str, path: str) -> tuple[str, ...]:
     return Path(full).relative_to(root).parts
 
 
-def open_below(root: str, parts: tuple[str, ...], flags: int, *, make: bool = False) -> int:
+def open_below(root: str, parts: "tuple[str, ...]", flags: int, *, make: bool = False) -> int:
     """A descriptor of what the parts lead to, no link among them; with `make`, folders are made.
 
     Raises:

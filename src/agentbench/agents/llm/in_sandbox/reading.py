@@ -1,7 +1,5 @@
 """Lists, reads and searches the files of a workspace; links are listed, and not followed."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -29,7 +27,7 @@ _SKIPPED_FOLDERS = frozenset(
 )
 
 
-def read_file(root: str, path: str, start_line: int = 1, end_line: int | None = None) -> str:
+def read_file(root: str, path: str, start_line: int = 1, end_line: "int | None" = None) -> str:
     """Lines of a file, both ends included.
 
     Raises:
@@ -59,7 +57,7 @@ def shorten_line(line: str) -> str:
     return f"{line[:_MAX_LINE_LENGTH]}[... {len(line) - _MAX_LINE_LENGTH} more characters]"
 
 
-def _as_many_as_fit(lines: list[str], first: int) -> Iterator[str]:
+def _as_many_as_fit(lines: "list[str]", first: int) -> "Iterator[str]":
     size = 0
     for number, line in enumerate(lines, first):
         text = shorten_line(line[:-1] if line.endswith("\r") else line)
@@ -69,7 +67,7 @@ def _as_many_as_fit(lines: list[str], first: int) -> Iterator[str]:
         yield f"{number:>6}\t{text}"
 
 
-def _remarks(content: bytes) -> Iterator[str]:
+def _remarks(content: bytes) -> "Iterator[str]":
     crlf = content.count(b"\r\n")
     if crlf:
         mixed = crlf != content.count(b"\n")
@@ -102,7 +100,7 @@ def search(
     root: str,
     pattern: str,
     path: str = ".",
-    glob: str | None = None,
+    glob: "str | None" = None,
     ignore_case: bool = False,  # noqa: FBT001, FBT002 - as the tool's arguments have it
 ) -> str:
     """Lines that a regular expression is found in, as `file:line: text`.
@@ -132,7 +130,7 @@ def _existing_path(root: str, path: str) -> Path:
     return place
 
 
-def _entries(folder: str, prefix: str, depth: int) -> Iterator[str]:
+def _entries(folder: str, prefix: str, depth: int) -> "Iterator[str]":
     with os.scandir(folder) as scanned:
         entries = sorted(scanned, key=lambda entry: entry.name)
     for entry in entries:
@@ -147,7 +145,7 @@ def _entries(folder: str, prefix: str, depth: int) -> Iterator[str]:
                 yield from _entries(entry.path, f"{name}/", depth - 1)
 
 
-def _files_to_search(root: str, path: str, glob: str | None) -> Iterator[str]:
+def _files_to_search(root: str, path: str, glob: "str | None") -> "Iterator[str]":
     """The files to search, relative to the workspace."""
     real, place = os.path.realpath(root), _existing_path(root, path)
     if place.is_file():
@@ -161,7 +159,7 @@ def _files_to_search(root: str, path: str, glob: str | None) -> Iterator[str]:
                 yield name
 
 
-def _matches(root: str, name: str, pattern: re.Pattern[str]) -> Iterator[str]:
+def _matches(root: str, name: str, pattern: "re.Pattern[str]") -> "Iterator[str]":
     file = Path(root, name)
     try:
         if file.is_symlink() or file.stat().st_size > _MAX_SEARCHED_BYTES:

@@ -2,10 +2,8 @@
 
 Written by `agentbench tasks export harbor`. Each test of `fail_to_pass` has to pass, each of
 `pass_to_pass` to be there and not to fail; without such lists all tests have to pass, and one at
-least. Standard library and pytest alone, Python 3.7 or newer.
+least. Standard library and pytest alone, Python 3.6 or newer.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -16,10 +14,10 @@ if TYPE_CHECKING:
     import pytest
 
 _BAD = ("failed", "error")
-_outcomes: dict[str, str] = {}
+_outcomes: "dict[str, str]" = {}
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+def pytest_runtest_logreport(report: "pytest.TestReport") -> None:
     """Remember the worst that became of a test."""
     outcome: str = report.outcome
     if hasattr(report, "wasxfail"):
