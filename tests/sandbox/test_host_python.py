@@ -17,7 +17,7 @@ def test_pytest_and_a_missing_pip_are_installed_without_a_network(tmp_path: Path
     python = host_python()
     make = (str(python.executable), "-I", "-m", "venv", "--without-pip", str(tmp_path))
     subprocess.run(make, check=True)
-    made = install_pytest(tmp_path, seen_as=tmp_path)
+    made = install_pytest(tmp_path, sandbox_path=tmp_path)
     argv = (str(tmp_path / "bin" / "pytest"), "--version")
     said = subprocess.run(argv, capture_output=True, text=True, check=True, env={})
     assert said.stdout == f"pytest {pytest_version()}\n"

@@ -92,8 +92,8 @@ class EventLog:
         self._note(EventKind.JUDGED, resolved=record.resolved, failure_reason=record.failure_reason)
 
     def _note(self, event: EventKind, **facts: object) -> None:
-        made = AttemptEvent.model_validate({"at": datetime.now(UTC), "event": event, **facts})
-        line = made.model_dump_json(exclude_none=True).encode() + b"\n"
+        entry = AttemptEvent.model_validate({"at": datetime.now(UTC), "event": event, **facts})
+        line = entry.model_dump_json(exclude_none=True).encode() + b"\n"
 
         def write() -> None:
             """Append the line to the file."""
@@ -161,10 +161,10 @@ class StageLog:
                 self._keep(line)
 
     def _keep(self, line: bytes) -> None:
-        room = self._half - self._written
-        self._put(line[:room])
-        self._written += len(line[:room])
-        rest = line[room:]
+        remaining = self._half - self._written
+        self._put(line[:remaining])
+        self._written += len(line[:remaining])
+        rest = line[remaining:]
         if not rest:
             return
         self._tail.append(rest[-self._half :])
@@ -200,14 +200,14 @@ def write_trajectory(
     if not (folder / EXCHANGE_LOG).is_file():
         return
     version = agent.version if isinstance(agent, HasVersion) else "unknown"
-    told = build_trajectory(
+    trajectory = build_trajectory(
         logged_exchanges(folder / EXCHANGE_LOG),
         agent=TrajectoryAgent(name=agent.name, version=version, model_name=model),
         session=session,
         usage=facts.usage,
     )
-    if told is None:
+    if trajectory is None:
         return
     with storage_errors(folder):
-        written = told.model_dump_json(indent=1, exclude_none=True)
+        written = trajectory.model_dump_json(indent=1, exclude_none=True)
         (folder / _TRAJECTORY).write_text(f"{written}\n", encoding="utf-8")

@@ -181,11 +181,11 @@ def requirements_of(
             machines.
     """
     # Looked at once: an engine that is away later cannot be asked where its disk is.
-    places = () if local is None else (local[0], *local[1].disk_folders)
+    folders = () if local is None else (local[0], *local[1].disk_folders)
     requirements = [
         Requirement(
             fault=lambda: (
-                free_space_fault((run,), _RECORDS) or free_space_fault(places, _SANDBOXES)
+                free_space_fault((run,), _RECORDS) or free_space_fault(folders, _SANDBOXES)
             ),
             patience=_DISK_PATIENCE,
         )
@@ -210,12 +210,12 @@ def fault_of(check: Callable[[], None]) -> str | None:
     return None
 
 
-def free_space_fault(places: Sequence[Path], needed: int) -> str | None:
-    """The first place with less free space than needed."""
-    for place in places:
-        there = next(path for path in (place, *place.absolute().parents) if path.exists())
-        disk = shutil.disk_usage(there)
+def free_space_fault(folders: Sequence[Path], needed: int) -> str | None:
+    """The first folder with less free space than needed."""
+    for folder in folders:
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        disk = shutil.disk_usage(existing)
         if disk.free < min(needed, disk.total // _SHARE):
             free = f"{disk.free / _MIB:.1f} MiB"
-            return f"{place}: no space left on device to speak of ({free} free): make room"
+            return f"{folder}: no space left on device to speak of ({free} free): make room"
     return None

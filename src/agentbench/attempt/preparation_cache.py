@@ -167,23 +167,23 @@ class PreparationCache:
             return None
         use = self._use(key)
         try:
-            kept = StoredPreparation.model_validate_json((folder / _STAGES).read_bytes())
+            entry = StoredPreparation.model_validate_json((folder / _STAGES).read_bytes())
             is_now = _digest_of(folder / _BASE)
         except FileNotFoundError:
             return None  # never completed
         except (OSError, ValidationError):
             _LOG.warning(_DAMAGED, folder)
             return None
-        if is_now != kept.base_tar:
+        if is_now != entry.base_tar:
             _LOG.warning(_DAMAGED, folder)
             return None
         with suppress(OSError):
             os.utime(folder)  # the time of the last use, for eviction
-        return self._prepared(snapshot, folder / _BASE, use), tuple(map(as_cached, kept.results))
+        return self._prepared(snapshot, folder / _BASE, use), tuple(map(as_cached, entry.results))
 
     def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
         """Store the state of the sandbox that set-up ended in."""
-        return self._kept(key, sandbox, lambda: sandbox.snapshot(key))
+        return self._store(key, sandbox, lambda: sandbox.snapshot(key))
 
     def adopt(self, key: str, sandbox: Sandbox, results: Sequence[StageResult]) -> PreparedTask:
         """Store a preparation that another machine made.
@@ -193,11 +193,11 @@ class PreparationCache:
             sandbox: A fresh one of that snapshot.
             results: The evidence of its stages.
         """
-        prepared = self._kept(key, sandbox, lambda: self._found(key))
+        prepared = self._store(key, sandbox, lambda: self._found(key))
         self.keep_results(key, results)
         return prepared
 
-    def _kept(self, key: str, sandbox: Sandbox, take: Callable[[], SnapshotId]) -> PreparedTask:
+    def _store(self, key: str, sandbox: Sandbox, take: Callable[[], SnapshotId]) -> PreparedTask:
         folder = self._folder / key
         use = self._use(key)
         with owned_folder(f"{key}-", self._folder) as scratch:
@@ -256,13 +256,13 @@ class PreparationCache:
         """A stored baseline run of this machine."""
         path = self._folder / f"baseline-{key}.json"
         try:
-            kept = StoredBaseline.model_validate_json(path.read_bytes())
+            baseline = StoredBaseline.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
             _LOG.warning(_DAMAGED, path)
             return None
-        return kept.model_copy(update={"result": as_cached(kept.result)})
+        return baseline.model_copy(update={"result": as_cached(baseline.result)})
 
     def keep_baseline(self, key: str, baseline: StoredBaseline) -> None:
         """Keep a baseline run for later attempts at the same task."""
@@ -338,8 +338,8 @@ class SharedPreparations:
     A registry that fails costs no attempt anything: that is said once, and it is not asked again.
     """
 
-    def __init__(self, place: str, cache: PreparationCache, provider: SandboxProvider) -> None:
-        """Share by `place`, which is `HOST[:PORT][/PATH]`.
+    def __init__(self, registry: str, cache: PreparationCache, provider: SandboxProvider) -> None:
+        """Share by `registry`, which is `HOST[:PORT][/PATH]`.
 
         Raises:
             UsageError: no such sandbox's snapshots can be shared.
@@ -349,7 +349,7 @@ class SharedPreparations:
                 f"--registry: preparations of the {provider.name} sandbox cannot be shared; use "
                 "--sandbox docker"
             )
-        self._place = place
+        self._registry = registry
         self._cache = cache
         self._provider = provider
         self._shares: SharesSnapshots = provider
@@ -414,9 +414,9 @@ class SharedPreparations:
     def _give_up(self, fault: SandboxError) -> None:
         self._provider.check()  # an engine that is lost is no fault of the registry
         with self._lock:
-            is_news, self._failed = not self._failed, True
-        if is_news:
+            is_first_failure, self._failed = not self._failed, True
+        if is_first_failure:
             _LOG.warning("preparations are not shared any more: %s", fault)
 
     def _name(self, shared: str) -> str:
-        return f"{self._place}/snapshot:{shared}"
+        return f"{self._registry}/snapshot:{shared}"

@@ -175,8 +175,8 @@ def _environment(
 
 def _python_that_ran(results: Sequence[StageResult]) -> str | None:
     """The Python of the baseline run, which no agent can falsify."""
-    told = (r.evidence.report for r in results if r.stage is StageName.BASELINE_RUN)
-    return next((report.python for report in told if report is not None), None)
+    reports = (r.evidence.report for r in results if r.stage is StageName.BASELINE_RUN)
+    return next((report.python for report in reports if report is not None), None)
 
 
 def excluded_record(

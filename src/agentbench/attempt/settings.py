@@ -90,14 +90,14 @@ class RunSettings(Schema):
 _NAMES = tuple(RunSettings.model_fields)
 
 
-def _check_registry(place: str) -> None:
+def _check_registry(registry: str) -> None:
     """Refuse a value that engines do not accept as a place in a registry.
 
     Raises:
         UsageError: it is none.
     """
-    if not _REPOSITORY.fullmatch(place):
+    if not _REPOSITORY.fullmatch(registry):
         raise UsageError(
             f"--registry: expected HOST[:PORT][/PATH] in lower case, as in registry.example:5000/"
-            f"team, found {place!r}"
+            f"team, found {registry!r}"
         )

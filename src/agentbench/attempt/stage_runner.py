@@ -87,8 +87,8 @@ class AttemptDeadline(Event):
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the attempt has to end, or for so many seconds; returns whether it has to."""
         end = float("inf") if timeout is None else self._clock() + timeout
-        while not self.is_set() and (left := end - self._clock()) > 0:
-            self._run.wait(min(left, _POLL))
+        while not self.is_set() and (remaining := end - self._clock()) > 0:
+            self._run.wait(min(remaining, _POLL))
         return self.is_set()
 
 

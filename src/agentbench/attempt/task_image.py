@@ -37,8 +37,8 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
     """
     if _brings_an_image(task) or _python_of_back_end(provider) is not None:
         return task
-    asked = _required_python(task, mirrors, default=DEFAULT_PYTHON)
-    named = task.environment.model_copy(update={"image": name_of(asked.version)})
+    requested = _required_python(task, mirrors, default=DEFAULT_PYTHON)
+    named = task.environment.model_copy(update={"image": name_of(requested.version)})
     return task.model_copy(update={"environment": named})
 
 
@@ -82,8 +82,8 @@ def python_warnings(
     own = _python_of_back_end(provider)
     if own is None:
         return ()
-    here = ".".join(own.split(".")[:2])
-    unfit = [task.id for task in tasks if not _admits(task, mirrors, here)]
+    own_version = ".".join(own.split(".")[:2])
+    unfit = [task.id for task in tasks if not _admits(task, mirrors, own_version)]
     if not unfit:
         return ()
     named = list_with_more(unfit, _NAMED)
@@ -94,9 +94,9 @@ def why_python(task: Task, mirrors: Mirrors) -> str:
     """Why a task without an image gets its Python: the beginning of an error message."""
     if _brings_an_image(task) or not _is_readable(task, mirrors):
         return ""
-    asked = _required_python(task, mirrors, default=DEFAULT_PYTHON)
-    is_default = asked.version == DEFAULT_PYTHON
-    return "" if is_default else f"needs Python {asked.version} ({asked.why}); "
+    requested = _required_python(task, mirrors, default=DEFAULT_PYTHON)
+    is_default = requested.version == DEFAULT_PYTHON
+    return "" if is_default else f"needs Python {requested.version} ({requested.why}); "
 
 
 def _brings_an_image(task: Task) -> bool:
@@ -113,12 +113,12 @@ def _python_of_back_end(provider: SandboxProvider) -> str | None:
     return provider.describe().get("python")
 
 
-def _admits(task: Task, mirrors: Mirrors, here: str) -> bool:
+def _admits(task: Task, mirrors: Mirrors, own: str) -> bool:
     if _brings_an_image(task) or not _is_readable(task, mirrors):
         return True  # resolving the image, or an attempt, shows it
-    supported = sorted({*STACKS, here}, key=lambda version: int(version.split(".")[1]))
+    supported = sorted({*STACKS, own}, key=lambda version: int(version.split(".")[1]))
     try:
-        return _required_python(task, mirrors, default=here, supported=supported).version == here
+        return _required_python(task, mirrors, default=own, supported=supported).version == own
     except UnavailableError:
         return False
 

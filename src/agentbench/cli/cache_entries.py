@@ -192,7 +192,7 @@ class CacheContents:
                     kind="preparation",
                     name=f"{back_end}/{key}",
                     used_at=used_at,
-                    in_use=_is_used(folder) or store.is_held(key),
+                    in_use=_is_used(folder) or store.is_in_use(key),
                     folders=(folder, state) if state else (folder,),
                 )
 
@@ -206,7 +206,7 @@ class CacheContents:
             yield CacheEntry(
                 kind="preparation",
                 name=f"docker/{key}",
-                used_at=_mtime(folder) or (snapshot.made_at if snapshot else 0),
+                used_at=_mtime(folder) or (snapshot.created_at if snapshot else 0),
                 in_use=_is_used(folder) or (snapshot is not None and snapshot.in_use),
                 folders=(folder,),
                 elsewhere_bytes=snapshot.size_bytes if snapshot else 0,
@@ -223,7 +223,7 @@ class CacheContents:
                     kind="base environment",
                     name=f"{back_end}/{key}",
                     used_at=store.used_at(key),
-                    in_use=store.is_held(key),
+                    in_use=store.is_in_use(key),
                     folders=tuple(filter(None, (store.folder_of(key),))),
                 )
 
@@ -266,7 +266,7 @@ def _remove(path: Path) -> bool:
 
 
 def _discard_base(store: SnapshotStore, key: str) -> bool:
-    if store.is_held(key):
+    if store.is_in_use(key):
         return False
     store.discard(store.id_of(key))
     return True

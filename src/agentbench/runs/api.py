@@ -73,8 +73,8 @@ def run_tasks(
         UsageError: there is no such agent.
         UnavailableError: the sandbox is not available.
     """
-    given = options if options is not None else RunOptions()
-    selected = given.replace(agent=agent, sandbox=sandbox, attempts=attempts)
+    base_options = options if options is not None else RunOptions()
+    selected = base_options.replace(agent=agent, sandbox=sandbox, attempts=attempts)
     return _records_of(start_run(_loaded(tasks, selected), selected))
 
 

@@ -130,8 +130,8 @@ def _gateway(
 
 def _check_api_formats(agent: Agent, gateway: ModelGateway) -> None:
     if isinstance(agent, SpeaksApiFormats) and agent.api_formats.isdisjoint(gateway.api_formats):
-        own, there = (", ".join(sorted(s)) for s in (agent.api_formats, gateway.api_formats))
+        own, theirs = (", ".join(sorted(s)) for s in (agent.api_formats, gateway.api_formats))
         raise UsageError(
-            f"--agent {agent.name} speaks {own}, but {gateway.model} is reached by {there}; take "
+            f"--agent {agent.name} speaks {own}, but {gateway.model} is reached by {theirs}; take "
             "another agent, or a server that speaks it (--base-url)"
         )

@@ -53,16 +53,16 @@ class Plan:
         self._known = known
         self._attempts = attempts
         self._done = bytearray(len(self._tasks) * attempts)
-        self._left = len(self._done)
+        self._remaining = len(self._done)
 
     def __len__(self) -> int:
-        return self._left
+        return self._remaining
 
     def __iter__(self) -> Iterator[PlannedAttempt]:
         width = len(self._tasks)
-        for place, done in enumerate(self._done):
+        for position, done in enumerate(self._done):
             if not done:
-                attempt, which = divmod(place, width)
+                attempt, which = divmod(position, width)
                 yield PlannedAttempt(task=self._tasks[which], attempt=attempt + 1)
 
     @property
@@ -82,12 +82,12 @@ class Plan:
         """
         rest = type(self)(self._tasks, self._attempts, known=self._known)
         rest._done[:] = self._done
-        places = {task.id: place for place, task in enumerate(self._tasks)}
+        positions = {task.id: position for position, task in enumerate(self._tasks)}
         for (task_id, attempt), is_done in marks:
-            place = places.get(task_id)
-            if place is not None and 1 <= attempt <= self._attempts:
-                rest._done[(attempt - 1) * len(self._tasks) + place] = is_done
-        rest._left = rest._done.count(False)
+            position = positions.get(task_id)
+            if position is not None and 1 <= attempt <= self._attempts:
+                rest._done[(attempt - 1) * len(self._tasks) + position] = is_done
+        rest._remaining = rest._done.count(False)
         return rest
 
 
@@ -125,39 +125,39 @@ def _limit(task: Task) -> float:
 def _spread_over_repositories(tasks: Iterable[Task]) -> list[Task]:
     """The first of each repository, then the second of each, and so on."""
     met: Counter[str] = Counter()
-    turns: list[tuple[int, Task]] = []
+    ordered: list[tuple[int, Task]] = []
     for task in tasks:
         repository = str(task.source.files or task.source.url)
-        turns.append((met[repository], task))
+        ordered.append((met[repository], task))
         met[repository] += 1
-    turns.sort(key=lambda turn: turn[0])
-    return [task for _, task in turns]
+    ordered.sort(key=lambda entry: entry[0])
+    return [task for _, task in ordered]
 
 
 def remaining_attempts(
-    plan: Plan, tries: Iterable[AttemptRecord | AttemptSummary], *, retries: float
+    plan: Plan, records: Iterable[AttemptRecord | AttemptSummary], *, retries: float
 ) -> Plan:
-    """Those that have no verdict, or one that the infrastructure spoilt with tries left.
+    """Those that have no verdict, or one that the infrastructure spoilt with retries left.
 
     Args:
         plan: All attempts of the run.
-        tries: Every record of it, in the order they were made; none is kept.
+        records: Every record of it, in the order they were made; none is kept.
         retries: How often an attempt that the infrastructure fails is made again; infinity: until
             it has a verdict.
     """
-    return plan.less(_progress_of(tries, retries))
+    return plan.less(_progress_of(records, retries))
 
 
 def _progress_of(
-    tries: Iterable[AttemptRecord | AttemptSummary], retries: float
+    records: Iterable[AttemptRecord | AttemptSummary], retries: float
 ) -> Iterator[tuple[AttemptKey, bool]]:
-    lost: Counter[AttemptKey] = Counter()
-    for one in tries:
-        told = AttemptSummary.of(one)
-        attempt, is_done = attempt_key(told), not told.was_interrupted
-        if is_done and told.fault is Fault.INFRASTRUCTURE:
-            lost[attempt] += 1
-            is_done = lost[attempt] > retries
+    failures: Counter[AttemptKey] = Counter()
+    for one in records:
+        summary = AttemptSummary.of(one)
+        attempt, is_done = attempt_key(summary), not summary.was_interrupted
+        if is_done and summary.fault is Fault.INFRASTRUCTURE:
+            failures[attempt] += 1
+            is_done = failures[attempt] > retries
         yield attempt, is_done
 
 

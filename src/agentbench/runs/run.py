@@ -109,8 +109,8 @@ class Run:
         return LocalExecutor(attempts.make, jobs=configuration.jobs)
 
     def _breaker(self, gateway: ModelGateway | None) -> CircuitBreaker:
-        here = self.configuration.executor is ExecutorName.LOCAL
-        local = (self.resources.cache.folder, self.resources.provider) if here else None
+        is_local = self.configuration.executor is ExecutorName.LOCAL
+        local = (self.resources.cache.folder, self.resources.provider) if is_local else None
         patience = self.configuration.max_outage
         needs = requirements_of(self.store.folder, gateway, patience, local=local)
         return CircuitBreaker(needs, cancel=self.resources.cancel, say=lambda line: self.say(line))

@@ -75,7 +75,7 @@ class Capacity:
             available=available,
         )
 
-    def room(self) -> FreeCapacity:
+    def free_capacity(self) -> FreeCapacity:
         """The cores and memory that are free now."""
         available = self.available() if self._running else None
         return FreeCapacity(
@@ -167,24 +167,24 @@ class AttemptQueue:
 
     def give_up(self) -> list[ScheduledRetry]:
         """Give up all retries; returns them."""
-        given_up, self._again = sorted(self._again), []
-        return given_up
+        retries, self._again = sorted(self._again), []
+        return retries
 
-    def take_again(self, room: FreeCapacity, *, now: float) -> PlannedAttempt | None:
+    def take_again(self, free: FreeCapacity, *, now: float) -> PlannedAttempt | None:
         """The next retry, if its time has come and there is room for it."""
-        if self._again and self._again[0].due <= now and room.holds(self._again[0].planned.task):
+        if self._again and self._again[0].due <= now and free.holds(self._again[0].planned.task):
             return heapq.heappop(self._again).planned
         return None
 
-    def take(self, room: FreeCapacity) -> PlannedAttempt | None:
+    def take(self, free: FreeCapacity) -> PlannedAttempt | None:
         """The next attempt that there is room for, preferably of a task that is prepared."""
         self._fill_queue()
-        place = self._place(room)
-        if place is None:
+        position = self._next_position(free)
+        if position is None:
             return None
-        planned, preparation = self._ahead[place]
-        del self._ahead[place]
-        self._passed = self._passed + 1 if place else 0
+        planned, preparation = self._ahead[position]
+        del self._ahead[position]
+        self._passed = self._passed + 1 if position else 0
         if not (preparation in self._prepared or self._is_prepared(planned.task)):
             self._preparing[preparation] += 1
         return planned
@@ -203,16 +203,16 @@ class AttemptQueue:
         for planned in islice(self._planned, _AHEAD - len(self._ahead)):
             self._ahead.append((planned, _preparation(planned.task)))
 
-    def _place(self, room: FreeCapacity) -> int | None:
+    def _next_position(self, free: FreeCapacity) -> int | None:
         second_best: int | None = None
-        for place, (planned, preparation) in enumerate(self._ahead):
-            if not room.holds(planned.task):
-                if place == 0 and self._passed >= _AHEAD:
+        for position, (planned, preparation) in enumerate(self._ahead):
+            if not free.holds(planned.task):
+                if position == 0 and self._passed >= _AHEAD:
                     return None  # the others would keep it waiting for ever
             elif not self._preparing[preparation]:
-                return place
+                return position
             elif second_best is None:
-                second_best = place
+                second_best = position
         return second_best
 
 
@@ -230,9 +230,9 @@ def _preparation(task: Task) -> int:
     return hash(parts)
 
 
-def retry_delay(tries: int) -> float:
+def retry_delay(failures: int) -> float:
     """The seconds before the next retry of an attempt that failed so many times."""
-    return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (tries - 1)))
+    return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (failures - 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +269,7 @@ def run_attempts(
             while scheduler.goes_on():
                 scheduler.start_what_fits()
                 yield from scheduler.ended()
-            yield from scheduler.given_up()
+            yield from scheduler.last_records()
         finally:
             if scheduler.running:
                 schedule.cancel.set()
@@ -285,7 +285,7 @@ class _Scheduler:
         self._schedule = schedule
         self._capacity = schedule.capacity
         self._waiting = AttemptQueue(planned, is_prepared=schedule.is_prepared)
-        self._tries: Counter[tuple[str, int]] = Counter()  # that the infrastructure failed
+        self._failures: Counter[tuple[str, int]] = Counter()  # of the infrastructure
         self._spent = 0.0  # by every try, also one that is retried
         self.running = 0
 
@@ -319,17 +319,17 @@ class _Scheduler:
                 self._schedule.on_end(record)
                 yield record
 
-    def given_up(self) -> Iterator[AttemptRecord]:
+    def last_records(self) -> Iterator[AttemptRecord]:
         """The last records of attempts whose retries are given up."""
         for again in self._waiting.give_up():
             yield again.last
 
     def _next(self) -> PlannedAttempt | None:
-        room = self._capacity.room()
-        again = self._waiting.take_again(room, now=self._schedule.clock())
+        free = self._capacity.free_capacity()
+        again = self._waiting.take_again(free, now=self._schedule.clock())
         if again is not None or self._waiting.to_retry > self._schedule.jobs:
             return again
-        return self._waiting.take(room)
+        return self._waiting.take(free)
 
     def _may_start(self) -> bool:
         limit = self._schedule.max_cost_usd
@@ -338,12 +338,16 @@ class _Scheduler:
     def _will_retry(self, over: FinishedAttempt) -> bool:
         record, planned = over.record, over.planned
         attempt = (planned.task.id, planned.attempt)
-        lost = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
-        if not lost or self._tries[attempt] >= self._schedule.retries or not self._may_start():
-            del self._tries[attempt]
+        is_retryable = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
+        if (
+            not is_retryable
+            or self._failures[attempt] >= self._schedule.retries
+            or not self._may_start()
+        ):
+            del self._failures[attempt]
             return False
-        self._tries[attempt] += 1
-        due = self._schedule.clock() + self._schedule.back_off(self._tries[attempt])
+        self._failures[attempt] += 1
+        due = self._schedule.clock() + self._schedule.back_off(self._failures[attempt])
         self._waiting.put_back(ScheduledRetry(due=due, planned=planned, last=record))
         return True
 

@@ -109,8 +109,8 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
-    given, tasks = tasks, task_image.with_images(tasks, provider, resources.mirrors)
-    _check_images(given, tasks, resources)
+    originals, tasks = tasks, task_image.with_images(tasks, provider, resources.mirrors)
+    _check_images(originals, tasks, resources)
     _build_agent_programs(agent, tasks, provider)
     if slots is None:  # else attempts are made on other machines
         check_agent_programs(agent, tasks, resources, say=options.say)
@@ -142,14 +142,18 @@ def _refuse_unsandboxed(options: RunOptions, provider: SandboxProvider) -> None:
         )
 
 
-def _check_images(given: Sequence[Task], tasks: Sequence[Task], resources: RunResources) -> None:
+def _check_images(
+    originals: Sequence[Task], tasks: Sequence[Task], resources: RunResources
+) -> None:
     """Find missing images before any attempt; an attempt builds the image of its Dockerfile."""
-    seen: set[str | None] = set()
-    for original, task in zip(given, tasks, strict=True):
+    checked_images: set[str | None] = set()
+    for original, task in zip(originals, tasks, strict=True):
         image = task.environment.image
-        if task.environment.dockerfile is not None or (image in seen and task.workdir is None):
+        if task.environment.dockerfile is not None or (
+            image in checked_images and task.workdir is None
+        ):
             continue
-        seen.add(image)
+        checked_images.add(image)
         try:
             task_image.resolve_image(task, resources.provider)
         except UnavailableError as error:
@@ -235,10 +239,10 @@ def resume_run(
     with run_lock(folder):  # refused before slow work
         recovered = store.recover()
     options = _options(configuration, agent, cache_dir or default_cache_dir(), say)
-    given = _reloaded(configuration, options)
+    originals = _reloaded(configuration, options)
     selected = components.select_sandbox(options)
     resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
-    tasks = _with_recorded_images(given, configuration, resources)
+    tasks = _with_recorded_images(originals, configuration, resources)
     reading = read_run(store.folder)
     durations = components.durations_of(options, configuration)
     retries = inf if retry_lost else configuration.retries
@@ -254,7 +258,7 @@ def resume_run(
             *recovered,
             *reading.warnings(),
             *selected.warnings,
-            *_image_warnings(given, tasks, configuration),
+            *_image_warnings(originals, tasks, configuration),
         ),
         retry_lost=retry_lost,
         say=say,
@@ -319,13 +323,13 @@ def _with_recorded_images(
 
 
 def _image_warnings(
-    given: Sequence[Task], tasks: Sequence[Task], configuration: RunConfiguration
+    originals: Sequence[Task], tasks: Sequence[Task], configuration: RunConfiguration
 ) -> tuple[str, ...]:
     """A line for a run of an older agentbench, which did not record its images."""
     recorded = {entry.id for entry in configuration.tasks if entry.image is not None}
     chosen = {
         task.environment.image: None
-        for before, task in zip(given, tasks, strict=True)
+        for before, task in zip(originals, tasks, strict=True)
         if before.environment.image != task.environment.image and task.id not in recorded
     }
     if not chosen:

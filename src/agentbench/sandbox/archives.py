@@ -133,7 +133,7 @@ def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
     try:
         with tarfile.open(fileobj=raw, mode="r|", errorlevel=1) as archive:
             yield archive
-            if raw.taken <= archive.offset:
+            if raw.bytes_read <= archive.offset:
                 raise tarfile.ReadError("it is cut off")
     except (ValueError, OverflowError, EOFError) as error:
         # Exceptions of tarfile for the numbers in a hostile extended header.
@@ -150,10 +150,10 @@ def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
     Raises:
         TooLongStreamError: it has more.
     """
-    taken = 0
+    bytes_read = 0
     for chunk in chunks:
-        taken += len(chunk)
-        if taken > limit:
+        bytes_read += len(chunk)
+        if bytes_read > limit:
             raise TooLongStreamError(f"more than {limit} bytes")
         yield chunk
 
@@ -166,7 +166,7 @@ class _ChunkReader(io.RawIOBase):
         self._chunks = filter(None, chunks)
         self._rest = memoryview(b"")
         self._vain = 0  # reads after the end
-        self.taken = 0  # bytes read so far
+        self.bytes_read = 0  # so far
 
     def read(self, size: int = -1) -> bytes:
         """Read up to so many bytes, of one chunk."""
@@ -174,7 +174,7 @@ class _ChunkReader(io.RawIOBase):
             self._rest = memoryview(next(self._chunks, b""))
         part = self._rest if size < 0 else self._rest[:size]
         self._rest = self._rest[len(part) :]
-        self.taken += len(part)
+        self.bytes_read += len(part)
         self._vain += not part
         if self._vain > _READS_AFTER_END:
             # tarfile would skip a member that claims a terabyte block by block.

@@ -229,9 +229,9 @@ class DiskWatch:
         if free is None or self._free is None:
             return self._ran >= max(_BLIND_ROUTINE, _IDLE_FACTOR * self._cost)
         allowed, known = self._allowed, self._known
-        taken_bytes, taken_files = self._free.bytes - free.bytes, self._free.files - free.files
-        if taken_bytes > max(allowed.bytes - known.bytes, _NOISE.bytes) or (
-            taken_files > max(allowed.files - known.files, _NOISE.files)
+        used_bytes, used_files = self._free.bytes - free.bytes, self._free.files - free.files
+        if used_bytes > max(allowed.bytes - known.bytes, _NOISE.bytes) or (
+            used_files > max(allowed.files - known.files, _NOISE.files)
         ):
             return self._ran >= _SUSPICIOUS * self._cost
         return self._ran >= max(_ROUTINE, _IDLE_FACTOR * self._cost)

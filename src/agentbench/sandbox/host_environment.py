@@ -60,8 +60,8 @@ def sandbox_user() -> FileOwner | None:
     """A user without a name, or None if the harness has no privileges to drop."""
     if os.geteuid() != 0:
         return None
-    taken = {entry.pw_uid for entry in pwd.getpwall()}
-    uid = next(number for number in _UNASSIGNED if number not in taken)
+    used_uids = {entry.pw_uid for entry in pwd.getpwall()}
+    uid = next(number for number in _UNASSIGNED if number not in used_uids)
     return FileOwner(uid=uid, gid=uid)
 
 
@@ -107,14 +107,14 @@ def pytest_version() -> str:
     return version("pytest")
 
 
-def install_pytest(venv: Path, *, seen_as: Path) -> list[Path]:
+def install_pytest(venv: Path, *, sandbox_path: Path) -> list[Path]:
     """Copy pytest and its dependencies from the harness's own environment, without a network.
 
     Pip is copied, too, if `venv` did not install it, as on a Debian without python3-venv.
 
     Args:
         venv: A virtual environment of this Python.
-        seen_as: The path of this environment in the sandbox.
+        sandbox_path: The path of this environment in the sandbox.
 
     Returns:
         All created files and folders.
@@ -132,7 +132,7 @@ def install_pytest(venv: Path, *, seen_as: Path) -> list[Path]:
     for script, (module, main) in _SCRIPTS.items():
         path = venv / "bin" / script
         if not path.exists():
-            python = seen_as / "bin" / "python"
+            python = sandbox_path / "bin" / "python"
             path.write_text(_SCRIPT.format(python=python, module=module, main=main))
             path.chmod(0o755)
             created[path] = None
@@ -230,7 +230,7 @@ def make_environment(
     path = shlex.quote(str(venv))
     # Debian may lack the pip of `venv`; then pip is copied like pytest.
     _run_checked(sandbox, f"{create} {path} || {create} --clear --without-pip {path}")
-    for installed in install_pytest(folders.venv, seen_as=Path(venv)):
+    for installed in install_pytest(folders.venv, sandbox_path=Path(venv)):
         if owner is not None:
             os.lchown(installed, owner.uid, owner.gid)
     _run_checked(sandbox, _WARM_UP)

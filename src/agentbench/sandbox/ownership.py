@@ -110,9 +110,9 @@ def is_group_owner_alive(group: Path) -> bool:
     """Whether a group's owner lives, or may live in another pid namespace."""
     match group.name.removeprefix(CGROUP_PREFIX).split("-", 3):
         case [pid, started, namespace, _] if pid.isdigit():
-            here = ProcessOwner.current()
-            boot = f"{here.boot.partition('/')[0]}/{namespace}"
-            return replace(here, boot=boot, pid=int(pid), started=started).alive
+            this_process = ProcessOwner.current()
+            boot = f"{this_process.boot.partition('/')[0]}/{namespace}"
+            return replace(this_process, boot=boot, pid=int(pid), started=started).alive
         case [pid, *_] if pid.isdigit():  # the format of an older agentbench
             return Path("/proc", pid).exists() and int(pid) != os.getpid()
         case _:

@@ -147,7 +147,7 @@ class SnapshotStore:
         """The folder of the state under a key."""
         return self._state_of(self._keys / key)
 
-    def is_held(self, key: str) -> bool:
+    def is_in_use(self, key: str) -> bool:
         """Whether a sandbox uses the state under a key now."""
         folder = self.folder_of(key)
         try:

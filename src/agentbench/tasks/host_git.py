@@ -225,11 +225,11 @@ def _output(
     while True:
         if cancel is not None and cancel.is_set():
             raise RunCancelled
-        left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
-        if left <= 0:
+        remaining = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
+        if remaining <= 0:
             return None
         try:
-            return process.communicate(timeout=min(left, _POLL_SECONDS))
+            return process.communicate(timeout=min(remaining, _POLL_SECONDS))
         except subprocess.TimeoutExpired:
             continue
 

@@ -129,14 +129,14 @@ def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:
     repo = whole / within if within is not None else None
     for path in sorted(whole.rglob("*")):
         mode = path.lstat().st_mode
-        shown = folder / path.relative_to(whole)
+        location = folder / path.relative_to(whole)
         if stat.S_ISLNK(mode):
             root = repo if repo is not None and repo in path.parents else whole
             if not _stays_inside(root, path):
                 what = "repo.path" if root == repo else "the task's folder"
-                yield f"{shown}: is a symlink that leaves {what}"
+                yield f"{location}: is a symlink that leaves {what}"
         elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            yield f"{shown}: is neither a file nor a folder"
+            yield f"{location}: is neither a file nor a folder"
 
 
 def _stays_inside(root: Path, link: Path) -> bool:
@@ -165,11 +165,11 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             yield f"{folder / patch}: is not a file"
 
 
-def _folder_faults(path: Path, asked: str) -> Iterator[str]:
+def _folder_faults(path: Path, table_name: str) -> Iterator[str]:
     if not path.is_dir():
-        yield f"{path}: is not a folder; {asked} needs the files of its script there"
+        yield f"{path}: is not a folder; {table_name} needs the files of its script there"
     elif not any(path.iterdir()):
-        yield f"{path}: is empty; {asked} needs the files of its script there"
+        yield f"{path}: is empty; {table_name} needs the files of its script there"
 
 
 def _repo_faults(folder: Path, path: str) -> Iterator[str]:
@@ -329,10 +329,10 @@ def _folders(paths: Sequence[Path], faults: list[str], warnings: list[str]) -> I
 
 def _distinct(folders: Iterable[Path]) -> Iterator[Path]:
     """Each folder once, even if several paths lead to it."""
-    seen: set[Path] = set()
+    resolved_folders: set[Path] = set()
     for folder in folders:
-        if folder.resolve() not in seen:
-            seen.add(folder.resolve())
+        if folder.resolve() not in resolved_folders:
+            resolved_folders.add(folder.resolve())
             yield folder
 
 

@@ -72,13 +72,13 @@ class ProjectDeclaration:
 
 def extra_groups(extras: Mapping[str, object], file: str) -> Iterator[RequirementGroup]:
     """The extras of a file that are for tests or for developers."""
-    for name, wanted in extras.items():
+    for name, requirements in extras.items():
         if (purpose := purpose_of(name)) is not None:
             yield RequirementGroup(
                 where=f"extra `{name}` of {file}",
                 purpose=purpose,
                 extras=(name,),
-                known_requirements=named_requirements(strings_in(wanted)),
+                known_requirements=named_requirements(strings_in(requirements)),
             )
 
 

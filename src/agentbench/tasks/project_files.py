@@ -45,12 +45,12 @@ def read_declaration(read: ReadText) -> ProjectDeclaration:
 
 def read_poetry(poetry: TomlTable) -> ProjectDeclaration:
     """What `[tool.poetry]` says."""
-    wanted = table_in(poetry, "dependencies")
-    python = pip_specifier(text_in(wanted, "python"))
+    dependencies = table_in(poetry, "dependencies")
+    python = pip_specifier(text_in(dependencies, "python"))
     return ProjectDeclaration(
         installable="name" in poetry,
         requires_python=(python,) if python else (),
-        requirements=tuple(_poetry_requirements(wanted)),
+        requirements=tuple(_poetry_requirements(dependencies)),
         bundles=tuple(_poetry_groups(poetry)),
     )
 
@@ -69,8 +69,8 @@ def _poetry_groups(poetry: TomlTable) -> Iterator[RequirementGroup]:
     yield from requirement_group(f"Poetry's dev-dependencies in {_FILE}", "dev", dev)
 
 
-def _poetry_requirements(wanted: TomlTable) -> Iterator[str]:
-    for name, value in wanted.items():
+def _poetry_requirements(dependencies: TomlTable) -> Iterator[str]:
+    for name, value in dependencies.items():
         if name == "python":
             continue
         if isinstance(value, list):
@@ -137,13 +137,13 @@ def _requirement_groups(document: TomlTable, project: TomlTable) -> Iterator[Req
     yield from _tool_groups(table_in(document, "dependency-groups"), "dependency group")
     yield from _tool_groups(table_in(document, "tool", "pdm", "dev-dependencies"), "PDM's group")
     for name, table in table_in(document, "tool", "hatch", "envs").items():
-        wanted = table_in({"env": table}, "env")
-        said = [
-            *strings_in(wanted.get("dependencies")),
-            *strings_in(wanted.get("extra-dependencies")),
+        environment = table_in({"env": table}, "env")
+        requirements = [
+            *strings_in(environment.get("dependencies")),
+            *strings_in(environment.get("extra-dependencies")),
         ]
         where = f"Hatch's environment `{name}` of {_FILE}"
-        yield from requirement_group(where, name, named_requirements(said))
+        yield from requirement_group(where, name, named_requirements(requirements))
     dev = named_requirements(strings_in(table_in(document, "tool", "uv").get("dev-dependencies")))
     yield from requirement_group(f"uv's dev-dependencies of {_FILE}", "dev", dev)
 
@@ -153,11 +153,11 @@ def _tool_groups(groups: TomlTable, kind: str) -> Iterator[RequirementGroup]:
         if purpose_of(name) is None:
             continue
         try:
-            said = resolve_dependency_groups(groups, name)  # type: ignore[arg-type]  # it checks
+            members = resolve_dependency_groups(groups, name)  # type: ignore[arg-type]  # it checks
         except (ValueError, LookupError, TypeError, ExceptionGroup):
-            said = strings_in(groups[name])
+            members = strings_in(groups[name])
         where = f"{kind} `{name}` of {_FILE}"
-        yield from requirement_group(where, name, named_requirements(said))
+        yield from requirement_group(where, name, named_requirements(members))
 
 
 def parse_ini(text: str | None) -> ConfigParser:
@@ -187,8 +187,8 @@ def _setup_cfg_groups(parser: ConfigParser) -> Iterator[RequirementGroup]:
     names = parser.options(section) if parser.has_section(section) else ()
     extras = {name: option_lines(parser, section, name) for name in names}
     yield from extra_groups(extras, "setup.cfg")
-    wanted = named_requirements(option_lines(parser, "options", "tests_require"))
-    yield from requirement_group("tests_require of setup.cfg", "tests", wanted)
+    requirements = named_requirements(option_lines(parser, "options", "tests_require"))
+    yield from requirement_group("tests_require of setup.cfg", "tests", requirements)
 
 
 def option_lines(parser: ConfigParser, section: str, name: str) -> tuple[str, ...]:
@@ -208,24 +208,24 @@ def read_setup_py(text: str | None) -> ProjectDeclaration:
     """What a `setup.py` says; it is never run."""
     module = parse_python(text)
     known = _assigned(module)
-    said = {name: _value(node, known, 0) for name, node in _arguments(module, known)}
-    requires = said.get("python_requires")
+    arguments = {name: _value(node, known, 0) for name, node in _arguments(module, known)}
+    requires = arguments.get("python_requires")
     return ProjectDeclaration(
         installable=text is not None,
         requires_python=(requires,) if isinstance(requires, str) else (),
-        pythons=pythons_of(strings_in(said.get("classifiers"))),
-        requirements=named_requirements(strings_in(said.get("install_requires"))),
-        bundles=tuple(_setup_py_groups(said)),
+        pythons=pythons_of(strings_in(arguments.get("classifiers"))),
+        requirements=named_requirements(strings_in(arguments.get("install_requires"))),
+        bundles=tuple(_setup_py_groups(arguments)),
     )
 
 
-def _setup_py_groups(said: Mapping[str, object]) -> Iterator[RequirementGroup]:
-    extras = said.get("extras_require")
+def _setup_py_groups(arguments: Mapping[str, object]) -> Iterator[RequirementGroup]:
+    extras = arguments.get("extras_require")
     items = extras.items() if isinstance(extras, dict) else ()
-    named = {name: wanted for name, wanted in items if isinstance(name, str)}
+    named = {name: requirements for name, requirements in items if isinstance(name, str)}
     yield from extra_groups(named, "setup.py")
-    wanted = named_requirements(strings_in(said.get("tests_require")))
-    yield from requirement_group("tests_require of setup.py", "tests", wanted)
+    requirements = named_requirements(strings_in(arguments.get("tests_require")))
+    yield from requirement_group("tests_require of setup.py", "tests", requirements)
 
 
 def _assigned(module: ast.Module) -> dict[str, ast.expr]:

@@ -38,12 +38,12 @@ def check_workdir(path: str) -> str:
     Raises:
         ValueError: it is none; says what it is instead.
     """
-    place = PurePosixPath(path)
-    if not place.is_absolute() or ".." in place.parts or not path.isprintable():
+    folder = PurePosixPath(path)
+    if not folder.is_absolute() or ".." in folder.parts or not path.isprintable():
         raise ValueError("is not an absolute path of a folder in the image")
-    if str(place) in _SYSTEM_FOLDERS or str(PurePosixPath(*place.parts[:2])) in _RESERVED_FOLDERS:
+    if str(folder) in _SYSTEM_FOLDERS or str(PurePosixPath(*folder.parts[:2])) in _RESERVED_FOLDERS:
         raise ValueError("is a folder of the system or of agentbench; give one of the task's own")
-    return str(place)
+    return str(folder)
 
 
 def is_task_id(text: str) -> bool:
@@ -170,8 +170,8 @@ class PytestTable(Schema):
     @model_validator(mode="after")
     def _quarantine_holds(self) -> "PytestTable":
         apart = {test.id for test in self.quarantined}
-        kept = () if self.pass_to_pass == "baseline" else self.pass_to_pass
-        judged = sorted(apart.intersection((*self.fail_to_pass, *kept)))
+        pass_to_pass = () if self.pass_to_pass == "baseline" else self.pass_to_pass
+        judged = sorted(apart.intersection((*self.fail_to_pass, *pass_to_pass)))
         if judged:
             raise ValueError(f"with {judged[0]} in `quarantined` takes it in no list that decides")
         if apart and not self.fail_to_pass:

@@ -48,63 +48,63 @@ def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
         InputError: the result is not a valid task; all its faults.
         UsageError: the folder exists and `replace` is not set, or it cannot be written.
     """
-    place = parent / new.id
+    target = parent / new.id
     try:
-        with new_folder(place, replace=replace) as path:
+        with new_folder(target, replace=replace) as path:
             _write_files(path, new)
             faults = read_draft(path).faults
             if faults:
-                raise InputError(*(fault.replace(str(path), str(place)) for fault in faults))
+                raise InputError(*(fault.replace(str(path), str(target)) for fault in faults))
     except OSError as error:
-        raise UsageError(f"{place}: cannot be written: {error}") from error
-    return place
+        raise UsageError(f"{target}: cannot be written: {error}") from error
+    return target
 
 
 @contextmanager
-def new_folder(place: Path, *, replace: bool) -> Iterator[Path]:
-    """An empty folder next to `place`, which gets that name at the end of the block.
+def new_folder(target: Path, *, replace: bool) -> Iterator[Path]:
+    """An empty folder next to `target`, which gets that name at the end of the block.
 
     Args:
-        place: The new folder's path.
+        target: The new folder's path.
         replace: Whether to replace a folder that is there.
 
     Raises:
-        UsageError: `place` exists and `replace` is not set, or its parent cannot be written.
+        UsageError: `target` exists and `replace` is not set, or its parent cannot be written.
     """
-    if os.path.lexists(place) and not replace:
-        raise UsageError(f"{place}: already exists; give another --out, or --replace")
-    parent = place.parent
+    if os.path.lexists(target) and not replace:
+        raise UsageError(f"{target}: already exists; give another --out, or --replace")
+    parent = target.parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(mkdtemp(prefix=".new-", dir=parent))
     except OSError as error:
         raise UsageError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        path = scratch / place.name
+        path = scratch / target.name
         path.mkdir()
         yield path
-        if os.path.lexists(place):
-            place.rename(scratch / "before")
-        path.rename(place)
+        if os.path.lexists(target):
+            target.rename(scratch / "before")
+        path.rename(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _write_files(made: Path, new: NewTask) -> None:
+def _write_files(folder: Path, new: NewTask) -> None:
     for name, source in new.folders.items():
-        shutil.copytree(source, made / name, symlinks=True)
+        shutil.copytree(source, folder / name, symlinks=True)
     for name, source in new.copies.items():
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source, made / name, follow_symlinks=False)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, folder / name, follow_symlinks=False)
     for name, content in new.files.items():
-        path = made / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    (made / TASK_FILE).write_text(task_toml(new.table), "utf-8")
-    (made / "instruction.md").write_text(new.instruction.rstrip("\n") + "\n", "utf-8")
+    (folder / TASK_FILE).write_text(task_toml(new.table), "utf-8")
+    (folder / "instruction.md").write_text(new.instruction.rstrip("\n") + "\n", "utf-8")
     for name, patch in (("tests.patch", new.tests_patch), ("solution.patch", new.solution_patch)):
         if patch.strip():
-            (made / name).write_bytes(patch)
+            (folder / name).write_bytes(patch)
 
 
 def task_toml(table: TaskFile) -> str:

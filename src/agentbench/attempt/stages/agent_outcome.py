@@ -173,16 +173,16 @@ def _with_line_ends(lines: Iterable[bytes]) -> Iterable[bytes]:
         yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
 
 
-def checked_outcome(given: object) -> AgentOutcome:
+def checked_outcome(result: object) -> AgentOutcome:
     """The outcome, with every field of its type and its detail shortened.
 
     Raises:
         TypeError: it is no AgentOutcome.
         ValueError: a field of it holds something else than it should.
     """
-    if not isinstance(given, AgentOutcome):
-        raise TypeError(f"solve() must return an AgentOutcome, found {type(given).__name__}")
-    values: dict[str, object] = {each.name: getattr(given, each.name) for each in fields(given)}
+    if not isinstance(result, AgentOutcome):
+        raise TypeError(f"solve() must return an AgentOutcome, found {type(result).__name__}")
+    values: dict[str, object] = {each.name: getattr(result, each.name) for each in fields(result)}
     detail, usage = values["detail"], values["usage"]
     if isinstance(detail, str):
         values["detail"] = detail[:_DETAIL].encode("utf-8", "replace").decode()
@@ -210,24 +210,24 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
     """
     fact = exception_fact(StageName.AGENT_RUN, error)
     reason, fault = FailureReason(fact.reason), fact.fault
-    is_lost = reason is FailureReason.SANDBOX_ERROR and sandbox.is_lost()
-    if not is_lost and reason is not FailureReason.LLM_ERROR:
+    is_unresponsive = reason is FailureReason.SANDBOX_ERROR and sandbox.is_unresponsive()
+    if not is_unresponsive and reason is not FailureReason.LLM_ERROR:
         fault = Fault.AGENT.value
-    if not is_lost and reason not in _AGENT_REASONS:
+    if not is_unresponsive and reason not in _AGENT_REASONS:
         reason = FailureReason.UNKNOWN
     trace = TracebackException.from_exception(error)
 
-    def shown(text: str) -> str:
-        """The value, shortened for a message."""
+    def redact(text: str) -> str:
+        """The text without secrets."""
         return redactor.text(text.encode("utf-8", "replace").decode())
 
     return fact.model_copy(
         update={
-            "message": shown(fact.message),
+            "message": redact(fact.message),
             "reason": reason.value,
             "fault": fault,
-            "where": shown(_where(trace)),
-            "traceback": shown("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],
+            "where": redact(_where(trace)),
+            "traceback": redact("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],
         }
     )
 
@@ -283,8 +283,8 @@ def _spent(facts: ModelTraffic) -> str:
 
 
 def _unanswered(evidence: Evidence, failure: ModelFailure, facts: ModelTraffic) -> str:
-    said = evidence.exception.message if evidence.exception else evidence.agent_detail
-    own = f"; {said}" if said else ""
+    agent_message = evidence.exception.message if evidence.exception else evidence.agent_detail
+    own = f"; {agent_message}" if agent_message else ""
     status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
     message = f": {failure.message}" if failure.message else ""
     kinds = ", ".join(f"{kind} x{count}" for kind, count in sorted(facts.errors.items()))

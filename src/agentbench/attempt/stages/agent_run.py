@@ -53,9 +53,9 @@ def agent_run(
     opened = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
     try:
         context.hidden_tests.check()
-        with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as begun:
+        with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as preopened:
             preparation.begin()
-            with begun.taken() as sandbox:
+            with preopened.take() as sandbox:
                 solved = _solve(context, inputs, sandbox, endpoint)
                 extracted = agent_outcome.extract_change(context, sandbox)
         change = agent_outcome.judged_change(context, extracted)
@@ -88,11 +88,11 @@ def _agent_sandbox(
         mounts += endpoint_mounts(endpoint)
     if isinstance(agent, NeedsMounts):
         mounts += agent.mounts(context.provider, context.image)
-    begun = PreopenedSandbox(context, mounts)
+    preopened = PreopenedSandbox(context, mounts)
     try:
-        yield begun
+        yield preopened
     finally:
-        begun.close()
+        preopened.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

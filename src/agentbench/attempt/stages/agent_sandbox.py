@@ -63,7 +63,7 @@ class AgentSandbox:
         self._is_killed = True
         self._inner.kill()
 
-    def is_lost(self) -> bool:
+    def is_unresponsive(self) -> bool:
         """Whether it runs no commands any more although the agent did not end it."""
         if self._is_killed:
             return False

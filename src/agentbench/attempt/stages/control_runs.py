@@ -174,7 +174,7 @@ class ControlCalibration:
     change: ChangedFiles
     side: int
     passed: frozenset[NodeId]  # the tests that passed the final test: no other one is controlled
-    _tries: int = 1
+    _run_count: int = 1
     _dismissed: set[NodeId] = field(default_factory=set)
 
     def settle(
@@ -186,37 +186,39 @@ class ControlCalibration:
             SandboxError: a sandbox could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
-        shown = self._shown(half, run)
-        if shown.deviations and not any(test.passed_blindly for test in shown.deviations):
+        control_run = self._control_run(half, run)
+        if control_run.deviations and not any(
+            test.passed_blindly for test in control_run.deviations
+        ):
             run = self._again(half)
-            shown = self._shown(half, run)
+            control_run = self._control_run(half, run)
         for _ in range(_ROUNDS):
-            same = self._same_with_reference(half, shown)
+            same = self._same_with_reference(half, control_run)
             if not same:
                 break
             uncertain = self._learn(same)
-            shown = self._shown(half, run)
-            if not uncertain and not shown.deviations:
+            control_run = self._control_run(half, run)
+            if not uncertain and not control_run.deviations:
                 break
             half = self.plan.half(self.side, self.memory.recall())
             run = self._again(half)
-            shown = self._shown(half, run)
-        return shown, half, run
+            control_run = self._control_run(half, run)
+        return control_run, half, run
 
     def _again(self, half: PlannedControlRun) -> PytestRun:
-        self._tries += 1
+        self._run_count += 1
         return self.runs.run(half, self.change)
 
     def _same_with_reference(
-        self, half: PlannedControlRun, shown: ControlRun
+        self, half: PlannedControlRun, control_run: ControlRun
     ) -> list[ControlledTest]:
         """The deviating tests that also deviate with the reference solution."""
-        reference = self.runs.reference_change() if shown.deviations else None
+        reference = self.runs.reference_change() if control_run.deviations else None
         if reference is None:
             return []
-        seen = self._shown(half, self.runs.run(half, reference))
-        wrong = {test.node_id for test in seen.deviations}
-        return [test for test in shown.deviations if test.node_id in wrong]
+        reference_run = self._control_run(half, self.runs.run(half, reference))
+        wrong = {test.node_id for test in reference_run.deviations}
+        return [test for test in control_run.deviations if test.node_id in wrong]
 
     def _learn(self, same: list[ControlledTest]) -> bool:
         """Remember functions that prove nothing; true if a failure may still prove something."""
@@ -237,7 +239,7 @@ class ControlCalibration:
         )
         return bool(uncertain)
 
-    def _shown(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
+    def _control_run(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
         outcomes = outcomes_of(Evidence(report=run.facts))
         tests = [
             ControlledTest(
@@ -251,7 +253,7 @@ class ControlCalibration:
         ]
         return ControlRun(
             half=1 if self.side == 0 else 2,
-            tries=self._tries,
+            tries=self._run_count,
             ending=run.command.ending,
             drawn=half.drawn,
             tests=tuple(tests),
@@ -271,7 +273,7 @@ class ControlRuns:
         self.seed = secrets.randbits(_SEED_BITS)
         self._plan: Future[ControlPlan] | None = None
         self._halves: list[Future[PlannedControlRun | None]] = []
-        self._first_tries: list[Future[_FirstAttempt]] = []
+        self._first_runs: list[Future[_FirstAttempt]] = []
 
     def prepare(self) -> None:
         """Plan the runs and open their sandboxes, if the deciding tests are known already."""
@@ -309,7 +311,7 @@ class ControlRuns:
         assert self._plan is not None
         plan, memory = self._plan.result(), self._context.control_memory
         settled = []
-        for side, future in zip(_PARTITIONS, self._first_tries, strict=True):
+        for side, future in zip(_PARTITIONS, self._first_runs, strict=True):
             first = future.result()
             if first is not None:
                 calibration = ControlCalibration(
@@ -324,16 +326,16 @@ class ControlRuns:
         if not settled:
             none = self.skip("no test function whose expectations can be changed")
             return none.model_copy(update={"weakly_controlled": plan.unreadable})
-        for shown, _, run in settled:
-            said = run.result.text_output[-_OUTPUT_CHARACTERS:]
-            report = run.result.model_copy(update={"text_output": said, "json_report": {}})
-            name = f"control-{shown.half}.json"
+        for control_run, _, run in settled:
+            output = run.result.text_output[-_OUTPUT_CHARACTERS:]
+            report = run.result.model_copy(update={"text_output": output, "json_report": {}})
+            name = f"control-{control_run.half}.json"
             self._context.save(name, report.model_dump_json(indent=1).encode())
         weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
         return Controls(
             level=self._context.control_level,
             seed=self.seed,
-            runs=tuple(shown for shown, _, _ in settled),
+            runs=tuple(control_run for control_run, _, _ in settled),
             weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
         )
 
@@ -348,21 +350,25 @@ class ControlRuns:
         self._pool.shutdown(cancel_futures=True)
         self._runs.close()
 
-    def _begin_plan(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> None:
-        plan = self._plan = self._pool.submit(self._planned, fixed, kept)
+    def _begin_plan(
+        self, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
+    ) -> None:
+        plan = self._plan = self._pool.submit(self._planned, fail_to_pass, pass_to_pass)
         self._halves = [self._pool.submit(self._half, plan, side) for side in _PARTITIONS]
 
     def _start_planned(self, change: ChangedFiles) -> None:
-        self._first_tries = [
-            self._pool.submit(self._first_try, half, change) for half in self._halves
+        self._first_runs = [
+            self._pool.submit(self._first_run, half, change) for half in self._halves
         ]
 
-    def _planned(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> ControlPlan:
-        files = files_of(fixed)
+    def _planned(
+        self, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
+    ) -> ControlPlan:
+        files = files_of(fail_to_pass)
         tests = ControlledTests(
             files={file: self._runs.content(file) for file in files},
-            fixed=fixed,
-            kept=tuple(test for test in kept if file_of(test) in files),
+            fixed=fail_to_pass,
+            kept=tuple(test for test in pass_to_pass if file_of(test) in files),
         )
         unconfirmed = not self._context.task.answer_key.solution_patch.strip()
         return ControlPlan(tests, self.seed, certain_only=unconfirmed)
@@ -373,7 +379,7 @@ class ControlRuns:
             return None
         return plan.half(side, self._context.control_memory.recall())
 
-    def _first_try(
+    def _first_run(
         self, planned: Future[PlannedControlRun | None], change: ChangedFiles
     ) -> _FirstAttempt:
         half = planned.result()

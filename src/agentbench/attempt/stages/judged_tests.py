@@ -79,7 +79,7 @@ def preopen_sandbox(context: PreparedContext) -> "PreopenedSandbox | None":
 
 
 class PreopenedSandbox:
-    """A sandbox that is created in the background; either `taken` or closed."""
+    """A sandbox that is created in the background; either taken or closed."""
 
     def __init__(self, context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> None:
         self._background = context.background
@@ -89,7 +89,7 @@ class PreopenedSandbox:
         )
 
     @contextmanager
-    def taken(self) -> Iterator[Sandbox]:
+    def take(self) -> Iterator[Sandbox]:
         """The sandbox; it is removed in the background.
 
         Raises:
@@ -141,7 +141,7 @@ def _filled(
 ) -> Sandbox | None:
     try:
         with ExitStack() as tried:
-            sandbox = tried.enter_context(preopened.taken())
+            sandbox = tried.enter_context(preopened.take())
             fill(sandbox)
             stack.push(tried.pop_all())
             return sandbox
@@ -203,8 +203,10 @@ def judged_targets(task: Task) -> tuple[str, ...]:
     Files and not ids: one id that does not exist would make pytest run nothing at all.
     """
     key = task.answer_key
-    kept = () if key.pass_to_pass == "baseline" else key.pass_to_pass
-    files = dict.fromkeys(node_id.partition("::")[0] for node_id in (*key.fail_to_pass, *kept))
+    pass_to_pass = () if key.pass_to_pass == "baseline" else key.pass_to_pass
+    files = dict.fromkeys(
+        node_id.partition("::")[0] for node_id in (*key.fail_to_pass, *pass_to_pass)
+    )
     if key.fail_to_pass and key.pass_to_pass != "baseline":
         return tuple(files)
     return tuple(dict.fromkeys((*task.problem.test_paths, *_outside_test_paths(files, task))))

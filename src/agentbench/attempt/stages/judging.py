@@ -46,8 +46,8 @@ class FinalTestPreparation:
 
     def take_sandbox(self) -> judged_tests.PreopenedSandbox | None:
         """The sandbox, which the caller now owns."""
-        taken, self.sandbox = self.sandbox, None
-        return taken
+        sandbox, self.sandbox = self.sandbox, None
+        return sandbox
 
     @contextmanager
     def started_controls(self, change: ChangedFiles) -> Iterator[ControlRuns]:
@@ -110,11 +110,11 @@ def final_test(
     with preparation.started_controls(changed) as controls:
         evidence = _run_hidden_tests(context, baseline, changed, preparation.take_sandbox())
         began = time.monotonic()
-        shown = _finished_controls(context, baseline, evidence, controls, changed)
+        control_results = _finished_controls(context, baseline, evidence, controls, changed)
         seconds = time.monotonic() - began
     return FinalTestOutput(
-        evidence=evidence.model_copy(update={"findings": control_findings(shown)}),
-        controls=shown,
+        evidence=evidence.model_copy(update={"findings": control_findings(control_results)}),
+        controls=control_results,
         controls_seconds=seconds,
     )
 

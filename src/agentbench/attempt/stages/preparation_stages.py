@@ -118,8 +118,8 @@ def git_checkout(context: StageContext, clone: CloneOutput) -> StageOutput:
     if mirror is None:
         return StageOutput(evidence=Evidence())  # there is no repository, and so no history
     if not mirror.has_commit:
-        shown = without_credentials(task.source.url or "the repository")
-        raise GitCheckoutError(f"{shown} has no commit {mirror.commit}; check [repo] commit")
+        repository = without_credentials(task.source.url or "the repository")
+        raise GitCheckoutError(f"{repository} has no commit {mirror.commit}; check [repo] commit")
     _check_patches(context, mirror)
     where = (str(sandbox.workspace), str(sandbox.results))
     result = sandbox.run(
@@ -158,7 +158,7 @@ def setup(
         SandboxError: the sandbox is lost.
     """
     task = context.task
-    left = stage_timeout(StageName.SETUP, task, context.settings)
+    timeout = stage_timeout(StageName.SETUP, task, context.settings)
     spent = timedelta(0)
     result: CommandResult | None = None
     versions = version_settings(clone.mirror) if task.setup.commands else {}
@@ -166,7 +166,7 @@ def setup(
         result = clone.sandbox.run(
             Command(
                 argv=("sh", "-c", line),
-                timeout=max(left - spent, timedelta(seconds=0.1)),
+                timeout=max(timeout - spent, timedelta(seconds=0.1)),
                 env={**versions, **task.environment.env},
                 sink=context.sink,
             )

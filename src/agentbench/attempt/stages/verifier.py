@@ -114,7 +114,7 @@ def _parsed_text(content: bytes) -> dict[str, float]:
     except UnicodeDecodeError:
         raise _WrongRewardError("is not text") from None
     except ValueError:
-        raise _WrongRewardError(f"is {_shown(content)}, which is not a number") from None
+        raise _WrongRewardError(f"is {_excerpt(content)}, which is not a number") from None
     return {"reward": _finite(number)}
 
 
@@ -122,7 +122,7 @@ def _parsed_json(content: bytes) -> dict[str, float]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        raise _WrongRewardError(f"is {_shown(content)}, which is not JSON") from None
+        raise _WrongRewardError(f"is {_excerpt(content)}, which is not JSON") from None
     if not isinstance(found, dict) or not found:
         raise _WrongRewardError("is not an object of numbers")
     if len(found) > _NAMES or any(len(name) > _NAME_LENGTH for name in found):
@@ -145,7 +145,7 @@ def _finite(number: float) -> float:
     return number
 
 
-def _shown(content: bytes) -> str:
+def _excerpt(content: bytes) -> str:
     return ascii(content[:40].decode("utf-8", "replace"))
 
 
@@ -177,12 +177,12 @@ def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name:
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
         sandbox.kill()
-        left = _verifier_output(context, sandbox)
-    for file, content in left.reports.items():
+        output = _verifier_output(context, sandbox)
+    for file, content in output.reports.items():
         context.save(f"{name}-{file}", content)
     return Evidence(
         command=command,
-        rewards=left.facts,
+        rewards=output.facts,
         memory_limit_mib=task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
     )
@@ -215,11 +215,11 @@ def _base_files(
     return {
         path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
         for path, entry in prepared.base.items()
-        if entry.kind is EntryKind.FILE and _is_taken(path, verifier)
+        if entry.kind is EntryKind.FILE and _is_included(path, verifier)
     }
 
 
-def _is_taken(path: PurePosixPath, verifier: Verifier) -> bool:
+def _is_included(path: PurePosixPath, verifier: Verifier) -> bool:
     return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
 
 
@@ -227,8 +227,8 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) ->
     """Write the agent's change, as far as the verifier takes it."""
     if change is None:
         return
-    files = {path: file for path, file in change.files.items() if _is_taken(path, verifier)}
-    emptied = [path for path in change.emptied if _is_taken(path, verifier)]
+    files = {path: file for path, file in change.files.items() if _is_included(path, verifier)}
+    emptied = [path for path in change.emptied if _is_included(path, verifier)]
     try:
         write_files(sandbox, files, emptied=emptied)
     except DoesNotFitError as error:

@@ -176,16 +176,16 @@ class RayExecutor:
         try:
             record = self._unpacked(away, future.result())
         except TaskCancelledError:
-            record = self._lost(away, RunCancelled("stopped before it began"))
+            record = self._excluded_record(away, RunCancelled("stopped before it began"))
         except RayTaskError as error:
             if not isinstance(error.cause, AgentbenchError):
                 raise  # a bug of ours
-            record = self._lost(away, SandboxError(str(error.cause)))
+            record = self._excluded_record(away, SandboxError(str(error.cause)))
         except RayError as error:
             cancelled = self._cancelled_at is not None
-            said = str(error).strip().partition("\n")[0]
-            fault = RunCancelled(said) if cancelled else SandboxError(f"node lost: {said}")
-            record = self._lost(away, fault)
+            message = str(error).strip().partition("\n")[0]
+            fault = RunCancelled(message) if cancelled else SandboxError(f"node lost: {message}")
+            record = self._excluded_record(away, fault)
         breaker, folder = self._resources.breaker, away.slot.folder
         breaker.written(lambda: self._store.append(record, folder))
         if record.fault is Fault.INFRASTRUCTURE:
@@ -212,5 +212,5 @@ class RayExecutor:
             }
         )
 
-    def _lost(self, away: _RemoteTask, fault: BaseException) -> AttemptRecord:
+    def _excluded_record(self, away: _RemoteTask, fault: BaseException) -> AttemptRecord:
         return excluded_record(away.planned.task, self._agent, self._resources, away.slot, fault)

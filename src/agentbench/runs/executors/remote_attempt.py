@@ -52,12 +52,12 @@ def pack(folder: Path, *, limit: int = MOST_BYTES) -> FolderArchive:
     """Pack the files of a folder, the small ones first, up to a limit."""
     files = [path for path in folder.rglob("*") if path.is_file() or path.is_symlink()]
     sizes = {path: path.lstat().st_size for path in files}
-    left, left_out, buffer = limit, [], io.BytesIO()
+    remaining, left_out, buffer = limit, [], io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
         for path in sorted(files, key=lambda path: (sizes[path], path)):
             name = path.relative_to(folder).as_posix()
-            left -= sizes[path]
-            if left < 0:
+            remaining -= sizes[path]
+            if remaining < 0:
                 left_out.append(name)
             else:
                 archive.add(path, name)

@@ -153,11 +153,11 @@ def read_lines_in_parallel(lines: RecordLines, processes: int) -> None:
     """
     size = lines.path.stat().st_size if lines.path.is_file() else 0
     if processes > 1 and size >= _PARALLEL_FROM and not lines.whole:
-        for bound, told in _read_chunks(lines.path, size, processes):
-            if told is None:
+        for bound, chunk in _read_chunks(lines.path, size, processes):
+            if chunk is None:
                 lines.read_on(whole_lines=True, until=bound)
-            elif told.count:  # or one line is longer than that
-                lines.take_over(told)
+            elif chunk.count:  # or one line is longer than that
+                lines.take_over(chunk)
     lines.read_on(whole_lines=True)
 
 
@@ -179,14 +179,14 @@ def _read_chunks(path: Path, size: int, processes: int) -> Iterator[tuple[int, _
 def _read_chunk(path: Path, begin: int, bound: int) -> bytes:
     """The lines that begin within a stretch, packed; nothing where one of them is odd."""
     summaries = SummaryReader()
-    told = _Chunk([], [], 0, begin)
+    chunk = _Chunk([], [], 0, begin)
     for start, line in lines_between(path, begin, bound):
         if line.strip():
             summary = summaries.of_sealed(line) if line.endswith(b"\n") else None
             if summary is None:
                 return b""
-            told.summaries.append(summary)
-            told.starts.append(start)
-        told.count += 1
-        told.end = start + len(line)
-    return msgspec.msgpack.encode(told)
+            chunk.summaries.append(summary)
+            chunk.starts.append(start)
+        chunk.count += 1
+        chunk.end = start + len(line)
+    return msgspec.msgpack.encode(chunk)

@@ -171,10 +171,10 @@ class RunRecords:
 
     def warnings(self) -> tuple[str, ...]:
         """Messages about damaged lines, and about the copies that replace them."""
-        said = (
+        messages = (
             f"{copy.path}: has no whole line in {ATTEMPTS}; taken as it is" for copy in self.adopted
         )
-        return (*self.set_aside, *said)
+        return (*self.set_aside, *messages)
 
     def records(self, which: Iterable[int] | None = None) -> Iterator[AttemptRecord]:
         """Whole records, one at a time: all, or those of some summaries.
@@ -210,8 +210,8 @@ class RunRecords:
         """Of each attempt the last record's number, in the order of their first ones."""
         order = by_attempt(self.summaries)
         groups = groupby(order, key=lambda number: attempt_key(self.summaries[number]))
-        tries = (list(own) for _, own in groups)
-        return [last for _, last in sorted((own[0], own[-1]) for own in tries)]
+        record_numbers = (list(own) for _, own in groups)
+        return [last for _, last in sorted((own[0], own[-1]) for own in record_numbers)]
 
     def last_words(self) -> tuple[RecordCopy, ...]:
         """The adopted copies after which no line comes: their attempts' last words."""
@@ -259,10 +259,10 @@ class _Adopted:
 
 def _without_line(lines: RecordLines, copies: Sequence[RecordCopy]) -> list[_Adopted]:
     """The copies that no line is alike, each where its attempt's order puts it."""
-    wanted = {attempt_key(copy.summary) for copy in copies}
+    keys = {attempt_key(copy.summary) for copy in copies}
     own: dict[AttemptKey, list[int]] = {}
     for number, summary in enumerate(lines.summaries):
-        if attempt_key(summary) in wanted:
+        if attempt_key(summary) in keys:
             own.setdefault(attempt_key(summary), []).append(number)
     adopted: list[_Adopted] = []
     everything = RunRecords(path=lines.path, summaries=lines.summaries, offsets=lines.starts)

@@ -231,10 +231,10 @@ class RunStore:
         with storage_errors(self.folder):
             for copy in again:
                 self._append(copy.record())
-        said = [
+        messages = [
             f"{copy.path}: its line in {ATTEMPTS} was lost, and is written again" for copy in again
         ]
-        return (*said, *unrecorded_attempts(self.folder, reading.summaries))
+        return (*messages, *unrecorded_attempts(self.folder, reading.summaries))
 
     def _ends_whole(self) -> bool:
         with (self.folder / ATTEMPTS).open("rb") as source:

@@ -164,10 +164,10 @@ class SummaryReader:
         if not has_valid_checksum(line):
             return None
         try:
-            told = _RECORD_DECODER.decode(line)
+            record = _RECORD_DECODER.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        return self.share(AttemptSummary.of(told))
+        return self.share(AttemptSummary.of(record))
 
     def share(self, summary: AttemptSummary) -> AttemptSummary:
         """The same summary, with the texts and counts that other summaries share."""

@@ -197,7 +197,7 @@ def bind_arguments(
         OSError: a source does not exist.
     """
 
-    def shown(source: Path) -> Path:
+    def reachable_path(source: Path) -> Path:
         """The path at which bwrap can reach a source."""
         if namespace is None:
             return source
@@ -208,13 +208,13 @@ def bind_arguments(
     arguments: list[str] = []
     for bind in binds:
         if isinstance(bind, OverlayMount):
-            lower = shown(bind.lower)
-            both = shown(bind.upper.parent)  # `upper` and `work` must be of one mount
+            lower = reachable_path(bind.lower)
+            both = reachable_path(bind.upper.parent)  # `upper` and `work` must be of one mount
             arguments += ["--overlay-src", str(lower), "--overlay", str(both / bind.upper.name)]
             arguments += [str(both / bind.work.name), str(bind.target)]
         else:
             option = "--bind" if bind.writable else "--ro-bind"
-            arguments += [option, str(shown(bind.source)), str(bind.target)]
+            arguments += [option, str(reachable_path(bind.source)), str(bind.target)]
     return arguments
 
 

@@ -96,7 +96,7 @@ class MountNamespace:
 
         return self._in_thread(bind)
 
-    def hide(self, shown: Path) -> None:
+    def hide(self, target: Path) -> None:
         """Undo one `show`.
 
         Raises:
@@ -105,11 +105,11 @@ class MountNamespace:
 
         def unbind() -> None:
             """Unmount and remove the target."""
-            _check(_libc().umount2(os.fsencode(shown), _DETACH))
-            if shown.is_dir():
-                shown.rmdir()
+            _check(_libc().umount2(os.fsencode(target), _DETACH))
+            if target.is_dir():
+                target.rmdir()
             else:
-                shown.unlink()
+                target.unlink()
 
         self._in_thread(unbind)
 

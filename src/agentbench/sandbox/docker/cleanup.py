@@ -101,7 +101,7 @@ class StoredSnapshot:
 
     key: str
     size_bytes: int  # without layers that other images share
-    made_at: float  # seconds of the epoch
+    created_at: float  # seconds of the epoch
     in_use: bool  # by a container
 
 
@@ -120,7 +120,7 @@ def stored_snapshots(engine: Engine) -> tuple[StoredSnapshot, ...]:
                 snapshot = StoredSnapshot(
                     key=key,
                     size_bytes=max(0, size),
-                    made_at=float(image.get("Created") or 0),
+                    created_at=float(image.get("Created") or 0),
                     in_use=str(image["Id"]) in used,
                 )
                 found.append(snapshot)

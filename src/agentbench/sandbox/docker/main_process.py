@@ -22,7 +22,7 @@ number() { # sets $found to what a file says, after a word if one is given
 } 2> /dev/null
 group=/sys/fs/cgroup
 echo ready
-while read -r turn word rest; do
+while read -r request word rest; do
   answer=no
   case $word in
     see) if [ -e "$rest" ]; then answer=yes; fi ;;
@@ -37,7 +37,7 @@ while read -r turn word rest; do
     number $group/memory/memory.max_usage_in_bytes; peak=$found
     number $group/cpuacct/cpuacct.usage; cpu=$found
   fi
-  echo "$turn $answer $oom $peak $cpu"
+  echo "$request $answer $oom $peak $cpu"
 done
 """
 _START_SECONDS = 30.0
@@ -58,7 +58,7 @@ class MainProcess:
 
     def __init__(self, stream: AttachedStream) -> None:
         self._stream = stream
-        self._turn = 0
+        self._last_request = 0
         self._received = b""
 
     def await_ready(self) -> ProcessCensus:
@@ -79,14 +79,14 @@ class MainProcess:
 
     def ask(self, word: str, *, patience: float) -> ProcessCensus | None:
         """Send a signal to all other processes, by name or number; None if no answer comes."""
-        self._turn += 1
+        self._last_request += 1
         deadline = time.monotonic() + patience
-        self._stream.send(f"{self._turn} {word}\n".encode(), patience)
-        while not self._stream.ended and (left := deadline - time.monotonic()) > 0:
-            self._receive(min(left, 0.5))
+        self._stream.send(f"{self._last_request} {word}\n".encode(), patience)
+        while not self._stream.ended and (remaining := deadline - time.monotonic()) > 0:
+            self._receive(min(remaining, 0.5))
             for line in self._lines():
-                turn, _, facts = line.partition(" ")
-                if turn == str(self._turn):
+                request, _, facts = line.partition(" ")
+                if request == str(self._last_request):
                     answer, oom, peak, cpu = (*facts.split(), "-", "-", "-")[:4]
                     return ProcessCensus(
                         yes=answer == "yes",
@@ -105,8 +105,8 @@ class MainProcess:
         """Kill all other processes until there is none; None if it takes too long."""
         deadline = time.monotonic() + patience
         pause = 0.001
-        while (left := deadline - time.monotonic()) > 0:
-            census = self.ask("KILL", patience=left)
+        while (remaining := deadline - time.monotonic()) > 0:
+            census = self.ask("KILL", patience=remaining)
             if census is None or not census.yes:
                 return census
             time.sleep(pause)  # dying takes a moment, without an event at its end

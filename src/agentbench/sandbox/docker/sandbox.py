@@ -149,24 +149,24 @@ class _MarkedStream:
         self.exit_code: int | None = None
         self._mark = re.compile(b"\0" + mark.encode() + rb":(\d{3})\n")
         self._mark_size = len(mark) + 6
-        self._held = b""
+        self._pending = b""
 
     def feed(self, data: bytes) -> bytes:
         """The part that belongs to the command; a possible begin of the mark is held back."""
         if self.exit_code is not None:
             return b""
-        data, self._held = self._held + data, b""
+        data, self._pending = self._pending + data, b""
         if found := self._mark.search(data):
             self.exit_code = int(found[1])
             return data[: found.start()]
         start = data.rfind(b"\0", max(0, len(data) - self._mark_size))
         if start >= 0:
-            data, self._held = data[:start], data[start:]
+            data, self._pending = data[:start], data[start:]
         return data
 
     def rest(self) -> bytes:
         """The part that was held back, once the stream has ended."""
-        rest, self._held = self._held, b""
+        rest, self._pending = self._pending, b""
         return rest
 
 

@@ -150,24 +150,24 @@ def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo) -> None:
 
 def _folder(root: int, names: tuple[str, ...]) -> int:
     """Open a folder below another one; missing folders are created."""
-    here = os.dup(root)
+    current = os.dup(root)
     for name in names:
         try:
             created = False
             with suppress(FileExistsError):
-                os.mkdir(name, _NEW_FOLDER, dir_fd=here)
+                os.mkdir(name, _NEW_FOLDER, dir_fd=current)
                 created = True
             try:
-                deeper = os.open(name, FOLDER, dir_fd=here)
+                deeper = os.open(name, FOLDER, dir_fd=current)
             except OSError as fault:
                 raise _UnusualEntryError from fault
             if created:
                 os.fchown(deeper, USER_ID, USER_ID)
                 os.fchmod(deeper, _NEW_FOLDER)
         finally:
-            os.close(here)
-        here = deeper
-    return here
+            os.close(current)
+        current = deeper
+    return current
 
 
 def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo) -> None:
