@@ -29,6 +29,6 @@ def elsewhere(docker: DockerProvider) -> Iterator[DockerProvider]:
     if not engine.address.is_local:
         yield docker
         return
-    path = (engine.base_url or "/var/run/docker.sock").removeprefix("unix://")
+    path = (engine.address.url or "/var/run/docker.sock").removeprefix("unix://")
     with forwarding(path) as port:
         yield DockerProvider.connect(base_url=f"tcp://127.0.0.1:{port}")
