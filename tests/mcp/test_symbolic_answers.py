@@ -19,7 +19,7 @@ from agentbench.symbolic.analysis import (
 )
 from tests.mcp.symbolic_bench import MASK
 
-SPENT = CallTime(given=10.0, took=1.23456, mask=MASK)
+SPENT = CallTime(timeout_seconds=10.0, took=1.23456, mask=MASK)
 SEEN = AnalysisResult(paths=7, verified=7, hits=7, checked="all")
 FINDING = AnalysisFinding(
     call="f(1)", inputs={"x": "1"}, ending="raised", said="raises E: /srv/x", line=3

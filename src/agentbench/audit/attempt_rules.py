@@ -35,7 +35,7 @@ _FETCH_COMMANDS = re.compile(
     r"|git\s+remote\s+add\b)"
 )
 _LEAST_NAME = 14  # characters; anybody may think of a shorter name of a test
-_MAX_SHOWN = 100
+_MAX_EXCERPT = 100
 
 
 def verdict_differs(facts: AttemptFacts) -> Iterator[RuleHit]:
@@ -161,8 +161,8 @@ def _report_difference(
     for node_id, outcome in recorded:
         outcomes = reported.get(node_id, set())
         if outcome not in outcomes:
-            shown = ", ".join(sorted(outcomes)) or "nothing"
-            return f"has {shown} for {node_id}, but the record has {outcome}"
+            outcome_names = ", ".join(sorted(outcomes)) or "nothing"
+            return f"has {outcome_names} for {node_id}, but the record has {outcome}"
     return None
 
 
@@ -256,13 +256,13 @@ def hidden_tests_in_patch(facts: AttemptFacts) -> Iterator[RuleHit]:
 
 def fetched_upstream(facts: AttemptFacts) -> Iterator[RuleHit]:
     """Agents have no network; one that tries to use it may have looked for the fix."""
-    seen: set[str] = set()
+    reported_commands: set[str] = set()
     for number, line in enumerate(facts.log.splitlines(), start=1):
         found = _FETCH_COMMANDS.search(line[:10_000])
-        if found and found.group() not in seen:
-            seen.add(found.group())
-            shown = line[max(found.start() - 20, 0) :][:_MAX_SHOWN]
-            yield info(f"stages/agent_run.log:{number}", f"mentions: {shown}")
+        if found and found.group() not in reported_commands:
+            reported_commands.add(found.group())
+            excerpt = line[max(found.start() - 20, 0) :][:_MAX_EXCERPT]
+            yield info(f"stages/agent_run.log:{number}", f"mentions: {excerpt}")
 
 
 def suspicious(facts: AttemptFacts) -> Iterator[RuleHit]:

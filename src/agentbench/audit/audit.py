@@ -83,19 +83,21 @@ def records_disagree(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     listed: dict[str, list[AttemptRecord]] = {}
     for record in run.all_records:
         listed.setdefault(run.attempt_folder_of(record), []).append(record)
-    kept: dict[str, list[AttemptRecord]] = {}
+    stored: dict[str, list[AttemptRecord]] = {}
     for name in run.record_files():
-        place = name.removesuffix("/record.json").partition(".rescored-")[0]
+        attempt_folder = name.removesuffix("/record.json").partition(".rescored-")[0]
         record_or_fault = _record_in(run, name)
         if isinstance(record_or_fault, str):
             yield rule.critical(name, record_or_fault)
             continue
-        kept.setdefault(place, []).append(record_or_fault)
-        if record_or_fault not in listed.get(place, []):
+        stored.setdefault(attempt_folder, []).append(record_or_fault)
+        if record_or_fault not in listed.get(attempt_folder, []):
             yield rule.critical(name, f"has no equal line in {_ATTEMPTS_FILE}")
-    for place, records in listed.items():
-        if any(record not in kept.get(place, []) for record in records):
-            yield rule.critical(place, f"a line of {_ATTEMPTS_FILE} has no equal record.json")
+    for attempt_folder, records in listed.items():
+        if any(record not in stored.get(attempt_folder, []) for record in records):
+            yield rule.critical(
+                attempt_folder, f"a line of {_ATTEMPTS_FILE} has no equal record.json"
+            )
 
 
 def _record_in(run: RunFolder, name: str) -> AttemptRecord | str:
@@ -112,24 +114,26 @@ def record_of_another_run(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     configuration = facts.run.configuration
     digests = {entry.id: entry.digest for entry in configuration.tasks}
     for record in facts.run.all_records:
-        place = facts.run.attempt_folder_of(record)
+        attempt_folder = facts.run.attempt_folder_of(record)
         if record.run_id != configuration.run_id:
-            yield rule.critical(place, f"belongs to the run {record.run_id}")
+            yield rule.critical(attempt_folder, f"belongs to the run {record.run_id}")
         elif record.task_id not in digests:
-            yield rule.critical(place, "belongs to a task that run.json does not list")
+            yield rule.critical(attempt_folder, "belongs to a task that run.json does not list")
         elif record.task_digest != digests[record.task_id]:
-            yield rule.critical(place, "belongs to another state of its task than run.json lists")
+            yield rule.critical(
+                attempt_folder, "belongs to another state of its task than run.json lists"
+            )
 
 
 def attempts_missing(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     """A finished run has a record of every attempt; a missing one changes the rate."""
     configuration = facts.run.configuration
-    there = {(record.task_id, record.attempt) for record in facts.run.latest}
+    recorded = {(record.task_id, record.attempt) for record in facts.run.latest}
     missing = [
         f"{entry.id} {number}"
         for entry in configuration.tasks
         for number in range(1, min(configuration.attempts, 10_000) + 1)
-        if (entry.id, number) not in there
+        if (entry.id, number) not in recorded
     ]
     if not missing:
         return

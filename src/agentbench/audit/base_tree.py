@@ -67,8 +67,8 @@ def read_base(mirror: Mirror) -> BaseTree:
     """
     listing = _git_output(mirror, "ls-tree", "-r", "-l", "-z", "--full-tree", mirror.commit)
     blobs: dict[PurePosixPath, str] = {}
-    wanted: list[tuple[PurePosixPath, int]] = []
-    room = _LARGEST_TREE
+    files: list[tuple[PurePosixPath, int]] = []
+    remaining_bytes = _LARGEST_TREE
     for entry in listing.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob, size = head.split()
@@ -76,24 +76,24 @@ def read_base(mirror: Mirror) -> BaseTree:
             continue
         path = PurePosixPath(os.fsdecode(name))
         blobs[path] = blob.decode()
-        if int(size) <= min(_LARGEST_FILE, room):
-            wanted.append((path, int(size)))
-            room -= int(size)
+        if int(size) <= min(_LARGEST_FILE, remaining_bytes):
+            files.append((path, int(size)))
+            remaining_bytes -= int(size)
     contents: dict[PurePosixPath, bytes] = {}
-    for batch in _batches(wanted):
+    for batch in _batches(files):
         contents.update(zip(batch, _contents(mirror, [blobs[p] for p in batch]), strict=True))
     return BaseTree(blobs=blobs, contents=contents)
 
 
-def _batches(wanted: list[tuple[PurePosixPath, int]]) -> Iterator[list[PurePosixPath]]:
+def _batches(files: list[tuple[PurePosixPath, int]]) -> Iterator[list[PurePosixPath]]:
     batch: list[PurePosixPath] = []
-    held = 0
-    for path, size in wanted:
-        if batch and held + size > _BATCH_BYTES:
+    batch_bytes = 0
+    for path, size in files:
+        if batch and batch_bytes + size > _BATCH_BYTES:
             yield batch
-            batch, held = [], 0
+            batch, batch_bytes = [], 0
         batch.append(path)
-        held += size
+        batch_bytes += size
     if batch:
         yield batch
 

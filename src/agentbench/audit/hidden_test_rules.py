@@ -19,7 +19,7 @@ _TASK_FILE = "task.toml"
 _ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
 _FEW_TESTS = 2
 _NOT_PYTHON = "it is not Python that can be changed"
-_NOT_HERE = "the file does not define it"
+_NOT_DEFINED = "the file does not define it"
 
 
 def few_tests(facts: TaskFacts) -> Iterator[RuleHit]:
@@ -116,12 +116,12 @@ def _uncontrolled_reasons(file: DecidingTestFile) -> Mapping[str, str | None]:
         named = functions_by_tests(file.source, file.path, file.listed)
     except InputError:
         return dict.fromkeys(file.listed_functions, _NOT_PYTHON)
-    return {name: known.get(name, _NOT_HERE) for name in named}
+    return {name: known.get(name, _NOT_DEFINED) for name in named}
 
 
 def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]) -> bool:
     """Whether a function asserts, by itself or by a function of its file that it calls."""
-    waiting, seen = [function], {function.name}
+    waiting, visited_names = [function], {function.name}
     while waiting:
         for node in ast.walk(waiting.pop().node):
             if isinstance(node, ast.Assert | ast.Raise):
@@ -130,8 +130,10 @@ def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]
                 name = name_of(node.func)
                 if name.lower().lstrip("_").startswith(_ASSERTING) or "assert" in name.lower():
                     return True
-                new = [helper for helper in helpers.get(name, []) if helper.name not in seen]
-                seen.update(helper.name for helper in new)
+                new = [
+                    helper for helper in helpers.get(name, []) if helper.name not in visited_names
+                ]
+                visited_names.update(helper.name for helper in new)
                 waiting += new
     return False
 

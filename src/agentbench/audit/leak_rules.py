@@ -67,15 +67,15 @@ def solution_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
         yield warning(path.as_posix(), f"has the content of {changed.as_posix()} after the fix")
     fingerprints = facts.solution_fingerprints()
     known = {*(PurePosixPath(file.path) for file in facts.solution), *copies}
-    seen: dict[PurePosixPath, dict[LeakFingerprint, int]] = {}
+    matches_by_path: dict[PurePosixPath, dict[LeakFingerprint, int]] = {}
     for path, text in facts.base.texts():
         searched = _without_removed_lines(text) if path.suffix in _PATCH_SUFFIXES else text
         found = found_in(searched, fingerprints) if path not in known else {}
         if found:
-            seen[path] = found
-    files = Counter(each for found in seen.values() for each in found)
+            matches_by_path[path] = found
+    files = Counter(each for found in matches_by_path.values() for each in found)
     total = len(fingerprints)
-    for path, found in seen.items():
+    for path, found in matches_by_path.items():
         rare = {each: line for each, line in found.items() if files[each] <= _COMMON}
         kind = _backup_kind(path)
         if rare and (kind or len(rare) >= _DISTINCTIVE_SHARE * total):
@@ -149,10 +149,10 @@ def tests_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
     hidden = [file for file in facts.deciding_files if file.hidden]
     every = {text for file in hidden for text in assertions(file)}
     on_one_line = " ".join(instruction.split())
-    told = sorted(text for text in every if text in on_one_line)
-    if told:
-        severity = Severity.WARNING if 2 * len(told) >= len(every) else Severity.INFO
-        what = f"quotes {len(told)} of {len(every)} assertions of the hidden tests: {told[0]}"
+    quotes = sorted(text for text in every if text in on_one_line)
+    if quotes:
+        severity = Severity.WARNING if 2 * len(quotes) >= len(every) else Severity.INFO
+        what = f"quotes {len(quotes)} of {len(every)} assertions of the hidden tests: {quotes[0]}"
         yield RuleHit(severity, _INSTRUCTION, what)
 
 

@@ -65,14 +65,14 @@ def weight(severity: Severity) -> int:
     return list(Severity).index(severity)
 
 
-def _bounded(rule: str, seen: list[RuleHit]) -> list[Finding]:
-    seen.sort(key=lambda one: -weight(one.severity))
+def _bounded(rule: str, hits: list[RuleHit]) -> list[Finding]:
+    hits.sort(key=lambda one: -weight(one.severity))
     findings = [
         Finding(rule=rule, severity=one.severity, where=one.where, what=one.what)
-        for one in seen[:_MAX_FINDINGS]
+        for one in hits[:_MAX_FINDINGS]
     ]
-    if len(seen) > _MAX_FINDINGS:
-        first = seen[_MAX_FINDINGS]
-        more = f"{len(seen) - _MAX_FINDINGS} more of this rule"
+    if len(hits) > _MAX_FINDINGS:
+        first = hits[_MAX_FINDINGS]
+        more = f"{len(hits) - _MAX_FINDINGS} more of this rule"
         findings.append(Finding(rule=rule, severity=first.severity, where=first.where, what=more))
     return findings

@@ -162,12 +162,12 @@ class AttemptFacts:
 
 def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> AttemptFacts:
     """Read an attempt's files; missing ones are empty, and a rule reports them."""
-    place = run.attempt_folder_of(record)
+    attempt_folder = run.attempt_folder_of(record)
 
     def optional(name: str, limit: int) -> bytes:
         """The content of a file; empty if it cannot be read."""
         try:
-            return run.read(f"{place}/{name}", limit=limit)
+            return run.read(f"{attempt_folder}/{name}", limit=limit)
         except UnreadableRunFileError:
             return b""
 
@@ -177,7 +177,7 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
     raw = optional("patch.raw.diff", _PATCH_BYTES) if has_raw else b""
     return AttemptFacts(
         record=record,
-        read=lambda name: run.read(f"{place}/{name}"),
+        read=lambda name: run.read(f"{attempt_folder}/{name}"),
         task=task,
         patch=patch,
         raw_patch=parse_patch(raw) or patch,

@@ -127,10 +127,10 @@ class DecidingTestFile:
 
     def is_visible(self, name: str) -> bool:
         """Whether the base has a function as it is here."""
-        here, there = self.functions.get(name), self.before.get(name)
-        if here is None or there is None:
+        function, function_before = self.functions.get(name), self.before.get(name)
+        if function is None or function_before is None:
             return False
-        return ast.dump(here.node) == ast.dump(there.node)
+        return ast.dump(function.node) == ast.dump(function_before.node)
 
 
 def deciding_test_files(

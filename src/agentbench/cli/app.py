@@ -154,9 +154,9 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
+def _show_version(is_requested: bool) -> None:
     # As the option's callback: the program's own runs only once there is a command.
-    if asked:
+    if is_requested:
         from agentbench import __version__
 
         typer.echo(f"agentbench {__version__}")

@@ -74,14 +74,14 @@ def _evict(keep: str | None, older_than: str | None, *, dry_run: bool) -> None:
         cache.entries(), keep_bytes=keep_bytes, unused_since=unused_since
     )
     freed = sum(each.size_bytes for each in dead)
-    left = 0
+    remaining = 0
     for decision in decisions:
         gone = decision.goes and (dry_run or cache.give_up(decision.entry))
         freed += decision.size_bytes if gone else 0
-        left += 0 if gone else decision.size_bytes
+        remaining += 0 if gone else decision.size_bytes
         typer.echo(_eviction_line(decision, gone=gone, dry_run=dry_run))
     word = "would be freed" if dry_run else "freed"
-    typer.echo(f"{format_size(freed)} {word}, {format_size(left)} kept", err=True)
+    typer.echo(f"{format_size(freed)} {word}, {format_size(remaining)} kept", err=True)
 
 
 def _eviction_line(decision: "EvictionDecision", *, gone: bool, dry_run: bool) -> str:

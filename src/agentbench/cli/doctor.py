@@ -106,12 +106,12 @@ def check_base_image(names: Sequence[str]) -> Check:
     """Whether the image is there that tasks without one of their own start from as a rule."""
     from agentbench.sandbox.docker.images import name_of
 
-    there = name_of(DEFAULT_PYTHON) in names
-    shown = ", ".join(names) or "none"
-    if not there and names:
-        shown += f"; the default one, {name_of(DEFAULT_PYTHON)}, is missing"
-    remedy = "" if there else "; make it: agentbench images build"
-    return Check(what="base image", ok=there, detail=f"{shown}{remedy}")
+    is_present = name_of(DEFAULT_PYTHON) in names
+    images_text = ", ".join(names) or "none"
+    if not is_present and names:
+        images_text += f"; the default one, {name_of(DEFAULT_PYTHON)}, is missing"
+    remedy = "" if is_present else "; make it: agentbench images build"
+    return Check(what="base image", ok=is_present, detail=f"{images_text}{remedy}")
 
 
 def _check_disk(cache_dir: Path) -> Check:

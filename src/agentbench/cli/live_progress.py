@@ -39,12 +39,12 @@ class RunningAttemptsTable:
             return
         is_narrow = options.max_width < _LEAST_WIDTH
         lines = (options.height or console.height) - _RESERVED_LINES
-        room = max(1, lines // 2 if is_narrow else lines)
-        shown = running if len(running) <= room else running[: max(1, room - 1)]
+        max_rows = max(1, lines // 2 if is_narrow else lines)
+        visible = running if len(running) <= max_rows else running[: max(1, max_rows - 1)]
         now = self._live_status.clock()
-        yield Group(*_two_line_rows(shown, now)) if is_narrow else _table(shown, now)
-        if len(shown) < len(running):
-            yield Text(f"… and {len(running) - len(shown)} more running", style="dim")
+        yield Group(*_two_line_rows(visible, now)) if is_narrow else _table(visible, now)
+        if len(visible) < len(running):
+            yield Text(f"… and {len(running) - len(visible)} more running", style="dim")
 
 
 def _table(entries: Sequence[AttemptStatus], now: float) -> Table:
@@ -148,8 +148,8 @@ def _bar(console: Console) -> progress.Progress:
     )
     if console.width < _FIGURES_WIDTH:
         return _TwoLines(*columns, console=console)
-    room = min(_LONGEST_BAR, console.width - _FIGURES_WIDTH)
-    bar = [progress.BarColumn(bar_width=room)] if room >= _LEAST_BAR else []
+    bar_width = min(_LONGEST_BAR, console.width - _FIGURES_WIDTH)
+    bar = [progress.BarColumn(bar_width=bar_width)] if bar_width >= _LEAST_BAR else []
     return progress.Progress(text("{task.description}"), *bar, *columns, console=console)
 
 

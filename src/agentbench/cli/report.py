@@ -89,10 +89,10 @@ def report(
         raise UsageError("--instances goes with --format swebench")
     folders = _without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [_read(folder, whole=format_name in _NEEDS_WHOLE_RECORDS) for folder in folders]
-    board = _leaderboard(read, format_name, needed=github_summary)
+    leaderboard = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
     results = results_by_agent([run.entrant for run in read])
-    contents = _ReportContents(read, attempts, results, board)
+    contents = _ReportContents(read, attempts, results, leaderboard)
     with open_output(output) as target:
         _print(contents, format_name, target)
     if instances_dir is not None:
@@ -137,7 +137,7 @@ class _ReportContents(NamedTuple):
     runs: "Sequence[ReportedRun]"
     attempts: "Sequence[AttemptSummary]"
     results: "Sequence[AgentResult]"
-    board: "Leaderboard | None"
+    leaderboard: "Leaderboard | None"
 
 
 def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -> None:
@@ -149,7 +149,7 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
             _print_table(report, target)
         case ReportFormat.JSON:
             records = chain.from_iterable(run.records() for run in report.runs)
-            target.writelines(formats.json_chunks(report.results, records, report.board))
+            target.writelines(formats.json_chunks(report.results, records, report.leaderboard))
         case ReportFormat.CSV:
             target.writelines(formats.csv_lines(in_order(report.attempts)))
         case ReportFormat.MARKDOWN:
@@ -173,8 +173,8 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
     from agentbench.report.summary import summary_line
 
     console = text_table.console_of(target)
-    if report.board is not None:
-        text_reports.print_leaderboard(report.board, console)
+    if report.leaderboard is not None:
+        text_reports.print_leaderboard(report.leaderboard, console)
     formats.print_table(report.attempts, console)
     are_several = len(report.results) > 1
     for result in report.results:
@@ -191,7 +191,7 @@ def _markdown(report: _ReportContents) -> Iterator[str]:
     from agentbench.report.attempt_text import in_order
     from agentbench.report.text_reports import leaderboard_markdown, report_markdown
 
-    first = leaderboard_markdown(report.board) if report.board is not None else ()
+    first = leaderboard_markdown(report.leaderboard) if report.leaderboard is not None else ()
     return chain(first, report_markdown(report.results, in_order(report.attempts)))
 
 

@@ -39,18 +39,18 @@ def print_warnings(warnings: Iterable[str]) -> None:
 def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
     """Make a run's attempts, and show each one when it ends; Ctrl-C stops the run cleanly."""
     raise_open_files_limit()
-    shown = None
+    display = None
     if verbose or not quiet:
         from agentbench.cli.live_progress import RunDisplay  # imports rich, which is slow
 
-        shown = RunDisplay(run, quiet=quiet, verbose=verbose)
-    with _cancel_on_signals(run, shown), shown or nullcontext():
+        display = RunDisplay(run, quiet=quiet, verbose=verbose)
+    with _cancel_on_signals(run, display), display or nullcontext():
         for record in run.attempts():
-            if shown is not None:
-                shown.add(record)
+            if display is not None:
+                display.add(record)
 
 
-def _cancel_on_signals(run: "Run", shown: "RunDisplay | None") -> AbstractContextManager[None]:
+def _cancel_on_signals(run: "Run", display: "RunDisplay | None") -> AbstractContextManager[None]:
     """First Ctrl-C (or SIGTERM): stop cleanly. Second: at once."""
     pressed: list[float] = []
 
@@ -58,8 +58,8 @@ def _cancel_on_signals(run: "Run", shown: "RunDisplay | None") -> AbstractContex
         """Ask the run to stop."""
         pressed.append(time.monotonic())
         if len(pressed) > 1:
-            if shown is not None:
-                shown.give_back()
+            if display is not None:
+                display.give_back()
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         typer.echo(
@@ -126,11 +126,11 @@ def _print_json(run: "Run", reported: "ReportedRun") -> None:
     sys.stdout.writelines(json_chunks(results_by_agent([entrant]), reported.records()))
 
 
-def _check_complete(run: "Run", made: int) -> None:
+def _check_complete(run: "Run", recorded: int) -> None:
     planned = len(run.configuration.tasks) * run.configuration.attempts
-    if made < planned:
+    if recorded < planned:
         typer.echo(
-            f"{planned - made} of {planned} attempts were not started: --max-cost "
+            f"{planned - recorded} of {planned} attempts were not started: --max-cost "
             f"is spent; go on with: agentbench resume {run.store.folder}",
             err=True,
         )

@@ -129,7 +129,7 @@ def _finish(proven: "Sequence[ValidationResult]") -> None:
 
 def _row(one: "ValidationResult", strength: MutationScore | None) -> dict[str, object]:
     proof = one.proof
-    shown = proof or one.stored_proof
+    any_proof = proof or one.stored_proof
     return {
         "id": one.task_id,
         "valid": one.is_valid,
@@ -139,13 +139,13 @@ def _row(one: "ValidationResult", strength: MutationScore | None) -> dict[str, o
         "flaky": proof.flaky if proof else (),
         "flake_rates": dict(proof.flake_rates) if proof else {},
         "fail_to_pass": _fail_to_pass_count(one),
-        "controlled": shown.controlled if shown else (),
+        "controlled": any_proof.controlled if any_proof else (),
         "leaks": [leak.model_dump(mode="json") for leak in one.leaks],
-        "weakly_controlled": [weak.model_dump() for weak in shown.weakly_controlled]
-        if shown
+        "weakly_controlled": [weak.model_dump() for weak in any_proof.weakly_controlled]
+        if any_proof
         else [],
-        "seconds": dict(shown.seconds) if shown else {},
-        "peak_memory_mib": shown.peak_memory_mib if shown else None,
+        "seconds": dict(any_proof.seconds) if any_proof else {},
+        "peak_memory_mib": any_proof.peak_memory_mib if any_proof else None,
         "proven_earlier": one.is_from_stored_proof,
         **({"strength": mutation_results.score_json(strength)} if strength is not None else {}),
     }
@@ -176,10 +176,12 @@ def _print(proven: "Sequence[ValidationResult]", strengths: Mapping[Path, Mutati
 
 
 def _proof_summary(one: "ValidationResult") -> str:
-    shown = one.proof or one.stored_proof
-    if shown is None:
+    any_proof = one.proof or one.stored_proof
+    if any_proof is None:
         return "not run"
-    share = f"{len(shown.controlled)} of {_fail_to_pass_count(one)} fail_to_pass tests controlled"
+    share = (
+        f"{len(any_proof.controlled)} of {_fail_to_pass_count(one)} fail_to_pass tests controlled"
+    )
     if one.proof is None:
         return f"proven earlier, {share}"
     return f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}, {share}"
@@ -244,7 +246,7 @@ def warn_of_weak_tests(
 def _score_text(strength: MutationScore) -> str:
     if strength.why_not:
         return printable(f"not measured: {strength.why_not}", limit=500)
-    lost = len(strength.of(mutation_results.MutantOutcome.NOT_JUDGED))
+    count = len(strength.of(mutation_results.MutantOutcome.NOT_JUDGED))
     return (
-        f"{mutation_results.killed_text(strength)} killed{f', {lost} not judged' if lost else ''}"
+        f"{mutation_results.killed_text(strength)} killed{f', {count} not judged' if count else ''}"
     )

@@ -154,13 +154,13 @@ def is_undamaged(root: Path, seal: str, *, without: Set[str] = frozenset()) -> b
         return whole
 
 
-def _add_folder(digest: hashlib.blake2b, folder: int, shown: bytes, without: Set[str]) -> None:
+def _add_folder(digest: hashlib.blake2b, folder: int, prefix: bytes, without: Set[str]) -> None:
     with os.scandir(folder) as entries:
-        kept = (entry for entry in entries if entry.name not in without)
-        found = sorted(kept, key=attrgetter("name"))
+        included = (entry for entry in entries if entry.name not in without)
+        found = sorted(included, key=attrgetter("name"))
     for entry in found:
         facts = entry.stat(follow_symlinks=False)
-        name = shown + os.fsencode(entry.name)
+        name = prefix + os.fsencode(entry.name)
         size = facts.st_size if stat.S_ISREG(facts.st_mode) else 0
         owned = (facts.st_mode, facts.st_uid, facts.st_gid, size)
         digest.update(b"%b\0%o %d %d %d\n" % (name, *owned))

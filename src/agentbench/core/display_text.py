@@ -27,14 +27,14 @@ def printable(text: str, *, limit: int | None = None, newlines: bool = False) ->
     """
     if text.isascii() and text.isprintable() and (limit is None or len(text) <= limit):
         return text  # the usual case
-    kept = {"\n", "\t"} if newlines else set()
-    shown = "".join(
-        char if char in kept or not _is_control(char) else f"\\u{ord(char):04x}"
+    allowed = {"\n", "\t"} if newlines else set()
+    visible_text = "".join(
+        char if char in allowed or not _is_control(char) else f"\\u{ord(char):04x}"
         for char in _ESCAPES.sub("", text)
     )
-    if limit is not None and len(shown) > limit:
-        return f"{shown[: limit - 1]}…"
-    return shown
+    if limit is not None and len(visible_text) > limit:
+        return f"{visible_text[: limit - 1]}…"
+    return visible_text
 
 
 def one_line(text: str, *, limit: int) -> str:

@@ -83,10 +83,10 @@ def _lock_until(descriptor: int, deadline: float | None) -> None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 raise
-            time.sleep(min(left, _POLL_SECONDS))
+            time.sleep(min(remaining, _POLL_SECONDS))
         else:
             return
 
@@ -94,27 +94,27 @@ def _lock_until(descriptor: int, deadline: float | None) -> None:
 class SharedLock:
     """A shared lock on a cache entry, held until this object or its process is gone."""
 
-    def __init__(self, thing: Path) -> None:
-        self._descriptor = _open_users_file(thing)
+    def __init__(self, entry: Path) -> None:
+        self._descriptor = _open_users_file(entry)
         weakref.finalize(self, os.close, self._descriptor)
         fcntl.flock(self._descriptor, fcntl.LOCK_SH)
 
 
-def creation_lock(thing: Path) -> FileLock:
+def creation_lock(entry: Path) -> FileLock:
     """The lock to hold while a cache entry is checked, created and taken into use."""
-    return FileLock(thing.with_name(f"{thing.name}.lock"))
+    return FileLock(entry.with_name(f"{entry.name}.lock"))
 
 
 @contextmanager
-def removal_lock(thing: Path) -> Iterator[bool]:
+def removal_lock(entry: Path) -> Iterator[bool]:
     """Yield whether a cache entry may be removed; no user can appear within the block."""
-    lock = creation_lock(thing)
+    lock = creation_lock(entry)
     try:
         lock.acquire(timeout=0)
     except LockHeldError:
         yield False
         return
-    descriptor = _open_users_file(thing)
+    descriptor = _open_users_file(entry)
     try:
         yield _has_no_users(descriptor)
     finally:
@@ -122,13 +122,13 @@ def removal_lock(thing: Path) -> Iterator[bool]:
         lock.release()
 
 
-def users_file(thing: Path) -> Path:
+def users_file(entry: Path) -> Path:
     """The file that holds the shared locks of a cache entry."""
-    return thing.with_name(f"{thing.name}.users")
+    return entry.with_name(f"{entry.name}.users")
 
 
-def _open_users_file(thing: Path) -> int:
-    return os.open(users_file(thing), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+def _open_users_file(entry: Path) -> int:
+    return os.open(users_file(entry), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
 def _has_no_users(descriptor: int) -> bool:

@@ -63,11 +63,11 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
     if kind == "extra_forbidden":
         return f"{where}: unknown key{_suggestion(detail, root)}"
     context = detail.get("ctx", {})
-    said = _MESSAGES[kind].format_map(context) if kind in _MESSAGES else detail["msg"]
+    message = _MESSAGES[kind].format_map(context) if kind in _MESSAGES else detail["msg"]
     # Such a message is about the table, or names the value itself.
-    if said.startswith(("needs", "with", "takes", "expected")):
-        return f"{where}: {said}" if where else said
-    return f"{where}: {_shortened_repr(detail['input'])} {said}"
+    if message.startswith(("needs", "with", "takes", "expected")):
+        return f"{where}: {message}" if where else message
+    return f"{where}: {_shortened_repr(detail['input'])} {message}"
 
 
 def _key_path(detail: ErrorDetails) -> str:

@@ -96,5 +96,5 @@ def _interpreter(name: str, path: Path) -> project.PytestInterpreter:
 
 
 def _private_folders(environ: Mapping[str, str]) -> Sequence[str]:
-    places = (environ.get("HOME", ""), sys.prefix, sys.base_prefix, tempfile.gettempdir())
-    return [place for place in places if place.startswith("/")]
+    folders = (environ.get("HOME", ""), sys.prefix, sys.base_prefix, tempfile.gettempdir())
+    return [folder for folder in folders if folder.startswith("/")]

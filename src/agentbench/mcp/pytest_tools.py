@@ -101,22 +101,22 @@ class PytestTool(arguments.NamedTool):
 
 
 def call_pytest_tool(
-    project: PytestProject, given: arguments.ToolArguments, watch: CallControl
+    project: PytestProject, tool_arguments: arguments.ToolArguments, watch: CallControl
 ) -> JsonObject:
     """Run a tool, and return its answer. It runs pytest, so it must not block an event loop.
 
     Raises:
         RunCancelled: it was cancelled; no process of it runs any more.
     """
-    match given:
+    match tool_arguments:
         case arguments.ExecuteArguments() | arguments.DiscoverArguments():
             try:
-                return call_tests(project, given, watch)
+                return call_tests(project, tool_arguments, watch)
             except SandboxError as error:
                 return no_pytest(str(error), project.mask)
         case ExplainArguments(reason=str() as reason):
             return explanation_answer(explain_reason(FailureReason(reason)))
         case ExplainArguments(exit_code=int() as code):
-            return explanation_answer(explain_exit_code(code, given.stage))
+            return explanation_answer(explain_exit_code(code, tool_arguments.stage))
         case _:
-            raise TypeError(f"no tool takes {type(given).__name__}")
+            raise TypeError(f"no tool takes {type(tool_arguments).__name__}")

@@ -82,15 +82,17 @@ def _field(
         return {"anyOf": [_field(choice, definitions) for choice in choices]}
     if "enum" in field:
         return {"enum": field["enum"]}
-    made: JsonObject = {"type": field["type"]}
+    schema: JsonObject = {"type": field["type"]}
     if isinstance(items, dict):
-        made["items"] = _field(items, definitions, in_list=True)
+        schema["items"] = _field(items, definitions, in_list=True)
     properties = _object_fields(field.get("properties"))
     if properties and all(inner.get("type") in _NUMBERS for inner in properties.values()):
-        made["additionalProperties"] = {"type": "number"}
+        schema["additionalProperties"] = {"type": "number"}
     elif in_list and properties:
-        made["properties"] = {name: _field(each, definitions) for name, each in properties.items()}
-    return made
+        schema["properties"] = {
+            name: _field(each, definitions) for name, each in properties.items()
+        }
+    return schema
 
 
 def _description(field: JsonObject) -> JsonObject:
@@ -215,14 +217,18 @@ class SymbolicCalls:
         self._searches = anyio.CapacityLimiter(_MAX_SEARCHES)
         self._health_checks = anyio.CapacityLimiter(1)
 
-    async def answer(self, tool: SymbolicTool, given: Mapping[str, object] | None) -> JsonObject:
+    async def answer(
+        self, tool: SymbolicTool, raw_arguments: Mapping[str, object] | None
+    ) -> JsonObject:
         """The answer to a call."""
         is_health_check = tool is SymbolicTool.HEALTH
         limiter = self._health_checks if is_health_check else self._searches
 
         async def work() -> JsonObject:
             """Make the call; a health check ignores its arguments."""
-            parsed = arguments.read_arguments(tool.arguments, None if is_health_check else given)
+            parsed = arguments.read_arguments(
+                tool.arguments, None if is_health_check else raw_arguments
+            )
             return await run_in_thread(
                 lambda watch: self._symbolic.call(tool, parsed, watch.cancel), limiter=limiter
             )
@@ -324,11 +330,11 @@ class _Handlers:
         return pytest_tools.call_result(answer)
 
     async def _answer(
-        self, tool: PytestTool, given: JsonObject | None, tell: ProgressReporter | None
+        self, tool: PytestTool, raw_arguments: JsonObject | None, tell: ProgressReporter | None
     ) -> JsonObject:
         async def work() -> JsonObject:
             """Make the call."""
-            parsed = arguments.read_arguments(tool.arguments, given)
+            parsed = arguments.read_arguments(tool.arguments, raw_arguments)
             call = partial(pytest_tools.call_pytest_tool, self._project, parsed)
             return await run_in_thread(call, limiter=self._limiter, tell=tell)
 

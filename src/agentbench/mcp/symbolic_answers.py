@@ -116,13 +116,13 @@ class HealthAnswer(SymbolicAnswer):
 class CallTime:
     """The time that a call was given and took, and what keeps host paths out of its words."""
 
-    def __init__(self, *, given: float, took: float, mask: PathMask) -> None:
-        self.given, self.took, self.mask = given, round(took, 4), mask
+    def __init__(self, *, timeout_seconds: float, took: float, mask: PathMask) -> None:
+        self.timeout_seconds, self.took, self.mask = timeout_seconds, round(took, 4), mask
 
     @property
     def exceeded(self) -> str:
         """That the time is over, in words."""
-        return f"the analysis exceeded its timeout of {self.given:g} seconds"
+        return f"the analysis exceeded its timeout of {self.timeout_seconds:g} seconds"
 
 
 def check_answer(name: str, found: AnalysisResult, spent: CallTime) -> CheckAnswer:
@@ -195,22 +195,22 @@ def compare_answer(
         verdict = "error", SymbolicErrorType.TIMEOUT, spent.exceeded
     else:
         verdict = "error", found.error_type, found.message
-    seen, mask = answer.difference, spent.mask
+    difference, mask = answer.difference, spent.mask
     proven = verdict[0] == "equivalent" and answer.exhausted
-    sure = "none" if verdict[0] == "error" else "proven" if proven or seen else "tested"
+    sure = "none" if verdict[0] == "error" else "proven" if proven or difference else "tested"
     return CompareAnswer.model_validate(
         {
             **_verdict_fields(verdict, spent),
-            "distinguishing_input": None if seen is None else seen.call,
-            "result_a": None if seen is None else mask.text(seen.left),
-            "result_b": None if seen is None else mask.text(seen.right),
+            "distinguishing_input": None if difference is None else difference.call,
+            "result_a": None if difference is None else mask.text(difference.left),
+            "result_b": None if difference is None else mask.text(difference.right),
             "paths_explored": answer.paths_explored,
             "confidence": sure,
             "bounds": SearchBounds(
                 exhaustive=proven,
                 paths_explored=answer.paths_explored,
                 inputs_tried=answer.inputs_tried,
-                seconds=spent.given,
+                seconds=spent.timeout_seconds,
             ),
         }
     )
@@ -229,7 +229,7 @@ def _common_fields(found: AnalysisResult, verdict: _Verdict, spent: CallTime) ->
         paths_given_up=sum(found.given_up.values()),
         max_paths=analysis.MOST_PATHS,
         inputs_tried=found.tried,
-        seconds=spent.given,
+        seconds=spent.timeout_seconds,
     )
     return {**_verdict_fields(verdict, spent), "assumed_types": found.assumed, "bounds": bounds}
 
@@ -279,20 +279,20 @@ def _branches_verdict(
 
 def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: CallTime) -> _Verdict:
     one, other = names
-    seen = answer.difference
-    if answer.ending is analysis.ComparisonEnding.DIFFERENT and seen is not None:
-        told = f"on {seen.call}, {one} {seen.left} and {other} {seen.right}"
-        return "different", None, told
+    difference = answer.difference
+    if answer.ending is analysis.ComparisonEnding.DIFFERENT and difference is not None:
+        detail = f"on {difference.call}, {one} {difference.left} and {other} {difference.right}"
+        return "different", None, detail
     if _was_cut_off(answer, spent):
-        told = f"no difference on {answer.inputs_tried} inputs until then"
-        return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {told}"
+        detail = f"no difference on {answer.inputs_tried} inputs until then"
+        return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {detail}"
     compared = answer.inputs_tried or answer.paths_explored
     if answer.ending is not analysis.ComparisonEnding.NO_DIFFERENCE or not compared:
         why = answer.why or "no input could be made for them"
         return "error", SymbolicErrorType.RUNTIME, f"{one} and {other} were not compared: {why}"
     if answer.exhausted:
-        told = f"{one} and {other} behave alike on all of their {answer.paths_explored} paths"
-        return "equivalent", None, told
+        detail = f"{one} and {other} behave alike on all of their {answer.paths_explored} paths"
+        return "equivalent", None, detail
     message = f"no difference between {one} and {other} on {answer.inputs_tried} inputs"
     more = f" ({answer.why})" if answer.why else ""
     return "equivalent", None, f"{message} and {answer.paths_explored} paths{more}; {_NO_PROOF}"
@@ -302,7 +302,7 @@ def _was_cut_off(answer: ComparisonResult, spent: CallTime) -> bool:
     unfinished = answer.ending is analysis.ComparisonEnding.NO_DIFFERENCE and not answer.exhausted
     short = (
         answer.inputs_tried < analysis.EXAMPLES
-        and answer.time_spent >= _CUT_OFF_SHARE * spent.given
+        and answer.time_spent >= _CUT_OFF_SHARE * spent.timeout_seconds
     )
     return unfinished and short
 
@@ -337,16 +337,16 @@ def _so_far(found: AnalysisResult) -> str:
 def _within_bounds(found: AnalysisResult) -> str:
     types = " and ".join(", ".join(f"{n}: {t}" for n, t in each.items()) for each in found.assumed)
     assumed = f", assuming {types}" if types else ""
-    return f" within {found.paths} paths{assumed}{_given_up(found)}; {_NO_PROOF}"
+    return f" within {found.paths} paths{assumed}{_given_up_text(found)}; {_NO_PROOF}"
 
 
-def _given_up(found: AnalysisResult) -> str:
+def _given_up_text(found: AnalysisResult) -> str:
     count = sum(found.given_up.values())
     return f", {count} of which were given up ({', '.join(found.given_up)})" if count else ""
 
 
 def _nothing_explored(name: str, found: AnalysisResult) -> str:
-    why = _given_up(found) or ", none with arguments that its preconditions and types allow"
+    why = _given_up_text(found) or ", none with arguments that its preconditions and types allow"
     return f"no path of {name} was followed to its end: {found.paths} were begun{why}"
 
 
@@ -366,4 +366,4 @@ def _calls(
 
 
 def _reachable_count(found: AnalysisResult) -> int:
-    return sum(way.reachable is True for way in found.branches)
+    return sum(branch.reachable is True for branch in found.branches)

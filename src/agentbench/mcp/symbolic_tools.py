@@ -46,7 +46,9 @@ class SymbolicTools:
     version: str
     installed: bool
 
-    def call(self, tool: "SymbolicTool", given: "SymbolicArguments", cancel: Event) -> JsonObject:
+    def call(
+        self, tool: "SymbolicTool", tool_arguments: "SymbolicArguments", cancel: Event
+    ) -> JsonObject:
         """Run a tool and return its answer. It takes long, so it must not block an event loop.
 
         Raises:
@@ -56,31 +58,35 @@ class SymbolicTools:
             message = f"{tool} is not installed: {install_command('symbolic')}"
             return error_answer(tool, SymbolicErrorType.IMPORT, message)
         try:
-            return given.run(self, cancel).model_dump(mode="json")
+            return tool_arguments.run(self, cancel).model_dump(mode="json")
         except AgentbenchError as error:
             message = self.mask.text(f"no sandbox for the analysis: {error}")
             return error_answer(tool, SymbolicErrorType.RUNTIME, message)
 
     def search(
         self,
-        given: "FunctionArguments | FindPathArguments",
+        tool_arguments: "FunctionArguments | FindPathArguments",
         aim: analysis.AnalysisAim,
         cancel: Event,
         exception: str | None = None,
     ) -> tuple[analysis.AnalysisResult, symbolic_answers.CallTime]:
         """Search the paths of a function; also returns the time that it took."""
-        name, seconds, started = given.function_name, given.timeout_seconds, time.monotonic()
+        name, seconds, started = (
+            tool_arguments.function_name,
+            tool_arguments.timeout_seconds,
+            time.monotonic(),
+        )
         request = analysis.AnalysisRequest(
             aim=aim, function=name, seconds=seconds, exception=exception
         )
-        with self.sandboxes.opened(given.code, cancel=cancel) as sandbox:
+        with self.sandboxes.opened(tool_arguments.code, cancel=cancel) as sandbox:
             found = analysis.analyse(sandbox, request)
         return found, self.time_since(started, seconds)
 
-    def time_since(self, started: float, given: float) -> symbolic_answers.CallTime:
+    def time_since(self, started: float, timeout_seconds: float) -> symbolic_answers.CallTime:
         """The time that a call was given, and has taken by now."""
         took = time.monotonic() - started
-        return symbolic_answers.CallTime(given=given, took=took, mask=self.mask)
+        return symbolic_answers.CallTime(timeout_seconds=timeout_seconds, took=took, mask=self.mask)
 
 
 def _check_code(code: str) -> str:
@@ -178,11 +184,13 @@ class CompareArguments(SymbolicArguments):
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.CompareAnswer:
         """Search for a difference."""
-        names, given = (self.function_a, self.function_b), self.timeout_seconds
+        names, timeout_seconds = (self.function_a, self.function_b), self.timeout_seconds
         started = time.monotonic()
         with tools.sandboxes.opened(self.code, cancel=cancel) as sandbox:
-            found = analysis.compare_functions(sandbox, names, given)
-        return symbolic_answers.compare_answer(names, found, tools.time_since(started, given))
+            found = analysis.compare_functions(sandbox, names, timeout_seconds)
+        return symbolic_answers.compare_answer(
+            names, found, tools.time_since(started, timeout_seconds)
+        )
 
 
 class HealthArguments(SymbolicArguments):

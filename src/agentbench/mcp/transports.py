@@ -46,12 +46,12 @@ async def serve_stdio(server: Server[object]) -> None:
     try:
         await _serve_client(server)
     except* BrokenPipeError:
-        _turn_to_null(sys.stdout)  # to drop unflushed output, which the client does not read
+        _redirect_to_null(sys.stdout)  # to drop unflushed output, which the client does not read
 
 
 async def _serve_client(server: Server[object]) -> None:
     private = os.dup(sys.stdin.fileno())  # child processes must not read from the client
-    _turn_to_null(sys.stdin)
+    _redirect_to_null(sys.stdin)
     lines = _lines_of(private)
     nothing = cast("anyio.AsyncFile[str]", _no_lines())  # only its lines are used
     async with stdio_server(stdin=nothing) as (_, write), anyio.create_task_group() as group:
@@ -89,7 +89,7 @@ def _jsonrpc_error(faults: Iterable[ErrorDetails]) -> types.JSONRPCError:
     return types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
 
 
-def _turn_to_null(stream: TextIO) -> None:
+def _redirect_to_null(stream: TextIO) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, stream.fileno())
     os.close(nothing)
@@ -120,13 +120,13 @@ async def _lines_of(descriptor: int) -> AsyncIterator[bytes]:
 
 
 def _split(descriptor: int) -> Iterator[bytes]:
-    held: list[bytes] = []
+    pending: list[bytes] = []
     while chunk := os.read(descriptor, _CHUNK):
         *ended, rest = chunk.split(b"\n")
         for part in ended:
-            yield b"".join((*held, part))
-            held.clear()
-        held.append(rest)
+            yield b"".join((*pending, part))
+            pending.clear()
+        pending.append(rest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,8 +189,8 @@ class _SingleTokenVerifier(TokenVerifier):
 def _listen(address: HttpAddress) -> socket.socket:
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        (family, *_, place), *_ = found
-        return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
+        (family, *_, socket_address), *_ = found
+        return socket.create_server(socket_address[:2], family=family, backlog=_BACKLOG)
     except OSError as fault:
         raise UsageError(
             f"cannot listen on {address.host}:{address.port}: {fault.strerror or fault}"

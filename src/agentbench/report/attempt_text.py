@@ -60,18 +60,18 @@ def rows(attempts: Iterable[AttemptSummary]) -> Iterator[AttemptRow]:
 
 def cell_makers() -> tuple[Callable[[AttemptSummary], str], ...]:
     """The functions that create the cells of a row, in order; repeated texts are cached."""
-    shown = cache(printable)
+    cached_printable = cache(printable)
     tests = cache(_tests_text)
     return (
         attrgetter("run_id"),
         attrgetter("task_id"),
         lambda each: str(each.attempt),
-        lambda each: shown(each.agent),
-        lambda each: shown(each.model or ""),
+        lambda each: cached_printable(each.agent),
+        lambda each: cached_printable(each.model or ""),
         verdict_word,
         lambda each: each.failure_reason.value if each.failure_reason else "",
         lambda each: each.fault.value if each.fault else "",
-        lambda each: shown(each.rewards) or tests(each.counts),
+        lambda each: cached_printable(each.rewards) or tests(each.counts),
         lambda each: f"{each.total_s:.1f}",
         cost_text,
         lambda each: printable(each.detail),

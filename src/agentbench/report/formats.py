@@ -95,12 +95,12 @@ def _is_informative(column: TableColumn, attempts: Sequence[AttemptSummary]) -> 
 def json_chunks(
     results: Sequence[AgentResult],
     records: Iterable[AttemptRecord],
-    board: Leaderboard | None = None,
+    leaderboard: Leaderboard | None = None,
 ) -> Iterator[str]:
     """One JSON document (docs/schema/report.json) in chunks, with each record on a line."""
     head = ReportDocument(
         results=tuple(map(ResultDocument.model_validate, results)),
-        leaderboard=None if board is None else LeaderboardDocument.of(board),
+        leaderboard=None if leaderboard is None else LeaderboardDocument.of(leaderboard),
         attempts=(),
     )
     yield head.model_dump_json(indent=1).removesuffix("]\n}")
@@ -151,10 +151,10 @@ def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
 
 def xml_text(text: str, *, limit: int) -> str:
     """A text in which invisible characters, and those invalid in XML 1.0, are made visible."""
-    shown = printable(text, limit=limit, newlines=True)
+    visible_text = printable(text, limit=limit, newlines=True)
     for char in _NOT_IN_XML:
-        shown = shown.replace(char, f"\\u{ord(char):04x}")
-    return shown
+        visible_text = visible_text.replace(char, f"\\u{ord(char):04x}")
+    return visible_text
 
 
 def _suite_start(suite: JUnitSuite) -> str:

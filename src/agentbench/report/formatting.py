@@ -86,8 +86,8 @@ def seconds(amount: float | None) -> str:
 
 def points(difference: float) -> str:
     """Percentage points with their sign, such as `+20.0`."""
-    shown = f"{100 * difference:+.1f}".replace("-", "\u2212")
-    return "0.0" if shown[1:] == "0.0" else shown
+    text = f"{100 * difference:+.1f}".replace("-", "\u2212")
+    return "0.0" if text[1:] == "0.0" else text
 
 
 def point_interval(interval: Interval, *, confidence: float = 1 - ALPHA) -> str:
@@ -97,8 +97,8 @@ def point_interval(interval: Interval, *, confidence: float = 1 - ALPHA) -> str:
 
 
 def _bound_text(bound: float) -> str:
-    shown = points(bound)
-    return f"{100 * bound:+.1g}".replace("-", "\u2212") if shown == "0.0" and bound else shown
+    text = points(bound)
+    return f"{100 * bound:+.1g}".replace("-", "\u2212") if text == "0.0" and bound else text
 
 
 def p_value(value: float, *, alpha: float = ALPHA) -> str:
@@ -161,8 +161,8 @@ def detectable(difference: Difference) -> str:
 
 
 def _verdict_text(difference: Difference) -> str:
-    shown = p_value(difference.p_value, alpha=difference.alpha)
+    p_value_text = p_value(difference.p_value, alpha=difference.alpha)
     if not difference.is_significant:
-        return f"Not statistically significant ({shown})"
+        return f"Not statistically significant ({p_value_text})"
     better = "second" if difference.difference > 0 else "first"
-    return f"Statistically significant ({shown}): the {better} run is better"
+    return f"Statistically significant ({p_value_text}): the {better} run is better"

@@ -116,13 +116,13 @@ class LeaderboardDocument(Schema):
     pairs: tuple[PairDocument, ...]
 
     @classmethod
-    def of(cls, board: Leaderboard) -> "LeaderboardDocument":
+    def of(cls, leaderboard: Leaderboard) -> "LeaderboardDocument":
         """The document of a leaderboard."""
-        names = [entry.label for entry in board.entries]
+        names = [entry.label for entry in leaderboard.entries]
         return cls(
-            tasks=board.tasks,
-            common_tasks=board.common,
-            standings=tuple(map(StandingDocument.model_validate, board.entries)),
+            tasks=leaderboard.tasks,
+            common_tasks=leaderboard.common,
+            standings=tuple(map(StandingDocument.model_validate, leaderboard.entries)),
             pairs=tuple(
                 PairDocument(
                     first=names[pair.first],
@@ -130,7 +130,7 @@ class LeaderboardDocument(Schema):
                     tasks=pair.tasks,
                     p_value=pair.p_value,
                 )
-                for pair in board.pairs
+                for pair in leaderboard.pairs
             ),
         )
 

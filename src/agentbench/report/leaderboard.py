@@ -111,12 +111,12 @@ def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     """A unique label for each run: its agent and model, and its name if necessary."""
     names = [_agent_name(entrant) for entrant in entrants]
     often = Counter(names)
-    seen: Counter[str] = Counter()
+    label_counts: Counter[str] = Counter()
     labels = []
     for name, entrant in zip(names, entrants, strict=True):
         label = f"{name} ({entrant.name})" if often[name] > 1 else name
-        seen[label] += 1
-        labels.append(f"{label} #{seen[label]}" if seen[label] > 1 else label)
+        label_counts[label] += 1
+        labels.append(f"{label} #{label_counts[label]}" if label_counts[label] > 1 else label)
     return tuple(labels)
 
 

@@ -74,10 +74,10 @@ class ReportedRun:
             InputError: run.json is damaged, or of a newer agentbench.
         """
         planned = RunStore.open(self.folder).configuration()
-        made = {attempt_key(each) for each in self.attempts}
+        recorded = {attempt_key(each) for each in self.attempts}
         numbers = range(1, planned.attempts + 1)
         attempts = ((task.id, number) for task in planned.tasks for number in numbers)
-        return [attempt for attempt in attempts if attempt not in made]
+        return [attempt for attempt in attempts if attempt not in recorded]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

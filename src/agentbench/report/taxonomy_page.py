@@ -80,8 +80,8 @@ def explain_exit_code(code: int, stage: str | None = None) -> str:
     lines = [f"Exit code {code}; from pytest or GNU timeout: {meaning}"]
     for name in StageName if stage is None else (stage,):
         reason = FailureReason.from_stage(name, code)
-        said = "no failure" if reason is None else f"{reason.value}: {reason.description}"
-        lines.append(f"  {name:<12}  {said}")
+        failure_text = "no failure" if reason is None else f"{reason.value}: {reason.description}"
+        lines.append(f"  {name:<12}  {failure_text}")
     if code in _CAVEATS:
         lines.append(_CAVEATS[code])
     return "\n".join(lines)
@@ -98,11 +98,11 @@ def _sources(reason: FailureReason) -> list[str]:
 
 
 def _codes_of(reason: FailureReason, stage: StageName) -> str:
-    given = [code for code in _MEANINGS if FailureReason.from_stage(stage, code) is reason]
+    codes = [code for code in _MEANINGS if FailureReason.from_stage(stage, code) is reason]
     others = FailureReason.from_stage(stage, _OTHER_EXIT_CODE) is reason
-    if others and 1 in given:
+    if others and 1 in codes:
         return "any but 0, 124, 137"
-    return ", ".join([*map(str, given), *(["any other"] if others else [])])
+    return ", ".join([*map(str, codes), *(["any other"] if others else [])])
 
 
 def _codes_table() -> str:

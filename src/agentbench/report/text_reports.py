@@ -41,12 +41,12 @@ def code(text: str) -> str:
     A backslash before a pipe is separated from it by a space, since renderers interpret the two
     differently.
     """
-    shown = printable(text, limit=_MAX_DETAIL).strip()
-    if not shown:
+    visible_text = printable(text, limit=_MAX_DETAIL).strip()
+    if not visible_text:
         return ""
-    fence = "`" * (max(map(len, _BACKTICKS.findall(shown)), default=0) + 1)
-    pad = " " if shown.startswith("`") or shown.endswith(("`", "\\")) else ""
-    cell = shown.replace("\\|", "\\ |").replace("|", "\\|")
+    fence = "`" * (max(map(len, _BACKTICKS.findall(visible_text)), default=0) + 1)
+    pad = " " if visible_text.startswith("`") or visible_text.endswith(("`", "\\")) else ""
+    cell = visible_text.replace("\\|", "\\ |").replace("|", "\\|")
     return f"{fence}{pad}{cell}{pad}{fence}"
 
 
@@ -77,12 +77,12 @@ def attempts_markdown(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
     """A table of attempts, line by line."""
     yield head(HEADER)
     makers = {name: code if name in _UNTRUSTED_COLUMNS else escaped for name in AttemptRow._fields}
-    shown = tuple(
+    cell_functions = tuple(
         maker if name in _UNCACHED_COLUMNS else lru_cache(maxsize=1_000)(maker)
         for name, maker in makers.items()
     )
     for cells in rows(attempts):
-        yield row(maker(text) for maker, text in zip(shown, cells, strict=True))
+        yield row(maker(text) for maker, text in zip(cell_functions, cells, strict=True))
 
 
 def report_markdown(
@@ -113,15 +113,15 @@ def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
     path, note = Path(named), _CUT_NOTE.encode()
     try:
         with path.open("ab") as target:
-            room = GITHUB_SUMMARY_BYTES - target.tell() - len(note) - 1
-            if room < 0:
+            remaining_bytes = GITHUB_SUMMARY_BYTES - target.tell() - len(note) - 1
+            if remaining_bytes < 0:
                 return False
             target.write(b"\n")  # a table must begin on a new line
             for chunk in chunks:
                 content = chunk.encode(errors="replace")
-                room -= len(content)
-                target.write(content if room >= 0 else note)
-                if room < 0:
+                remaining_bytes -= len(content)
+                target.write(content if remaining_bytes >= 0 else note)
+                if remaining_bytes < 0:
                     return False
     except OSError as error:
         raise UsageError(f"--github-summary: {path}: cannot be written: {error}") from None
@@ -142,7 +142,7 @@ def print_summary(summary: ResultSummary, console: Console, *, title: str = "") 
 
 
 class _LeaderboardLine(NamedTuple):
-    place: int
+    rank: int
     entry: LeaderboardEntry
     rate_text: Callable[[Rate], str]
 
@@ -165,7 +165,7 @@ _COMMON = _LeaderboardColumn(
     "on common tasks", lambda line: line.rate_text(line.entry.common), below=2
 )
 _LEADERBOARD_COLUMNS = (
-    _LeaderboardColumn("place", lambda line: str(line.place)),
+    _LeaderboardColumn("place", lambda line: str(line.rank)),
     _RUN,
     _GROUP,
     _LeaderboardColumn("resolved", lambda line: line.rate_text(line.summary.overall)),
@@ -181,59 +181,61 @@ _LEADERBOARD_COLUMNS = (
 )
 
 
-def print_leaderboard(board: Leaderboard, console: Console) -> None:
+def print_leaderboard(leaderboard: Leaderboard, console: Console) -> None:
     """A leaderboard at a terminal."""
-    shown = _visible_columns(board)
-    columns = [TableColumn(name=column.title, below=column.below) for column in shown]
+    visible_columns = _visible_columns(leaderboard)
+    columns = [TableColumn(name=column.title, below=column.below) for column in visible_columns]
     rows = [
-        [printable(column.cell(line)) for column in shown]
-        for line in _leaderboard_lines(board, _rate_with_interval)
+        [printable(column.cell(line)) for column in visible_columns]
+        for line in _leaderboard_lines(leaderboard, _rate_with_interval)
     ]
     print_rows(columns, rows, console)
     console.print()
-    for note in ("in parentheses: the 95 % interval of a rate", *leaderboard_notes(board)):
+    for note in ("in parentheses: the 95 % interval of a rate", *leaderboard_notes(leaderboard)):
         print_text(note, console)
     console.print()
 
 
-def leaderboard_markdown(board: Leaderboard) -> Iterator[str]:
+def leaderboard_markdown(leaderboard: Leaderboard) -> Iterator[str]:
     """A leaderboard as Markdown."""
-    shown = _visible_columns(board)
-    yield head([column.title for column in shown])
-    for line in _leaderboard_lines(board, str):
-        yield row((code if column is _RUN else escaped)(column.cell(line)) for column in shown)
+    visible_columns = _visible_columns(leaderboard)
+    yield head([column.title for column in visible_columns])
+    for line in _leaderboard_lines(leaderboard, str):
+        yield row(
+            (code if column is _RUN else escaped)(column.cell(line)) for column in visible_columns
+        )
     yield "\n"
-    for note in leaderboard_notes(board):
+    for note in leaderboard_notes(leaderboard):
         yield f"{escaped(note)}\n\n"
 
 
-def leaderboard_notes(board: Leaderboard) -> Iterator[str]:
+def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
     """The notes about the columns."""
-    if any(entry.group for entry in board.entries):
+    if any(entry.group for entry in leaderboard.entries):
         yield f"group: {LETTERS_NOTE}"
-    for place, entry in enumerate(board.entries, start=1):
+    for rank, entry in enumerate(leaderboard.entries, start=1):
         if entry.summary.reasons:
             reasons = formatting.counts_text(entry.summary.reasons)
             faults = formatting.counts_text(entry.summary.faults)
-            yield f"failures of {place}: {reasons}; by fault: {faults}"
+            yield f"failures of {rank}: {reasons}; by fault: {faults}"
     yield "each: per resolved attempt; excluding errors: of the task or the infrastructure"
-    if board.common != board.tasks:
-        order = "ordered by those" if board.common else "each ordered by its own tasks"
-        yield f"common to all runs: {board.common} of {board.tasks} tasks; {order}"
+    if leaderboard.common != leaderboard.tasks:
+        order = "ordered by those" if leaderboard.common else "each ordered by its own tasks"
+        yield f"common to all runs: {leaderboard.common} of {leaderboard.tasks} tasks; {order}"
 
 
-def _visible_columns(board: Leaderboard) -> list[_LeaderboardColumn]:
-    omitted = [] if any(entry.group for entry in board.entries) else [_GROUP]
-    if board.common in {0, board.tasks}:
+def _visible_columns(leaderboard: Leaderboard) -> list[_LeaderboardColumn]:
+    omitted = [] if any(entry.group for entry in leaderboard.entries) else [_GROUP]
+    if leaderboard.common in {0, leaderboard.tasks}:
         omitted.append(_COMMON)
     return [column for column in _LEADERBOARD_COLUMNS if column not in omitted]
 
 
 def _leaderboard_lines(
-    board: Leaderboard, rate_text: Callable[[Rate], str]
+    leaderboard: Leaderboard, rate_text: Callable[[Rate], str]
 ) -> Iterator[_LeaderboardLine]:
-    for place, entry in enumerate(board.entries, start=1):
-        yield _LeaderboardLine(place, entry, rate_text)
+    for rank, entry in enumerate(leaderboard.entries, start=1):
+        yield _LeaderboardLine(rank, entry, rate_text)
 
 
 def _rate_with_interval(rate: Rate) -> str:
@@ -286,8 +288,10 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     """The statements for both denominators."""
     yield f"All attempts: {formatting.statement(comparison.overall)}"
     judged = comparison.judged
-    told = "no task has one in both runs." if judged is None else formatting.statement(judged)
-    yield f"Judged attempts: {told}"
+    judged_text = (
+        "no task has one in both runs." if judged is None else formatting.statement(judged)
+    )
+    yield f"Judged attempts: {judged_text}"
 
 
 def _comparison_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:

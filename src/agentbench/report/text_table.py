@@ -79,14 +79,14 @@ def _lines(
         max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
         for cells in zip(names, *rows, strict=True)
     ]
-    room = width - sum(width_of + _GAP for width_of in widths[:-1])
-    if widths[-1] > room >= _LEAST_FOLDED and columns[-1].below == 1:
-        widths[-1] = room
-        rows = [[*row[:-1], _folded(row[-1], room)] for row in rows]
+    available_width = width - sum(width_of + _GAP for width_of in widths[:-1])
+    if widths[-1] > available_width >= _LEAST_FOLDED and columns[-1].below == 1:
+        widths[-1] = available_width
+        rows = [[*row[:-1], _folded(row[-1], available_width)] for row in rows]
     for moved in range(1 + max(column.below for column in columns)):
-        shown = [n for n, column in enumerate(columns) if not 0 < column.below <= moved]
-        if sum(widths[number] + _GAP for number in shown) - _GAP <= width:
-            yield from _table(columns, rows, widths, shown, width=width)
+        column_numbers = [n for n, column in enumerate(columns) if not 0 < column.below <= moved]
+        if sum(widths[number] + _GAP for number in column_numbers) - _GAP <= width:
+            yield from _table(columns, rows, widths, column_numbers, width=width)
             return
     for row in rows:
         yield from _block(columns, row, width)
@@ -101,28 +101,31 @@ def _table(
     columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
     widths: Sequence[int],
-    shown: Sequence[int],
+    column_numbers: Sequence[int],
     *,
     width: int,
 ) -> Iterator[Text]:
-    below = [number for number in range(len(columns)) if number not in shown]
+    below = [number for number in range(len(columns)) if number not in column_numbers]
     names = [column.name for column in columns]
     if any(names):
-        for line in _row(columns, names, widths, shown):
+        for line in _row(columns, names, widths, column_numbers):
             line.stylize("bold")
             yield line
     for row in rows:
-        yield from _row(columns, row, widths, shown)
+        yield from _row(columns, row, widths, column_numbers)
         yield from _below([(columns[number], row[number]) for number in below], width)
 
 
 def _row(
-    columns: Sequence[TableColumn], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
+    columns: Sequence[TableColumn],
+    row: Sequence[str],
+    widths: Sequence[int],
+    column_numbers: Sequence[int],
 ) -> Iterator[Text]:
-    cells = (row[number].split("\n") for number in shown)
+    cells = (row[number].split("\n") for number in column_numbers)
     for parts in zip_longest(*cells, fillvalue=""):
         line = Text()
-        for number, part in zip(shown, parts, strict=True):
+        for number, part in zip(column_numbers, parts, strict=True):
             column = columns[number]
             cell = Text.assemble((part, column.styles.get(row[number], "")))
             cell.align("right" if column.is_right else "left", widths[number])
@@ -137,9 +140,11 @@ def _below(cells: Sequence[tuple[TableColumn, str]], width: int) -> Iterator[Tex
         for column, cell in cells:
             yield from _named(column, cell, width, indent=2)
         return
-    told = [f"{column.name}: {cell}" if column.name else cell for column, cell in cells if cell]
-    if told:
-        yield from _wrapped(Text(f"  {_SEPARATOR.join(told)}"), width, 4)
+    labelled_cells = [
+        f"{column.name}: {cell}" if column.name else cell for column, cell in cells if cell
+    ]
+    if labelled_cells:
+        yield from _wrapped(Text(f"  {_SEPARATOR.join(labelled_cells)}"), width, 4)
 
 
 def _block(columns: Sequence[TableColumn], row: Sequence[str], width: int) -> Iterator[Text]:
@@ -161,7 +166,7 @@ def _named(column: TableColumn, cell: str, width: int, *, indent: int) -> Iterat
 
 def _wrapped(text: Text, width: int, indent: int) -> Iterator[Text]:
     """A text wrapped to a width, with indented further lines."""
-    room = width - indent if width - indent >= _LEAST_LONG else width
+    indented_width = width - indent if width - indent >= _LEAST_LONG else width
     if cell_len(text.plain) <= width:
         yield text
         return
@@ -170,6 +175,6 @@ def _wrapped(text: Text, width: int, indent: int) -> Iterator[Text]:
     first.rstrip()
     yield first
     start = len(text) - len(text.plain[len(first) :].lstrip())
-    for line in text[start:].wrap(console, room):
+    for line in text[start:].wrap(console, indented_width):
         line.rstrip()
-        yield Text(" " * (width - room)) + line
+        yield Text(" " * (width - indented_width)) + line

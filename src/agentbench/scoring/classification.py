@@ -132,8 +132,8 @@ def _checked_outcome(command: CommandResult, report: ReportFacts) -> PytestOutco
     claimed = report.outcome
     if report.collection_errors and claimed not in _CUT_SHORT:
         return PytestOutcome.COLLECTION_ERROR
-    seen = report.collected or report.passed or report.failed or report.cases
-    if claimed in _WITHOUT_FAILURE and report.complete and not seen:
+    found_tests = report.collected or report.passed or report.failed or report.cases
+    if claimed in _WITHOUT_FAILURE and report.complete and not found_tests:
         return PytestOutcome.NO_TESTS
     if claimed is PytestOutcome.PASSED and not (report.complete and command.exit_code == 0):
         return PytestOutcome.UNVERIFIED

@@ -266,9 +266,9 @@ def _changes(
     listed: dict[NodeId, Literal["fail_to_pass", "pass_to_pass"]] = {}
     listed.update(dict.fromkeys(expectation.pass_to_pass, "pass_to_pass"))
     listed.update(dict.fromkeys(expectation.fail_to_pass, "fail_to_pass"))
-    shown = tuple(dict.fromkeys((*listed, *before, *after)))
+    node_ids = tuple(dict.fromkeys((*listed, *before, *after)))
     if expectation.fail_to_pass:
-        shown = (*expectation.fail_to_pass, *expectation.pass_to_pass)
+        node_ids = (*expectation.fail_to_pass, *expectation.pass_to_pass)
     return tuple(
         CaseChange(
             node_id=node_id,
@@ -276,7 +276,7 @@ def _changes(
             baseline=before.get(node_id),
             final=after.get(node_id),
         )
-        for node_id in shown
+        for node_id in node_ids
     )
 
 

@@ -201,7 +201,7 @@ class _ProgramLine(Schema):
     found: AnalysisResult | None = None
 
 
-def analyse(opened: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
+def analyse(opened: sandbox.AnalysisSandbox, request: AnalysisRequest) -> AnalysisResult:
     """Search a function's paths, in a sandbox that is open.
 
     Raises:
@@ -209,15 +209,15 @@ def analyse(opened: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> Analysis
         RunCancelled: it was cancelled; all its processes have ended.
     """
     question = {
-        "tool": asked.aim,
-        "function": asked.function,
-        "exception": asked.exception,
+        "tool": request.aim,
+        "function": request.function,
+        "exception": request.exception,
         "path": opened.path,
-        "seconds": asked.seconds,
+        "seconds": request.seconds,
         "paths": MOST_PATHS,
         "idle_paths": IDLE_PATHS,
     }
-    wall = asked.seconds + GRACE_SECONDS
+    wall = request.seconds + GRACE_SECONDS
     return _parse_result(opened.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall))
 
 
@@ -271,8 +271,8 @@ def compare_functions(
         RunCancelled: it was cancelled; all its processes have ended.
     """
     started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
-    asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
-    refusal = analyse(opened, asked)
+    request = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
+    refusal = analyse(opened, request)
     if refusal.error_type is not None or refusal.over:
         return refusal
     rest = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))

@@ -37,8 +37,8 @@ _DISTRIBUTIONS = ("crosshair-tool", "hypothesis")
 _FORMAT = 1  # incremented when folders of an older agentbench must not be used
 _UNFINISHED = ".new"
 _FETCHED_WITHIN = timedelta(minutes=15)
-_ASKED_WITHIN = timedelta(seconds=60)
-_SHOWN = 300  # characters of pip's output
+_VERSION_TIMEOUT = timedelta(seconds=60)
+_MAX_PIP_OUTPUT = 300  # characters of pip's output
 
 _hold = cache(SharedLock)  # locks a folder against removal until this process ends
 PythonVersion = tuple[int, int]  # a minor version of Python: (3, 11)
@@ -91,8 +91,8 @@ def python_of(sandbox: Sandbox) -> PythonVersion:
         UnavailableError: it has none.
         SandboxError: the sandbox is lost.
     """
-    asked = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
-    result = sandbox.run(Command(argv=asked, timeout=_ASKED_WITHIN))
+    version_command = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
+    result = sandbox.run(Command(argv=version_command, timeout=_VERSION_TIMEOUT))
     words = result.stdout.split()
     if not result.ok or len(words) != 2 or not all(map(str.isdecimal, words)):
         raise UnavailableError(
@@ -138,12 +138,12 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
     command += ["--no-input", "--no-compile", "--only-binary=:all:", "--no-deps"]
     command += ["--python-version", _dotted(python), "--target", str(target)]
     command += (name if each is None else f"{name}=={each}" for name, each in versions.items())
-    said = _refusal(command)
-    if said:
+    pip_message = _refusal(command)
+    if pip_message:
         dotted = _dotted(python)
         raise UnavailableError(
             f"the sandbox has Python {dotted}, agentbench {_dotted(sys.version_info[:2])}; "
-            f"{_titled(versions)} were to be fetched for {dotted}, and pip said: {said}; "
+            f"{_titled(versions)} were to be fetched for {dotted}, and pip said: {pip_message}; "
             f"run agentbench on Python {dotted}, or where a package index answers"
         )
 
@@ -156,7 +156,7 @@ def _refusal(command: list[str]) -> str:
     except subprocess.TimeoutExpired:
         return f"nothing within {seconds:.0f} s"
     lines = done.stderr.strip().splitlines() or ["nothing"]
-    return "" if done.returncode == 0 else lines[-1][:_SHOWN]
+    return "" if done.returncode == 0 else lines[-1][:_MAX_PIP_OUTPUT]
 
 
 def _open_to_all(folder: Path) -> None:

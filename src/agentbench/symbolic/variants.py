@@ -46,29 +46,29 @@ class AssertionObserver(ast.NodeTransformer):
         if name in _PAIRS + _EQUALS:
             return self._see_all(_varying(call.args[:2]), node)
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        held = ast.Lambda(args=nothing, body=call)
-        return self._see("holds", held, node, shown=call)
+        assertion_call = ast.Lambda(args=nothing, body=call)
+        return self._see("holds", assertion_call, node, described=call)
 
     def visit_With(self, node: ast.With) -> ast.With:
         """Observe any error where one is expected."""
         self.generic_visit(node)
         for item in node.items:
             if _expects_error(item.context_expr):
-                place = ast.Constant(self._place(item.context_expr))
-                item.context_expr = ast.copy_location(_call("raises", [place]), item.context_expr)
+                number = ast.Constant(self._expression_number(item.context_expr))
+                item.context_expr = ast.copy_location(_call("raises", [number]), item.context_expr)
         return node
 
     def _see(
-        self, how: str, value: ast.expr, node: ast.stmt, *, shown: ast.expr | None = None
+        self, how: str, value: ast.expr, node: ast.stmt, *, described: ast.expr | None = None
     ) -> ast.stmt:
-        place = ast.Constant(self._place(shown or value))
-        return ast.copy_location(ast.Expr(_call(how, [place, value])), node)
+        number = ast.Constant(self._expression_number(described or value))
+        return ast.copy_location(ast.Expr(_call(how, [number, value])), node)
 
     def _see_all(self, sides: Sequence[ast.expr], node: ast.stmt) -> list[ast.stmt]:
         observed = [self._see("see", side, node) for side in sides]
         return observed or [ast.copy_location(ast.Pass(), node)]
 
-    def _place(self, node: ast.expr) -> int:
+    def _expression_number(self, node: ast.expr) -> int:
         self.places.append(ast.unparse(node))
         return len(self.places) - 1
 
@@ -133,11 +133,11 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedT
     random = Random(seed)
     spoken = _vocabulary(tree)
 
-    def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
+    def plan_variants(node: function_edits.Function) -> Iterator[PlannedVariant]:
         """The variants of a test."""
         return _select_variants(node, spoken, random, most(node.name))
 
-    return _assembled(tree, made)
+    return _assembled(tree, plan_variants)
 
 
 def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> AmplifiedTests | None:
@@ -148,16 +148,16 @@ def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> Am
         amplified: The changed file.
         names: The names of the changed functions.
     """
-    wanted = [amplified.variants[name] for name in names]
+    originals = [amplified.variants[name] for name in names]
 
-    def made(node: function_edits.Function) -> Iterator[PlannedVariant]:
+    def plan_variants(node: function_edits.Function) -> Iterator[PlannedVariant]:
         """The variants of a test."""
-        for one in wanted:
+        for one in originals:
             if one.test == node.name and one.origin.lineno == node.lineno:
                 parts = (combinations(one.changes, size) for size in range(1, len(one.changes)))
                 yield from (PlannedVariant(one.origin, part) for part in chain(*parts))
 
-    return _assembled(python_syntax.parse(source), made)
+    return _assembled(python_syntax.parse(source), plan_variants)
 
 
 class PlannedVariant(NamedTuple):
@@ -168,13 +168,15 @@ class PlannedVariant(NamedTuple):
 
 
 def _assembled(
-    tree: ast.Module, made: Callable[[function_edits.Function], Iterable[PlannedVariant]]
+    tree: ast.Module, plan_variants: Callable[[function_edits.Function], Iterable[PlannedVariant]]
 ) -> AmplifiedTests | None:
     variants: dict[str, ChangedTestVariant] = {}
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     owners: list[ast.Module | ast.ClassDef] = [tree, *classes]
     for owner in owners:
-        changed = [one for node in owner.body for one in _in_place_of(node, made, variants)]
+        changed = [
+            one for node in owner.body for one in _changed_tests(node, plan_variants, variants)
+        ]
         owner.body = changed or [ast.Pass()]
     if not variants:
         return None
@@ -188,9 +190,9 @@ def changed_name(node_id: str) -> str:
     return node_id.rpartition("::")[2].partition("[")[0]
 
 
-def _in_place_of(
+def _changed_tests(
     node: ast.stmt,
-    made: Callable[[function_edits.Function], Iterable[PlannedVariant]],
+    plan_variants: Callable[[function_edits.Function], Iterable[PlannedVariant]],
     variants: dict[str, ChangedTestVariant],
 ) -> list[ast.stmt]:
     """The changed tests in place of a test; other statements are unchanged."""
@@ -199,7 +201,7 @@ def _in_place_of(
     if not node.name.startswith("test"):
         return [node]
     found: list[ast.stmt] = []
-    for origin, changes in made(node):
+    for origin, changes in plan_variants(node):
         function, edits = function_edits.apply_changes(origin, changes)
         # Two classes may have tests with the same name.
         function.name = f"{node.name}{_MARK}{len(variants)}"
@@ -213,29 +215,29 @@ def _in_place_of(
 def _select_variants(
     node: function_edits.Function, spoken: function_edits.FileVocabulary, random: Random, most: int
 ) -> Iterator[PlannedVariant]:
-    seen: set[tuple[object, ...]] = set()
+    known_keys: set[tuple[object, ...]] = set()
     has_cases = any(function_edits.cases_of(one) is not None for one in node.decorator_list)
     waiting = [] if has_cases else function_edits.changes_of(node, spoken, random)
-    for turn in range(2 * most):
+    for draw_number in range(2 * most):
         one = node
         if has_cases:
             function_edits.with_one_case(one := copy.deepcopy(node), random)
             waiting = function_edits.changes_of(one, spoken, random)
-        if not waiting or len(seen) >= most:
+        if not waiting or len(known_keys) >= most:
             return
-        drawn = _drawn(waiting, turn, random)
+        drawn = _drawn(waiting, draw_number, random)
         key = (*drawn, *(ast.dump(decorator) for decorator in one.decorator_list))
-        if key not in seen:
-            seen.add(key)
+        if key not in known_keys:
+            known_keys.add(key)
             yield PlannedVariant(one, drawn)
 
 
 def _drawn(
-    waiting: Sequence[function_edits.NodeChange], turn: int, random: Random
+    waiting: Sequence[function_edits.NodeChange], draw_number: int, random: Random
 ) -> tuple[function_edits.NodeChange, ...]:
     """Single changes first, each in turn; then several changes of different nodes."""
-    many = 1 if turn < len(waiting) and turn % 2 == 0 else random.choice((2, 2, 3))
-    first = waiting[turn // 2 % len(waiting)]
+    many = 1 if draw_number < len(waiting) and draw_number % 2 == 0 else random.choice((2, 2, 3))
+    first = waiting[draw_number // 2 % len(waiting)]
     others = random.sample(waiting, min(many - 1, len(waiting)))
     return tuple({one.node: one for one in (*others, first)}.values())
 

@@ -127,8 +127,8 @@ class ReasonCandidate:
 
 def reasons_without_evidence(record: AttemptRecord) -> list[FailureReason]:
     """The reasons without evidence, by precedence."""
-    seen = {failure.reason for failure in record.failures}
-    return sorted(set(FailureReason) - seen, key=lambda reason: reason.precedence)
+    found_reasons = {failure.reason for failure in record.failures}
+    return sorted(set(FailureReason) - found_reasons, key=lambda reason: reason.precedence)
 
 
 def explain_decision(record: AttemptRecord) -> str:

@@ -104,38 +104,40 @@ class AuthGuard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         if not self._guard.allows_host(Headers(scope=scope).get("host", "")):
-            said = "This server does not answer to that name: see `agentbench view --help`, --host."
-            return PlainTextResponse(f"{said}\n", 421)
+            message = (
+                "This server does not answer to that name: see `agentbench view --help`, --host."
+            )
+            return PlainTextResponse(f"{message}\n", 421)
         if scope["method"] not in _METHODS:
-            said = "Nothing can be changed here.\n"
-            return PlainTextResponse(said, 405, {"Allow": ", ".join(_METHODS)})
+            message = "Nothing can be changed here.\n"
+            return PlainTextResponse(message, 405, {"Allow": ", ".join(_METHODS)})
         return self._check_token(scope) if self._guard.token is not None else None
 
     def _check_token(self, scope: Scope) -> Response | None:
         """The answer without a valid cookie: sets it for a right token, else asks for one."""
-        asked = HTTPConnection(scope)
+        connection = HTTPConnection(scope)
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in pairs if name == TOKEN_PARAMETER]
+        tokens = [value for name, value in pairs if name == TOKEN_PARAMETER]
         again = _without_token_parameter(scope, pairs)
-        if given and self._guard.accepts_token(given[0]):
-            token = given[0]
+        if tokens and self._guard.accepts_token(tokens[0]):
+            token = tokens[0]
             answer = RedirectResponse(again, 303)
             answer.set_cookie(self._guard.cookie, token, httponly=True, samesite="strict", path="/")
             return answer
-        kind, _, bearer = asked.headers.get("authorization", "").partition(" ")
-        kept = asked.cookies.get(self._guard.cookie, "")
-        brought = bearer if kind.lower() == "bearer" else kept
-        if not given and brought and self._guard.accepts_token(brought):
+        kind, _, bearer = connection.headers.get("authorization", "").partition(" ")
+        cookie_token = connection.cookies.get(self._guard.cookie, "")
+        brought = bearer if kind.lower() == "bearer" else cookie_token
+        if not tokens and brought and self._guard.accepts_token(brought):
             return None
-        page = render_page("token.html", wrong=bool(given), again=again)
+        page = render_page("token.html", wrong=bool(tokens), again=again)
         return HTMLResponse(page, 401, {"WWW-Authenticate": "Bearer"})
 
 
 def _without_token_parameter(scope: Scope, pairs: Iterable[tuple[str, str]]) -> str:
-    left = urlencode([pair for pair in pairs if pair[0] != TOKEN_PARAMETER])
+    remaining_query = urlencode([pair for pair in pairs if pair[0] != TOKEN_PARAMETER])
     # One slash: two would name another host.
     path = f"/{quote(scope['path'].lstrip('/'))}"
-    return f"{path}?{left}" if left else path
+    return f"{path}?{remaining_query}" if remaining_query else path
 
 
 def _host_name(host: str) -> str:

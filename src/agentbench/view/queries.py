@@ -183,7 +183,7 @@ class AttemptQuery:
         A change leads to the first page, unless the page is among the changes.
         """
         new = replace(self, **{"page": 1, **changes})
-        asked = {
+        parameters = {
             "q": new.text,
             "task": new.task,
             "verdict": new.verdict,
@@ -193,7 +193,7 @@ class AttemptQuery:
             "sort": new.sort_word,
             "page": "" if new.page == 1 else new.page,
         }
-        return "?" + urlencode({name: str(value) for name, value in asked.items() if value})
+        return "?" + urlencode({name: str(value) for name, value in parameters.items() if value})
 
     @property
     def sort_word(self) -> str:

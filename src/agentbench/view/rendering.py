@@ -42,9 +42,9 @@ def run_address(run: str) -> str:
     return f"/runs/{quote(run, safe='')}"
 
 
-def attempt_address(run: str, place: str) -> str:
-    """The address of an attempt's page; `place` is its folder in attempts/."""
-    task, _, name = place.partition("/")
+def attempt_address(run: str, attempt_folder: str) -> str:
+    """The address of an attempt's page; `attempt_folder` is its folder in attempts/."""
+    task, _, name = attempt_folder.partition("/")
     return f"{run_address(run)}/attempts/{quote(task, safe='')}/{quote(name, safe='')}"
 
 

@@ -301,10 +301,10 @@ class RunCache:
         return _CachedRun(fingerprint, LiveRun(folder, overview, reading, running), lines)
 
     def _evict(self) -> None:
-        held = sum(len(cached.run.reading.summaries) for cached in self._runs.values())
-        while held > self._max_summaries and len(self._runs) > 1:
+        summary_count = sum(len(cached.run.reading.summaries) for cached in self._runs.values())
+        while summary_count > self._max_summaries and len(self._runs) > 1:
             _, gone = self._runs.popitem(last=False)
-            held -= len(gone.run.reading.summaries)
+            summary_count -= len(gone.run.reading.summaries)
 
 
 def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOverview:

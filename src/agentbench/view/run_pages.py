@@ -92,11 +92,11 @@ def _attempts(run: LiveRun, query: AttemptQuery) -> dict[str, object]:
 
 def _running(context: PageContext, run: LiveRun) -> dict[str, object]:
     running = run.running_attempts()
-    shown = [
+    attempt_tails = [
         {"attempt": attempt, "tail": read_stage_tail(context.folder, run.folder, attempt)}
         for attempt in running[:_MAX_RUNNING]
     ]
-    return {"running": shown, "more_running": len(running) - len(shown)}
+    return {"running": attempt_tails, "more_running": len(running) - len(attempt_tails)}
 
 
 def compare_values(context: PageContext, request: Request) -> TemplateValues:

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.cli.tasks.history import RepositoryForm, given_environment, repository_url
+from agentbench.cli.tasks.history import RepositoryForm, environment_from_options, repository_url
 from agentbench.errors import UsageError
 
 
@@ -21,12 +21,12 @@ def test_what_is_neither_is_refused(tmp_path):
 
 
 def test_without_options_the_environment_is_to_be_found_out():
-    assert given_environment(None, None, None) is None
-    assert given_environment(None, [], None) is None
+    assert environment_from_options(None, None, None) is None
+    assert environment_from_options(None, [], None) is None
 
 
 def test_options_describe_an_environment():
-    given = given_environment("a:1", ["pip install ."], "pytest -q")
+    given = environment_from_options("a:1", ["pip install ."], "pytest -q")
     assert given.environment.image == "a:1"
     assert given.setup.commands == ("pip install .",)
     assert given.tests.command == "pytest -q"
@@ -42,7 +42,7 @@ def test_options_describe_an_environment():
 )
 def test_what_no_task_file_may_hold_is_refused(image, setup, command, said):
     with pytest.raises(UsageError, match=said):
-        given_environment(image, setup, command)
+        environment_from_options(image, setup, command)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ _RUNS = 5  # of all changed tests, that share the time
 _LEAST_SECONDS = 20.0  # for a run: pytest has to start, on a machine with much to do as well
 _TEST_SECONDS = 1.0
 _READ_BYTES = 128 * 1024 * 1024
-_MAX_SHOWN = 3  # differences of an attempt; the others are counted
+_MAX_DIFFERENCES = 3  # differences of an attempt; the others are counted
 _OBSERVED = "observed.jsonl"
 _NO_PATH = "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 _OPTIONS = (
@@ -177,21 +177,21 @@ def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.Sear
 
 def _confirmed(runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]) -> Iterator[RuleHit]:
     """The first differences, with as few changes as possible, and the number of the others."""
-    shown = found[:_MAX_SHOWN]
-    fewer = runs.with_fewer_changes(shown)
+    reported = found[:_MAX_DIFFERENCES]
+    fewer = runs.with_fewer_changes(reported)
     smaller: list[ObservedDifference] = []
     if fewer.changed:
         trees = runs.subject.trees
         smaller = fewer.sorted(differing(fewer.twice(trees.reference), fewer.twice(trees.agents)))
     confirmed: dict[RuleHit, None] = {}
     base, least = runs.base(), fewer.base() if smaller else {}
-    for one in shown:
+    for one in reported:
         less = next((two for two in smaller if fewer.is_part(two, runs, one)), None)
         words = runs.words(one, base) if less is None else fewer.words(less, least)
         confirmed[words] = None
     yield from confirmed
-    if len(found) > len(shown):
-        more = f"{len(found) - len(shown)} more changed tests observe a difference"
+    if len(found) > len(reported):
+        more = f"{len(found) - len(reported)} more changed tests observe a difference"
         yield warning("tests", more)
 
 
@@ -214,11 +214,11 @@ class _ChangedTestRuns:
         names: dict[PurePosixPath, list[str]] = {}
         for one in found:
             names.setdefault(_path(one), []).append(variants.changed_name(one.test))
-        made = (
+        reduced_tests = (
             (path, variants.reduce(sources[path], self.changed[path], some))
             for path, some in names.items()
         )
-        return replace(self, changed={path: one for path, one in made if one is not None})
+        return replace(self, changed={path: one for path, one in reduced_tests if one is not None})
 
     def sorted(self, found: Iterable[ObservedDifference]) -> list[ObservedDifference]:
         """Those with few and short changes first."""
@@ -247,13 +247,13 @@ class _ChangedTestRuns:
     def words(self, found: ObservedDifference, base: Observations) -> RuleHit:
         """A difference, for a reader."""
         variant, path = self._variant(found), _path(found)
-        seen = self.changed[path].places[found.at] if found.at >= 0 else "the test"
+        expression = self.changed[path].places[found.at] if found.at >= 0 else "the test"
         changes = " and ".join(
             f"line {edit.line} has {edit.after} in place of {edit.before}" for edit in variant.edits
         )
         before = observation_text_at(base, found)
         what = (
-            f"differs from the reference where {changes}: {seen} {found.agents}; "
+            f"differs from the reference where {changes}: {expression} {found.agents}; "
             f"the reference {found.reference} (base: {before})"
         )
         return warning(f"{path}::{variant.test}", what)
@@ -330,8 +330,8 @@ def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTe
         """The largest number of variants of a test; deciding tests get more."""
         return min(_MAX_PER_TEST, each * _DECIDING_WEIGHT if name in deciding else each)
 
-    made = ((path, _amplified(source, most)) for path, source in sources)
-    return {path: one for path, one in made if one is not None}
+    amplified_tests = ((path, _amplified(source, most)) for path, source in sources)
+    return {path: one for path, one in amplified_tests if one is not None}
 
 
 def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTests | None:

@@ -47,8 +47,8 @@ def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.Sea
     answers, why = _compare(subject, chosen, tests, seconds)
     compared = list(zip_longest(chosen, answers))
     differing = [
-        (str(spot), answer.difference)
-        for spot, answer in compared
+        (str(definition_id), answer.difference)
+        for definition_id, answer in compared
         if answer is not None and answer.difference is not None
     ]
     confirmed, doubtful = reproduce_differences(subject, differing)
@@ -57,7 +57,10 @@ def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.Sea
         left=(
             *doubtful,
             *_uncompared(compared, why),
-            *(NotCompared(str(spot), "there was no time for it") for spot in beyond),
+            *(
+                NotCompared(str(definition_id), "there was no time for it")
+                for definition_id in beyond
+            ),
         ),
         effort=_effort(answers, len(ordered)),
     )
@@ -67,31 +70,37 @@ def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[Definiti
     """What differs itself goes first, then what tests call, since its purpose is known."""
     differing = set(contrast.differing)
     return sorted(
-        contrast.callable, key=lambda spot: (spot not in differing, not tests.mentions(spot.name))
+        contrast.callable,
+        key=lambda definition_id: (
+            definition_id not in differing,
+            not tests.mentions(definition_id.name),
+        ),
     )
 
 
 def _compare(
     subject: search.ComparedAttempt,
-    spots: Sequence[DefinitionId],
+    definition_ids: Sequence[DefinitionId],
     tests: search.TaskTests,
     seconds: float,
 ) -> tuple[list[ComparisonResult], str]:
     """The answers, as many as came, and why not more."""
-    near, far = spots[:_ALONG_PATHS], spots[_ALONG_PATHS:]
+    near, far = definition_ids[:_ALONG_PATHS], definition_ids[_ALONG_PATHS:]
     share = seconds / (_PATHS_WEIGH * len(near) + len(far))
     with subject.sandboxes.opened() as sandbox:
-        places = (
+        workspaces = (
             search.copy_workspace(sandbox, _REFERENCE, subject.trees.reference),
             search.copy_workspace(sandbox, _AGENT, subject.trees.agents),
         )
 
-        def asked(
+        def compare_some(
             some: Sequence[DefinitionId], weight: float
         ) -> tuple[list[ComparisonResult], str]:
             """The comparisons of some definitions, and why the others are missing."""
             question = analysis.ComparisonRequest(
-                pairs=tuple(_pair(subject, spot, places, tests) for spot in some),
+                pairs=tuple(
+                    _pair(subject, definition_id, workspaces, tests) for definition_id in some
+                ),
                 seconds=weight * share,
                 examples=_EXAMPLES,
                 symbolic=weight > 1,
@@ -103,30 +112,34 @@ def _compare(
                 subject.sandboxes.ask(sandbox, _COMPARE_PROGRAM, text, seconds=limit), len(some)
             )
 
-        answers, why = asked(near, _PATHS_WEIGH)
+        answers, why = compare_some(near, _PATHS_WEIGH)
         if why or not far:
             return answers, why
-        more, why = asked(far, 1)
+        more, why = compare_some(far, 1)
         return [*answers, *more], why
 
 
 def _pair(
     subject: search.ComparedAttempt,
-    spot: DefinitionId,
-    places: tuple[PurePosixPath, PurePosixPath],
+    definition_id: DefinitionId,
+    workspaces: tuple[PurePosixPath, PurePosixPath],
     tests: search.TaskTests,
 ) -> analysis.FunctionPair:
-    left, right = (import_location_of(subject, spot, place) for place in places)
-    return analysis.FunctionPair(left=left, right=right, observed=tests.calls_of(spot.name))
+    left, right = (
+        import_location_of(subject, definition_id, workspace) for workspace in workspaces
+    )
+    return analysis.FunctionPair(
+        left=left, right=right, observed=tests.calls_of(definition_id.name)
+    )
 
 
 def import_location_of(
-    subject: search.ComparedAttempt, spot: DefinitionId, tree: PurePosixPath
+    subject: search.ComparedAttempt, definition_id: DefinitionId, tree: PurePosixPath
 ) -> analysis.FunctionLocation:
     """Where a sandbox finds a definition, for a tree in some folder."""
-    module = subject.contrast.modules[spot.path]
+    module = subject.contrast.modules[definition_id.path]
     paths = tuple(map(str, dict.fromkeys((tree / module.root, tree))))
-    return analysis.FunctionLocation(paths=paths, module=module.name, name=spot.name)
+    return analysis.FunctionLocation(paths=paths, module=module.name, name=definition_id.name)
 
 
 def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonResult], str]:
@@ -147,11 +160,11 @@ def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonRe
 def _uncompared(
     compared: Iterable[tuple[DefinitionId, ComparisonResult | None]], why: str
 ) -> Iterator[NotCompared]:
-    for spot, answer in compared:
+    for definition_id, answer in compared:
         if answer is None:
-            yield NotCompared(str(spot), why)
+            yield NotCompared(str(definition_id), why)
         elif answer.ending is ComparisonEnding.NOT_COMPARED:
-            yield NotCompared(str(spot), answer.why)
+            yield NotCompared(str(definition_id), answer.why)
 
 
 def _effort(answers: Sequence[ComparisonResult], number: int) -> str:
@@ -221,21 +234,21 @@ def _replay(
         return ReplayResult(outcomes=(), values=(), why=search.failure_text(result))
 
 
-def _why_not_reproduced(seen: _Replays) -> str:
-    for name, replayed in (("reference", seen.reference), ("agent's code", seen.agents)):
+def _why_not_reproduced(replays: _Replays) -> str:
+    for name, replayed in (("reference", replays.reference), ("agent's code", replays.agents)):
         if replayed.why or not replayed.values:
             why = replayed.why or "there was no answer"
             return f"was not reproduced: with the {name}, {why}"
         if len(set(replayed.values)) > 1:
             return f"does not count: the {name} does not do the same each time"
-    if seen.reference.values[0] == seen.agents.values[0]:
+    if replays.reference.values[0] == replays.agents.values[0]:
         return "was not reproduced with each tree in its own sandbox"
     return ""
 
 
-def _difference_text(call: str, seen: _Replays) -> str:
-    reference, agents = seen.reference.outcomes[0], seen.agents.outcomes[0]
-    base = " / ".join(dict.fromkeys(seen.base.outcomes)) or f"unknown: {seen.base.why}"
+def _difference_text(call: str, replays: _Replays) -> str:
+    reference, agents = replays.reference.outcomes[0], replays.agents.outcomes[0]
+    base = " / ".join(dict.fromkeys(replays.base.outcomes)) or f"unknown: {replays.base.why}"
     return (
         f"differs from the reference on {call}: {agents}; the reference {reference} (base: {base})"
     )

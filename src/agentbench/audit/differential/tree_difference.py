@@ -160,7 +160,7 @@ def modules_of(tree: SourceTree, test_paths: Sequence[str]) -> TreeModules:
 
 def is_test_path(path: PurePosixPath, test_paths: Sequence[str]) -> bool:
     """Whether a file belongs to the tests."""
-    return any(path.is_relative_to(place.rstrip("/")) for place in test_paths)
+    return any(path.is_relative_to(test_path.rstrip("/")) for test_path in test_paths)
 
 
 def _module(tree: SourceTree, path: PurePosixPath, files: set[PurePosixPath]) -> PythonModule:
@@ -221,7 +221,9 @@ def compare_trees(
             *_unparsed(reference, agents),
         ),
         callable=tuple(
-            spot for spot in dict.fromkeys(reached) if _is_callable(spot, reference, agents, tested)
+            definition_id
+            for definition_id in dict.fromkeys(reached)
+            if _is_callable(definition_id, reference, agents, tested)
         ),
         modules=reference.modules,
     )
@@ -232,8 +234,16 @@ def _differing(
 ) -> tuple[list[DefinitionId], list[DefinitionId]]:
     """The definitions that differ, and those that only one tree has."""
     ours, theirs = reference.definitions, agents.definitions
-    differing = [spot for spot in ours if spot in theirs and ours[spot].shape != theirs[spot].shape]
-    lone = [spot for spot in [*ours, *theirs] if (spot in ours) != (spot in theirs)]
+    differing = [
+        definition_id
+        for definition_id in ours
+        if definition_id in theirs and ours[definition_id].shape != theirs[definition_id].shape
+    ]
+    lone = [
+        definition_id
+        for definition_id in [*ours, *theirs]
+        if (definition_id in ours) != (definition_id in theirs)
+    ]
     return differing, lone
 
 
@@ -241,31 +251,37 @@ def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[Defin
     """What differs and what may call it, by name, the nearest first."""
     users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
     for tree in trees:
-        for spot, definition in tree.definitions.items():
+        for definition_id, definition in tree.definitions.items():
             for use in sorted(definition.uses):
-                users[use][spot] = None
+                users[use][definition_id] = None
     found = dict.fromkeys(changed)
     front = list(found)
     for _ in range(_MAX_CALL_DISTANCE):
-        names = dict.fromkeys(_class_if_constructor(spot).name.rpartition(".")[2] for spot in front)
+        names = dict.fromkeys(
+            _class_if_constructor(definition_id).name.rpartition(".")[2] for definition_id in front
+        )
         front = [user for name in names for user in users.get(name, ()) if user not in found]
         found.update(dict.fromkeys(front))
     return list(found)
 
 
-def _class_if_constructor(spot: DefinitionId) -> DefinitionId:
+def _class_if_constructor(definition_id: DefinitionId) -> DefinitionId:
     """A constructor is called by its class."""
-    scope, _, own = spot.name.rpartition(".")
-    return DefinitionId(spot.path, scope) if own in _CONSTRUCTORS and scope else spot
+    scope, _, own = definition_id.name.rpartition(".")
+    return (
+        DefinitionId(definition_id.path, scope) if own in _CONSTRUCTORS and scope else definition_id
+    )
 
 
 def _is_callable(
-    spot: DefinitionId, reference: TreeModules, agents: TreeModules, tested: frozenset[str]
+    definition_id: DefinitionId, reference: TreeModules, agents: TreeModules, tested: frozenset[str]
 ) -> bool:
-    ours, theirs = (tree.definitions.get(spot) for tree in (reference, agents))
-    if ours is None or theirs is None or reference.modules[spot.path].is_program:
+    ours, theirs = (tree.definitions.get(definition_id) for tree in (reference, agents))
+    if ours is None or theirs is None or reference.modules[definition_id.path].is_program:
         return False
-    return DefinitionKind.VALUE not in {ours.kind, theirs.kind} and _is_public(spot.name, tested)
+    return DefinitionKind.VALUE not in {ours.kind, theirs.kind} and _is_public(
+        definition_id.name, tested
+    )
 
 
 def _is_public(name: str, tested: frozenset[str]) -> bool:
@@ -277,10 +293,10 @@ def _is_public(name: str, tested: frozenset[str]) -> bool:
 def _only_in_one(
     lone: Iterable[DefinitionId], reference: TreeModules, tested: frozenset[str]
 ) -> Iterator[NotCompared]:
-    for spot in lone:
-        if _is_public(spot.name, tested):
-            owner = "reference" if spot in reference.definitions else "agent"
-            yield NotCompared(str(spot), f"only the {owner} has it")
+    for definition_id in lone:
+        if _is_public(definition_id.name, tested):
+            owner = "reference" if definition_id in reference.definitions else "agent"
+            yield NotCompared(str(definition_id), f"only the {owner} has it")
 
 
 def _other_files(trees: AttemptTrees, test_paths: Sequence[str]) -> Iterable[NotCompared]:

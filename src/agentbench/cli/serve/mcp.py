@@ -119,9 +119,9 @@ def _announce(url: str) -> None:
 
 
 def _token() -> str:
-    given = os.environ.get(MCP_TOKEN_VARIABLE)
-    if given:
-        return given
+    configured_token = os.environ.get(MCP_TOKEN_VARIABLE)
+    if configured_token:
+        return configured_token
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     typer.echo(f"token: {token}", err=True)
     return token

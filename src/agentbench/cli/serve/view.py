@@ -61,11 +61,11 @@ def _runs_folder(runs: Path) -> tuple[Path, str]:
 
 def _token(host: str) -> str | None:
     """The token that is needed; None where nobody needs one."""
-    given = os.environ.get(VIEW_TOKEN_VARIABLE)
-    if given:
-        if _TOKEN.fullmatch(given) is None:
+    configured_token = os.environ.get(VIEW_TOKEN_VARIABLE)
+    if configured_token:
+        if _TOKEN.fullmatch(configured_token) is None:
             raise UsageError(f"{VIEW_TOKEN_VARIABLE}: expected letters, digits and . _ ~ - alone")
-        return given
+        return configured_token
     return None if is_loopback(host) else secrets.token_urlsafe(_TOKEN_BYTES)
 
 

@@ -84,12 +84,12 @@ class FixOptions:
         from agentbench.tasks.mirror import Mirrors
         from agentbench.validation.environment.trials import EnvironmentFinder
 
-        given = given_environment(self.image, self.setup, self.test_command)
+        environment = environment_from_options(self.image, self.setup, self.test_command)
         url = repository_url(repo)
         return FixSource(
             url=url,
             mirrors=Mirrors(settings.options.cache_dir / "mirrors"),
-            environments=EnvironmentFinder(settings.options, given),
+            environments=EnvironmentFinder(settings.options, environment),
             as_files=self.keep.as_files(url),
         )
 
@@ -108,7 +108,7 @@ def repository_url(repo: str) -> str:
     return folder.resolve().as_uri()
 
 
-def given_environment(
+def environment_from_options(
     image: str | None, setup: Sequence[str] | None, command: str | None
 ) -> "Proposal | None":
     """The environment that options describe; None where they leave it to be found out.

@@ -95,7 +95,7 @@ def _print_pairs(
             typer.echo(printable(f"{entry.fate.value:<9}  {entry.pair}  {what}", limit=500))
     validating.print_refusals(refused)
     count = Counter(entry.fate for entry in entries)
-    parts = [f"{count[fate]} {fate.value}" for fate in CandidateOutcome if count[fate]]
+    parts = [f"{count[outcome]} {outcome.value}" for outcome in CandidateOutcome if count[outcome]]
     pairs = counted(len(entries), "pair")
     typer.echo(f"{pairs} of releases: {', '.join(parts) or 'none'}", err=True)
     if entries and count[CandidateOutcome.UNDECIDED] == len(entries):

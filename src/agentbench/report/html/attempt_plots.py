@@ -45,11 +45,13 @@ def reason_plot(labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummar
     """A bar for each run, from its label and attempts."""
     order = _order(attempts)
     parts = [_segments(own, order) for own in attempts]
-    shown = min(len(labels), drawing.MAX_RUNS)
+    drawn_runs = min(len(labels), drawing.MAX_RUNS)
     return Picture(
         name="reasons",
         title="Why attempts failed",
-        svg=_reason_drawing([drawing.short(each) for each in labels[:shown]], parts[:shown]),
+        svg=_reason_drawing(
+            [drawing.short(each) for each in labels[:drawn_runs]], parts[:drawn_runs]
+        ),
         note=_note(order) + drawing.omitted_runs_note(len(labels)),
         header=("run", "outcome", "fault", "attempts", "share"),
         rows=[
@@ -113,20 +115,22 @@ def _reason_drawing(labels: Sequence[str], parts: Sequence[Sequence[BarSegment]]
     height = _ROW_HEIGHT * len(labels) + sides.top + sides.bottom
     with drawing.new_drawing(height, sides) as (figure, axes):
         for row, own in enumerate(parts):
-            _draw_stacked_bar(axes, row, own, room=drawing.WIDTH - sides.left - sides.right)
+            _draw_stacked_bar(axes, row, own, full_width=drawing.WIDTH - sides.left - sides.right)
         drawing.set_run_rows(axes, len(labels), shares="share of the run's attempts")
         says = "Of each run the share of attempts that were resolved, and of each reason for which"
         return drawing.svg(figure, name="reasons", says=f"{says} others failed", texts=labels)
 
 
-def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, room: float) -> None:
+def _draw_stacked_bar(
+    axes: "Axes", row: int, parts: Sequence[BarSegment], *, full_width: float
+) -> None:
     total, left = sum(part.attempts for part in parts), 0.0
     for part in parts:
         width, hatch = part.attempts / total, drawing.HATCHES[part.colour]
         axes.barh(
             row, width, _BAR_THICKNESS, left, color=part.colour.code, hatch=hatch, linewidth=1.2
         )
-        text = _segment_text(part, width * room)
+        text = _segment_text(part, width * full_width)
         background = {"facecolor": part.colour.code, "edgecolor": "none", "pad": 1.5}
         if text:
             axes.text(
@@ -184,15 +188,15 @@ def _table_row(run: TimedRun) -> tuple[str, ...]:
 def _lanes(spans: Sequence[Span]) -> Iterator[int]:
     """The lowest free lane for each span."""
     chosen = [0] * len(spans)
-    held: list[tuple[float, int]] = []
+    busy_lanes: list[tuple[float, int]] = []
     free: list[int] = []
     for number in sorted(range(len(spans)), key=lambda number: spans[number]):
         start, end = spans[number]
-        while held and held[0][0] <= start:
-            heappush(free, heappop(held)[1])
-        lane = heappop(free) if free else len(held)
+        while busy_lanes and busy_lanes[0][0] <= start:
+            heappush(free, heappop(busy_lanes)[1])
+        lane = heappop(free) if free else len(busy_lanes)
         chosen[number] = lane
-        heappush(held, (end, lane))
+        heappush(busy_lanes, (end, lane))
     yield from chosen
 
 
@@ -258,9 +262,9 @@ def _counts(spans: Sequence[Span], moments: Sequence[float]) -> list[float]:
     filled = [0.0] * len(moments)
     for (at, number), (until, _) in zip(steps := concurrency(spans), steps[1:], strict=False):
         first, last = int(at / step), min(int(until / step), len(moments) - 1)
-        for place in range(first, last + 1):
-            overlap = min(until, (place + 1) * step) - max(at, place * step)
-            filled[place] += number * max(overlap, 0.0) / step
+        for interval in range(first, last + 1):
+            overlap = min(until, (interval + 1) * step) - max(at, interval * step)
+            filled[interval] += number * max(overlap, 0.0) / step
     return filled
 
 

@@ -204,9 +204,9 @@ def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) ->
         for child in list(parent):
             if _local(child.tag) in {"metadata", "style"}:
                 parent.remove(child)
-    wanted = _referenced(root)
+    referenced_ids = _referenced(root)
     for element in root.iter():
-        _clean(element, name, wanted)
+        _clean(element, name, referenced_ids)
         if element.text is not None:
             element.text = _LABEL.sub(lambda found: texts[int(found[1])], element.text)
     box = root.attrib["viewBox"]
@@ -224,30 +224,30 @@ def _referenced(root: ElementTree.Element) -> frozenset[str]:
     return frozenset(links.union(*map(_REFERENCE.findall, values)))
 
 
-def _clean(element: ElementTree.Element, name: str, wanted: frozenset[str]) -> None:
+def _clean(element: ElementTree.Element, name: str, referenced_ids: frozenset[str]) -> None:
     """Replace styles by attributes and colours by classes, and prefix ids with the name."""
-    given = {_local(key): value for key, value in element.attrib.items()}
-    given |= dict(_styled(given.pop("style", "")))
+    attributes = {_local(key): value for key, value in element.attrib.items()}
+    attributes |= dict(_styled(attributes.pop("style", "")))
     classes = []
     for part in _PAINTED:
-        colour = COLOUR_BY_CODE.get(given.get(part, ""))
+        colour = COLOUR_BY_CODE.get(attributes.get(part, ""))
         if colour is not None:
-            del given[part]
+            del attributes[part]
             classes.append(f"{part}-{colour}")
-    if given.get("id") in wanted:
-        given["id"] = f"{name}-{given['id']}"
+    if attributes.get("id") in referenced_ids:
+        attributes["id"] = f"{name}-{attributes['id']}"
     else:
-        given.pop("id", None)
-    if given.get("href", "").startswith("#"):
-        given["href"] = f"#{name}-{given['href'][1:]}"
-    for shape in _SHAPES & given.keys():  # two decimals are enough
-        given[shape] = _FRACTION.sub(lambda found: f"{float(found[0]):.2f}", given[shape])
+        attributes.pop("id", None)
+    if attributes.get("href", "").startswith("#"):
+        attributes["href"] = f"#{name}-{attributes['href'][1:]}"
+    for shape in _SHAPES & attributes.keys():  # two decimals are enough
+        attributes[shape] = _FRACTION.sub(lambda found: f"{float(found[0]):.2f}", attributes[shape])
     if classes:
-        given["class"] = " ".join(classes)
+        attributes["class"] = " ".join(classes)
     element.tag = _local(element.tag)
     element.attrib = {
         key: _REFERENCE.sub(lambda found: f"url(#{name}-{found['id']})", value)
-        for key, value in given.items()
+        for key, value in attributes.items()
     }
 
 

@@ -102,27 +102,27 @@ def _text(name: str) -> str:
 
 def _content(runs: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
     """The values of the template; tables and pictures have the order of the leaderboard."""
-    board = leaderboard(runs)
-    labels = [printable(entry.label, limit=_MAX_LABEL) for entry in board.entries]
+    ranking = leaderboard(runs)
+    labels = [printable(entry.label, limit=_MAX_LABEL) for entry in ranking.entries]
     by_label = dict(zip(label_runs(runs), runs, strict=True))
-    ranked = [by_label[entry.label] for entry in board.entries]
+    ranked = [by_label[entry.label] for entry in ranking.entries]
     attempts = [run.attempts for run in ranked]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
     timed = list(zip(labels, ranked, strict=True))
     return {
-        "board": board,
+        "board": ranking,
         "labels": labels,
         "letters": LETTERS_NOTE,
         "runs": ranked,
-        "rates": rate_plots.rate_plot(board, labels),
+        "rates": rate_plots.rate_plot(ranking, labels),
         "reasons": attempt_plots.reason_plot(labels, attempts),
         "metered": metered,
-        "costs": rate_plots.cost_plot(board, labels, metered),
+        "costs": rate_plots.cost_plot(ranking, labels, metered),
         "times": [
             attempt_plots.time_plot(f"times-{number}", label, run)
             for number, (label, run) in enumerate(timed[:_MAX_TIME_PLOTS], start=1)
         ],
-        "passes": _passes(board, labels),
+        "passes": _passes(ranking, labels),
         "heat": rate_plots.heat_map(attempts),
         "comparison": _comparison(runs) if len(runs) == 2 else None,
         "lines": attempt_lines(ranked, most=most_rows),
@@ -132,9 +132,9 @@ def _content(runs: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
     }
 
 
-def _passes(board: Leaderboard, labels: Sequence[str]) -> dict[str, object]:
+def _passes(ranking: Leaderboard, labels: Sequence[str]) -> dict[str, object]:
     """The table of pass@k and pass^k for every k of some run."""
-    rates = [{each.k: each for each in entry.summary.passes} for entry in board.entries]
+    rates = [{each.k: each for each in entry.summary.passes} for entry in ranking.entries]
     ks = sorted(set().union(*rates))
     rows = []
     for label, own in zip(labels, rates, strict=True):
@@ -149,14 +149,16 @@ def _comparison(runs: Sequence[TimedRun]) -> dict[str, object]:
     """The comparison of two runs in their given order, or why there is none."""
     labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(runs)]
     try:
-        made = compare(runs[0].attempts, runs[1].attempts)
+        comparison = compare(runs[0].attempts, runs[1].attempts)
     except InputError as error:
         return {"labels": labels, "made": None, "refusal": str(error)}
     return {
         "labels": labels,
-        "made": made,
-        "overall": formatting.statement(made.overall),
-        "judged": formatting.statement(made.judged) if made.judged is not None else None,
+        "made": comparison,
+        "overall": formatting.statement(comparison.overall),
+        "judged": formatting.statement(comparison.judged)
+        if comparison.judged is not None
+        else None,
     }
 
 

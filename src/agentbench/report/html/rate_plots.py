@@ -22,25 +22,25 @@ _ROW_HEIGHT = 40
 _NUMBERS_WIDTH = 118  # of the numbers at the right
 _HEIGHT = 300
 _LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarithmic
-_ALL_SHOWN = 60  # tasks; up to here each has its own row
-_MOST_SHOWN = 200  # rows
+_MAX_COMPLETE = 60  # tasks; up to here each has its own row
+_MAX_ROWS = 200  # rows
 _LEVELS = 4  # colours besides that of 0
 HeatMapCells = tuple["HeatMapCell | None", ...]
 
 
-def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
+def rate_plot(leaderboard: Leaderboard, labels: Sequence[str]) -> Picture:
     """A row for each run under its label."""
-    shown = board.entries[: drawing.MAX_RUNS]
+    entries = leaderboard.entries[: drawing.MAX_RUNS]
     return Picture(
         name="rates",
         title="Resolved rate",
-        svg=_rate_drawing(shown, [drawing.short(label) for label in labels[: drawing.MAX_RUNS]]),
+        svg=_rate_drawing(entries, [drawing.short(label) for label in labels[: drawing.MAX_RUNS]]),
         note="Lines are 95 % intervals: how sure one can be of a rate from so many attempts."
-        + drawing.omitted_runs_note(len(board.entries)),
+        + drawing.omitted_runs_note(len(leaderboard.entries)),
         header=("run", "of all attempts", "95 %", "excluding errors", "95 %"),
         rows=[
             (label, *_rate_cells(entry.summary.overall), *_rate_cells(entry.summary.judged))
-            for label, entry in zip(labels, board.entries, strict=True)
+            for label, entry in zip(labels, leaderboard.entries, strict=True)
         ],
         legend={
             Colour.RESOLVED: "filled: of all attempts",
@@ -66,8 +66,8 @@ def _rate_drawing(entries: Sequence[LeaderboardEntry], labels: Sequence[str]) ->
             f"{who}: {formatting.percent(each.summary.overall.share)}"
             for who, each in zip(labels, entries, strict=True)
         )
-        said = f"Resolved rate of each run with its 95 % interval. {says}"
-        return drawing.svg(figure, name="rates", says=drawing.brief(said), texts=labels)
+        description = f"Resolved rate of each run with its 95 % interval. {says}"
+        return drawing.svg(figure, name="rates", says=drawing.brief(description), texts=labels)
 
 
 def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
@@ -95,15 +95,15 @@ def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
     )
 
 
-def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
+def cost_plot(leaderboard: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
     """A point for each run with a known cost, numbered as on the leaderboard.
 
     Args:
-        board: The leaderboard of all runs.
+        leaderboard: The leaderboard of all runs.
         labels: The label of each entry.
         metered: For each entry, whether it used a model.
     """
-    placed = list(enumerate(board.entries, start=1))
+    placed = list(enumerate(leaderboard.entries, start=1))
     known = [
         (number, entry)
         for (number, entry), used in zip(placed, metered, strict=True)
@@ -219,8 +219,8 @@ class HeatMap:
         """A note about tasks without a row."""
         if len(self.rows) == self.tasks:
             return "The hardest tasks come first."
-        said = f"Of {self.tasks} tasks {len(self.rows)} are shown, the hardest first: those on "
-        return said + "which attempts differ. The others are named below the table."
+        text = f"Of {self.tasks} tasks {len(self.rows)} are shown, the hardest first: those on "
+        return text + "which attempts differ. The others are named below the table."
 
 
 def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
@@ -228,16 +228,16 @@ def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
     counts = [_counts(attempts) for attempts in runs]
     tasks = sorted(set().union(*counts))
     cells = {task: tuple(own.get(task) for own in counts) for task in tasks}
-    if len(tasks) <= _ALL_SHOWN:
+    if len(tasks) <= _MAX_COMPLETE:
         return HeatMap(rows=_ordered_rows(tasks, cells), tasks=len(tasks))
     share = {task: _share(cells[task]) for task in tasks}
     mixed = [task for task in tasks if 0 < share[task] < 1]
     mixed.sort(key=lambda task: -_spread(cells[task]))
     return HeatMap(
-        rows=_ordered_rows(mixed[:_MOST_SHOWN], cells),
+        rows=_ordered_rows(mixed[:_MAX_ROWS], cells),
         always=[task for task in tasks if share[task] == 1],
         never=[task for task in tasks if share[task] == 0],
-        beyond=sorted(mixed[_MOST_SHOWN:]),
+        beyond=sorted(mixed[_MAX_ROWS:]),
         tasks=len(tasks),
     )
 
@@ -258,8 +258,8 @@ def _ordered_rows(
 
 
 def _share(cells: HeatMapCells) -> float:
-    made = [cell for cell in cells if cell is not None]
-    return sum(cell.resolved for cell in made) / sum(cell.total for cell in made)
+    filled_cells = [cell for cell in cells if cell is not None]
+    return sum(cell.resolved for cell in filled_cells) / sum(cell.total for cell in filled_cells)
 
 
 def _spread(cells: HeatMapCells) -> float:

@@ -222,8 +222,8 @@ class Analysis:
 
 
 def _branch_facts(branch: Branch, *, reachable: bool | None = None, example: str = "") -> Json:
-    shown = submitted_code.cut(example, _MOST_EXAMPLE)
-    return {**asdict(branch), "reachable": reachable, "example": shown}
+    short_example = submitted_code.cut(example, _MOST_EXAMPLE)
+    return {**asdict(branch), "reachable": reachable, "example": short_example}
 
 
 def _sum(one: path_search.Explored, other: path_search.Explored) -> path_search.Explored:

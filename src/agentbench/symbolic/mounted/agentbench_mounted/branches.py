@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MARK = "__agentbench_went__"  # the function that marked code calls with the number of a branch
-_SHOWN = 120  # characters of a condition
+_MAX_CONDITION = 120  # characters of a condition
 _ENDING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -89,8 +89,8 @@ class _Marker(ast.NodeTransformer):
     def _number(self, line: int, kind: str, test: ast.AST | None, taken: str) -> int:
         """Add a branch; returns its number."""
         text = "" if test is None else ast.unparse(test)
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        self.branches.append(Branch(line=line, kind=kind, condition=shown, taken=taken))
+        condition = text if len(text) <= _MAX_CONDITION else f"{text[:_MAX_CONDITION]}..."
+        self.branches.append(Branch(line=line, kind=kind, condition=condition, taken=taken))
         return len(self.branches) - 1
 
 
@@ -98,8 +98,8 @@ def _call(number: int) -> ast.Call:
     return ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(number)], [])
 
 
-def _statement(number: int, place: ast.stmt) -> ast.stmt:
-    return ast.copy_location(ast.Expr(_call(number)), place)
+def _statement(number: int, source_node: ast.stmt) -> ast.stmt:
+    return ast.copy_location(ast.Expr(_call(number)), source_node)
 
 
 def complexity(function: ast.AST) -> int:

@@ -73,10 +73,10 @@ class ComparedFunctions:
             self._seconds = max(self._seconds / 2, self._whole_seconds * _LEAST_SHARE)
         self._count(left)
         right = self._run(self.right, program)
-        found, said = self._step_difference(left, right)
-        if found is None and said == len(left["steps"]):
+        found, informative_steps = self._step_difference(left, right)
+        if found is None and informative_steps == len(left["steps"]):
             found = self._variable_difference(left, right)
-        self.informative += found is not None or said > 0
+        self.informative += found is not None or informative_steps > 0
         return found
 
     def differs(self, program: list[str]) -> bool:
@@ -161,11 +161,11 @@ class ComparedFunctions:
             else:
                 differs = not outcomes.is_same(one["form"], other["form"])
             if differs:
-                return Difference(_leaves(name, one), _leaves(name, other), last)
+                return Difference(_effect_text(name, one), _effect_text(name, other), last)
         return None
 
 
-def _leaves(name: str, variable: messages.Variable | None) -> str:
+def _effect_text(name: str, variable: messages.Variable | None) -> str:
     return f"leaves {name} as it was" if variable is None else f"leaves {variable['text']}"
 
 
@@ -286,18 +286,18 @@ def _different(
     from .input_search import smaller
 
     least = smaller(program, functions.differs) if can_shrink else program
-    seen = functions.confirm(least)
-    if seen is None:
+    confirmed = functions.confirm(least)
+    if confirmed is None:
         least = program
-        seen = functions.confirm(least)
-    if seen is None:
+        confirmed = functions.confirm(least)
+    if confirmed is None:
         return _not_compared("a difference was seen only once: it depends on something else")
-    least = least[: seen.at + 1]
+    least = least[: confirmed.at + 1]
     difference = {
         "program": written(least, pair["left"]),
         "call": for_a_reader(least, str(pair["left"]["name"])),
-        "left": seen.left,
-        "right": seen.right,
+        "left": confirmed.left,
+        "right": confirmed.right,
     }
     return {"ending": "different", "difference": difference}
 

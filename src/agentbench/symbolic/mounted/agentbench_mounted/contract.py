@@ -68,8 +68,8 @@ def contract_of(found: FoundFunction) -> Contract | None:
         raise ValueError(f"its contract cannot be read: {faults[0]}")
     if conditions.fn is not call:  # CrossHair's own handling hides that an assertion failed
         asserted = _preconditions(call)
-        given = " and ".join(one.words for one in asserted)
-        before = f"given {given} (asserted at its top), " if asserted else ""
+        preconditions = " and ".join(one.words for one in asserted)
+        before = f"given {preconditions} (asserted at its top), " if asserted else ""
         return Contract(
             call,
             signature,
@@ -153,19 +153,21 @@ class Behaviour:
 
 
 def behave(
-    contract: Contract, given: inspect.BoundArguments, old: Mapping[str, object]
+    contract: Contract, bound_arguments: inspect.BoundArguments, old: Mapping[str, object]
 ) -> Behaviour:
     """Call the function, whose undeclared exceptions pass, and check its contract.
 
     Raises:
         Exception: an undeclared exception of the function.
     """
-    outside = _failed_condition(contract, {"__old__": AttributeHolder(old), **given.arguments})
+    outside = _failed_condition(
+        contract, {"__old__": AttributeHolder(old), **bound_arguments.arguments}
+    )
     if outside is not None:
         return outside
     try:
-        value = contract.call(*given.args, **given.kwargs)
-        return _checked_return(contract, given, old, value)
+        value = contract.call(*bound_arguments.args, **bound_arguments.kwargs)
+        return _checked_return(contract, bound_arguments, old, value)
     except contract.declared as fault:
         return Behaviour("declared", fault=fault)
     except AssertionError as fault:
@@ -199,12 +201,20 @@ def _failed_condition(contract: Contract, names: Mapping[str, object]) -> Behavi
 
 
 def _checked_return(
-    contract: Contract, given: inspect.BoundArguments, old: Mapping[str, object], value: object
+    contract: Contract,
+    bound_arguments: inspect.BoundArguments,
+    old: Mapping[str, object],
+    value: object,
 ) -> Behaviour:
-    names = {**given.arguments, "__return__": value, "_": value, "__old__": AttributeHolder(old)}
+    names = {
+        **bound_arguments.arguments,
+        "__return__": value,
+        "_": value,
+        "__old__": AttributeHolder(old),
+    }
     if contract.changeable is not None:
         for name, before in old.items():
-            if name not in contract.changeable and given.arguments[name] != before:
+            if name not in contract.changeable and bound_arguments.arguments[name] != before:
                 return Behaviour("changed", name, value)
     for condition in contract.after:
         if condition.evaluate is not None and not condition.evaluate(names):

@@ -117,9 +117,9 @@ def _hints(callable_: object) -> dict[str, object]:
     return _evaluated_hints(getattr(plain, "__init__") if isinstance(plain, type) else plain)  # noqa: B009 - mypy
 
 
-def _evaluated_hints(thing: object) -> dict[str, object]:
+def _evaluated_hints(definition: object) -> dict[str, object]:
     """The annotations of a function or class; none if a name exists for type checkers only."""
-    return call_foreign(lambda: typing.get_type_hints(thing)).value or {}
+    return call_foreign(lambda: typing.get_type_hints(definition)).value or {}
 
 
 def type_of(hint: object, depth: int = 0) -> TypeDescription:  # noqa: PLR0911 - one case a kind
@@ -241,12 +241,12 @@ def _others(kind: type) -> list[Method]:
     return found
 
 
-def _sources(thing: object) -> list[str]:
+def _sources(definition: object) -> list[str]:
     """The source of something, and of the variables of its module that it names."""
-    own = _source(thing)
+    own = _source(definition)
     names = {node.id for node in ast.walk(_parsed(own)) if isinstance(node, ast.Name)}
     try:
-        module = ast.parse(inspect.getsource(sys.modules[thing.__module__]))
+        module = ast.parse(inspect.getsource(sys.modules[definition.__module__]))
     except (AttributeError, KeyError, OSError, TypeError, SyntaxError, ValueError):
         return [own]
     assigned = [node for node in module.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
@@ -266,8 +266,8 @@ def _parsed(source: str) -> ast.Module:
         return ast.Module([], [])
 
 
-def _source(thing: object) -> str:
+def _source(definition: object) -> str:
     try:
-        return inspect.getsource(thing)  # type: ignore[arg-type] # it raises TypeError
+        return inspect.getsource(definition)  # type: ignore[arg-type] # it raises TypeError
     except (OSError, TypeError):
         return ""

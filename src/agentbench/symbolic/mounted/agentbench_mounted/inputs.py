@@ -59,16 +59,16 @@ class _Inputs:
         self._known = known
         self._modules: set[str] = set()  # to import
         self._kinds: dict[str, Callable[[messages.TypeDescription], Strategy[str]]] = {
-            "int": lambda _wanted: self._int(),
-            "float": lambda _wanted: self._float(),
-            "str": lambda _wanted: self._str(),
+            "int": lambda _description: self._int(),
+            "float": lambda _description: self._float(),
+            "str": lambda _description: self._str(),
             "choice": self._choice,
             "union": self._union,
             "row": self._row,
             "dict": self._dict,
             "record": self._record,
             "callable": self._callable,
-            "made": self._made,
+            "made": self._instance,
         }
 
     def call(self, name: str, params: list[messages.Parameter]) -> Strategy[list[str]]:
@@ -79,7 +79,7 @@ class _Inputs:
 
     def steps(self, described: messages.Description) -> Strategy[list[str]]:
         """An object made and used; the method in question is among the steps, or the last."""
-        made = self._object(THIS, described["init"], described["makers"])
+        instances = self._object(THIS, described["init"], described["makers"])
         name, own = described.get("name_of_method"), described.get("method")
         last = self._use(own) if own else st.just(f"it.{name}") if name else None
         uses = [] if last is None else [last]
@@ -89,10 +89,10 @@ class _Inputs:
             except NoInputsError:
                 continue
         if not uses:
-            return made.map(lambda text: [*self._imports(), text])
+            return instances.map(lambda text: [*self._imports(), text])
         before = st.lists(st.one_of(uses), max_size=_STEPS)
         ending = st.just([]) if last is None else last.map(lambda text: [text])
-        return st.tuples(made, before, ending).map(
+        return st.tuples(instances, before, ending).map(
             lambda parts: [*self._imports(), f"it = {parts[0]}", *parts[1], *parts[2]]
         )
 
@@ -109,10 +109,10 @@ class _Inputs:
 
     def _arguments(self, params: list[messages.Parameter]) -> Strategy[list[str]]:
         """The texts of a call's arguments."""
-        taken = {one["name"] for one in params}
-        return st.tuples(*[self._argument(one, taken) for one in params]).map(_in_order)
+        used_names = {one["name"] for one in params}
+        return st.tuples(*[self._argument(one, used_names) for one in params]).map(_in_order)
 
-    def _argument(self, one: messages.Parameter, taken: set[str]) -> Strategy[list[str]]:
+    def _argument(self, one: messages.Parameter, used_names: set[str]) -> Strategy[list[str]]:
         name, how, optional = one["name"], one["how"], one.get("optional")
         try:
             value = self._of(one["type"])
@@ -121,7 +121,7 @@ class _Inputs:
                 return st.just([])
             raise
         if how == "any_name":
-            return self._any_names(value, taken)
+            return self._any_names(value, used_names)
         if optional:
             return st.one_of(st.just([]), value.map(lambda text: [f"{name}={text}"]))
         if how == "many":
@@ -129,9 +129,9 @@ class _Inputs:
         prefix = f"{name}=" if how == "name" else ""
         return value.map(lambda text: [prefix + text])
 
-    def _any_names(self, value: Strategy[str], taken: set[str]) -> Strategy[list[str]]:
+    def _any_names(self, value: Strategy[str], used_names: set[str]) -> Strategy[list[str]]:
         names = dict.fromkeys((*self._known.texts, *_NAMES))
-        free = [name for name in names if _is_name(name) and name not in taken]
+        free = [name for name in names if _is_name(name) and name not in used_names]
         pairs = st.dictionaries(st.sampled_from(free), value, max_size=_MOST_ITEMS)
         return pairs.map(lambda found: [f"{name}={text}" for name, text in found.items()])
 
@@ -139,37 +139,37 @@ class _Inputs:
         self, name: str, init: list[messages.Parameter], makers: list[messages.Method]
     ) -> Strategy[str]:
         """The text that makes an object of a class."""
-        made: list[Strategy[str]] = []
+        strategies: list[Strategy[str]] = []
         first_error: NoInputsError | None = None
         functions = [(name, init), *((f"{name}.{one['name']}", one["params"]) for one in makers)]
         for function, params in functions:
             try:
-                made.append(self._called(function, params))
+                strategies.append(self._called(function, params))
             except NoInputsError as error:
                 first_error = first_error or error
-        if first_error is not None and not made:
+        if first_error is not None and not strategies:
             raise first_error
-        return st.one_of(made)
+        return st.one_of(strategies)
 
-    def _of(self, wanted: messages.TypeDescription) -> Strategy[str]:
+    def _of(self, description: messages.TypeDescription) -> Strategy[str]:
         """The text of a value of some type; raises NoInputsError."""
-        kind = wanted["t"]
+        kind = description["t"]
         if kind in _CONTAINERS:
-            items = st.lists(self._or_int(wanted["of"]), max_size=_MOST_ITEMS)
+            items = st.lists(self._or_int(description["of"]), max_size=_MOST_ITEMS)
             return items.map(_CONTAINERS[kind])
         if kind in _PLAIN:
             if kind in _MODULES:
                 self._modules.add(_MODULES[kind])
             return _PLAIN[kind]
         if kind in self._kinds:
-            return self._kinds[kind](wanted)
+            return self._kinds[kind](description)
         if kind == "unknown":
-            name = wanted.get("name", "?")
+            name = description.get("name", "?")
             raise NoInputsError(f"a parameter of type {name}: no values of it can be made")
         raise NoInputsError("a parameter without a type: no values can be made")
 
-    def _or_int(self, wanted: messages.TypeDescription) -> Strategy[str]:
-        return self._int() if wanted["t"] == "missing" else self._of(wanted)
+    def _or_int(self, description: messages.TypeDescription) -> Strategy[str]:
+        return self._int() if description["t"] == "missing" else self._of(description)
 
     def _int(self) -> Strategy[str]:
         choices = [_SMALL_INTS, st.integers(-1000, 1000), *_sampled(self._known.ints)]
@@ -208,43 +208,45 @@ class _Inputs:
                 found.append(strategy.filter(lambda text: len(text) <= LONGEST_TEXT))
         return found
 
-    def _choice(self, wanted: messages.TypeDescription) -> Strategy[str]:
-        if wanted.get("module"):
-            self._modules.add(wanted["module"])
-        return st.sampled_from(wanted["of"])
+    def _choice(self, description: messages.TypeDescription) -> Strategy[str]:
+        if description.get("module"):
+            self._modules.add(description["module"])
+        return st.sampled_from(description["of"])
 
-    def _union(self, wanted: messages.TypeDescription) -> Strategy[str]:
-        made: list[Strategy[str]] = []
+    def _union(self, description: messages.TypeDescription) -> Strategy[str]:
+        strategies: list[Strategy[str]] = []
         last_error = NoInputsError("a union of nothing")
-        for one in wanted["of"]:
+        for one in description["of"]:
             try:
-                made.append(self._of(one))
+                strategies.append(self._of(one))
             except NoInputsError as error:
                 last_error = error
-        if not made:
+        if not strategies:
             raise last_error
-        return st.one_of(made)
+        return st.one_of(strategies)
 
-    def _row(self, wanted: messages.TypeDescription) -> Strategy[str]:
-        return st.tuples(*[self._or_int(one) for one in wanted["of"]]).map(_tuple_text)
+    def _row(self, description: messages.TypeDescription) -> Strategy[str]:
+        return st.tuples(*[self._or_int(one) for one in description["of"]]).map(_tuple_text)
 
-    def _dict(self, wanted: messages.TypeDescription) -> Strategy[str]:
-        keys = self._str() if wanted["keys"]["t"] == "missing" else self._of(wanted["keys"])
-        pair = st.tuples(keys, self._or_int(wanted["values"]))
+    def _dict(self, description: messages.TypeDescription) -> Strategy[str]:
+        keys = (
+            self._str() if description["keys"]["t"] == "missing" else self._of(description["keys"])
+        )
+        pair = st.tuples(keys, self._or_int(description["values"]))
         return st.lists(pair, max_size=_MOST_ITEMS).map(_dict_text)
 
-    def _record(self, wanted: messages.TypeDescription) -> Strategy[str]:
-        names = [repr(name) for name in wanted["fields"]]
-        values = st.tuples(*[self._of(one) for one in wanted["fields"].values()])
+    def _record(self, description: messages.TypeDescription) -> Strategy[str]:
+        names = [repr(name) for name in description["fields"]]
+        values = st.tuples(*[self._of(one) for one in description["fields"].values()])
         return values.map(lambda texts: _dict_text(list(zip(names, texts, strict=True))))
 
-    def _callable(self, wanted: messages.TypeDescription) -> Strategy[str]:
+    def _callable(self, description: messages.TypeDescription) -> Strategy[str]:
         # Its value is constant: how often a function is called is no difference.
-        return self._or_int(wanted["of"]).map(lambda text: f"lambda *_args, **_named: {text}")
+        return self._or_int(description["of"]).map(lambda text: f"lambda *_args, **_named: {text}")
 
-    def _made(self, wanted: messages.TypeDescription) -> Strategy[str]:
-        self._modules.add(wanted["module"])
-        return self._object(wanted["name"], wanted["init"], wanted["makers"])
+    def _instance(self, description: messages.TypeDescription) -> Strategy[str]:
+        self._modules.add(description["module"])
+        return self._object(description["name"], description["init"], description["makers"])
 
 
 def _tuple_text(texts: Sequence[str]) -> str:

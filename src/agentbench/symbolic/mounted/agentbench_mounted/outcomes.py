@@ -80,10 +80,10 @@ class _FormBuilder:
     def _object(self, value: object, depth: int) -> Form:
         if dataclasses.is_dataclass(value):
             compared = [field for field in dataclasses.fields(value) if field.compare]
-            shown = {field.name: getattr(value, field.name, None) for field in compared}
+            attributes = {field.name: getattr(value, field.name, None) for field in compared}
         else:
-            shown = getattr(value, "__dict__", {})
-        public = {name: item for name, item in shown.items() if not name.startswith("_")}
+            attributes = getattr(value, "__dict__", {})
+        public = {name: item for name, item in attributes.items() if not name.startswith("_")}
         if public:
             return self._fields(value, public, depth)
         name = type(value).__name__

@@ -114,24 +114,24 @@ def _symbolic_parameter(one: messages.Parameter) -> inspect.Parameter:
     return inspect.Parameter(one["name"], kind, annotation=_annotation_of(one["type"]))
 
 
-def _annotation_of(wanted: messages.TypeDescription) -> object:
+def _annotation_of(description: messages.TypeDescription) -> object:
     """The annotation for a described type; raises _NotSymbolicError."""
-    kind = wanted["t"]
+    kind = description["t"]
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if kind in _CONTAINERS:
-        item = int if wanted["of"]["t"] == "missing" else _annotation_of(wanted["of"])
+        item = int if description["of"]["t"] == "missing" else _annotation_of(description["of"])
         return types.GenericAlias(_CONTAINERS[kind], (item,))
     if kind == "tuple":
-        return types.GenericAlias(tuple, (_annotation_of(wanted["of"]), ...))
+        return types.GenericAlias(tuple, (_annotation_of(description["of"]), ...))
     if kind == "row":
-        return types.GenericAlias(tuple, tuple(map(_annotation_of, wanted["of"])))
+        return types.GenericAlias(tuple, tuple(map(_annotation_of, description["of"])))
     if kind == "dict":
-        items = _annotation_of(wanted["keys"]), _annotation_of(wanted["values"])
+        items = _annotation_of(description["keys"]), _annotation_of(description["values"])
         return types.GenericAlias(dict, items)
     if kind == "union":
-        return functools.reduce(operator.or_, map(_annotation_of, wanted["of"]))
-    raise _NotSymbolicError(f"no symbolic values of type {wanted.get('name', kind)}")
+        return functools.reduce(operator.or_, map(_annotation_of, description["of"]))
+    raise _NotSymbolicError(f"no symbolic values of type {description.get('name', kind)}")
 
 
 def _load(pair: messages.Pair) -> tuple[Function, Function]:

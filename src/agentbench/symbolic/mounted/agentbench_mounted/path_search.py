@@ -27,7 +27,7 @@ _MORE_SECONDS = 2.0  # for which a search goes on after its first finding
 _PLAIN_SECONDS = 0.5
 _MOST_CALL = 1500  # characters of a call that is shown
 _FAILING = ("raised", "broken", "changed")
-_SHOWN = ("inputs", "ending", "said", "type", "line", "what")
+_REPORTED_KEYS = ("inputs", "ending", "said", "type", "line", "what")
 _SEARCH_LIMITS = (RecursionError, MemoryError)  # a search reaches them earlier than a call
 
 
@@ -123,11 +123,11 @@ class _Walk:
 
     def _follow(self, space: statespace.StateSpace) -> statespace.CallAnalysis:
         original = gen_args(self.visitor.contract.signature)
-        given = deepcopyext(original, CopyMode.REGULAR, {})
+        bound_arguments = deepcopyext(original, CopyMode.REGULAR, {})
         coverage = CoverageTracingModule(self.function)
         behaviour = None
         with ExceptionFilter() as caught, PushedModule(coverage), ResumedTracing():
-            behaviour = self.visitor.run(given, original.arguments)
+            behaviour = self.visitor.run(bound_arguments, original.arguments)
         if self.bounds.alarm.rang:  # whatever came out of the path
             raise OutOfTimeError
         self._count_lines(coverage)
@@ -153,7 +153,7 @@ class _Walk:
     def _count_lines(self, coverage: CoverageTracingModule) -> None:
         """Add the lines of the function that a path went through."""
         code = self.function.__code__
-        seen = coverage.get_results(self.function).offsets_covered
+        covered_offsets = coverage.get_results(self.function).offsets_covered
         lines: dict[int | None, set[int]] = collections.defaultdict(set)
         for start, end, line in code.co_lines():
             lines[line] |= set(range(start, end))
@@ -161,7 +161,7 @@ class _Walk:
             line: each for line, each in lines.items() if line not in (None, code.co_firstlineno)
         }
         for line, offsets in (body or lines).items():
-            if line is not None and offsets & seen:
+            if line is not None and offsets & covered_offsets:
                 self.covered.add(line)
         self.explored.coverage = len(self.covered) / max(1, len(body or lines))
 
@@ -190,10 +190,10 @@ class ContractVisitor:
     calls: int = 0
     _until: float = float("inf")
 
-    def run(self, given: BoundArguments, old: Mapping[str, object]) -> Behaviour:
+    def run(self, bound_arguments: BoundArguments, old: Mapping[str, object]) -> Behaviour:
         """Call it."""
         result = call_foreign(
-            lambda: behave(self.contract, given, old),
+            lambda: behave(self.contract, bound_arguments, old),
             catch=BaseException,
             let_through=(Exception, ControlFlowException, OutOfTimeError, BlockedError),
         )
@@ -209,7 +209,7 @@ class ContractVisitor:
         self.hits += 1
         real = self._call(path)
         if not self._is_confirmed(real):
-            self.unconfirmed.append(self._shown(path))
+            self.unconfirmed.append(self._call_text(path))
         elif _identity(real) not in map(_identity, self.findings):
             self._add(path, real)
             self._until = min(self._until, time.monotonic() + _MORE_SECONDS)
@@ -225,10 +225,10 @@ class ContractVisitor:
         return real.get("ending") not in ("hung", "died")
 
     def _add(self, path: PathInput, real: Json) -> None:
-        shown = {name: real.get(name) for name in _SHOWN}
-        self.findings.append({"call": self._shown(path), **shown})
+        facts = {name: real.get(name) for name in _REPORTED_KEYS}
+        self.findings.append({"call": self._call_text(path), **facts})
 
-    def _shown(self, path: PathInput) -> str:
+    def _call_text(self, path: PathInput) -> str:
         """The call as a user would write it; the name of a class method includes its class."""
         arguments = path.arguments.partition(", ")[2] if self.is_class_method else path.arguments
         return cut(f"{self.name}({arguments})", _MOST_CALL)
@@ -263,10 +263,10 @@ class BranchVisitor(ContractVisitor):
     examples: dict[int, str] = field(default_factory=dict)
     lines: set[int] = field(default_factory=set)
 
-    def run(self, given: BoundArguments, old: Mapping[str, object]) -> Behaviour:
+    def run(self, bound_arguments: BoundArguments, old: Mapping[str, object]) -> Behaviour:
         """Call it, and record the branches of this call only."""
         self.taken.clear()
-        return super().run(given, old)
+        return super().run(bound_arguments, old)
 
     def wants(self, behaviour: Behaviour) -> bool:
         """Each path may show a line that no other shows."""
@@ -279,9 +279,9 @@ class BranchVisitor(ContractVisitor):
         real = self._call(path)
         taken = set(real.get("went", ()))
         if not self.taken <= taken:  # the search took a branch that the real call does not take
-            self.unconfirmed.append(self._shown(path))
+            self.unconfirmed.append(self._call_text(path))
         for number in taken:
-            self.examples.setdefault(number, self._shown(path))
+            self.examples.setdefault(number, self._call_text(path))
         self.lines |= set(real.get("lines", ()))
         return self.calls >= _MOST_CALLS
 

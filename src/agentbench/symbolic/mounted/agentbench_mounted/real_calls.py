@@ -56,23 +56,23 @@ class Caller:
         if "probe" in question:
             return {"fits": all(map(self._fits, question["probe"]))}
         bound = call_foreign(lambda: self._bind(question["arguments"], question["references"]))
-        given = bound.value
-        if given is None:  # the text may name a thing that cannot be made
+        bound_arguments = bound.value
+        if bound_arguments is None:  # the text may name a thing that cannot be made
             assert bound.error is not None
             return {"ending": "unmade", "said": error_line(bound.error)}
-        first = itertools.islice(given.arguments.items(), _MOST_INPUTS)
-        inputs = {cut(name): _shown(value) for name, value in first}
+        first = itertools.islice(bound_arguments.arguments.items(), _MOST_INPUTS)
+        inputs = {cut(name): _repr_text(value) for name, value in first}
         seconds = min(self.seconds, question.get("seconds", 60))
         with _record_lines(self.path) as lines:
-            behaviour = self._behaviour(given, seconds)
+            behaviour = self._behaviour(bound_arguments, seconds)
         observed = {"inputs": inputs, "lines": sorted(lines), "went": sorted(self.taken)}
         return {**self._answer(behaviour), **observed}
 
     def _fits(self, text: str) -> bool:
-        given = call_foreign(lambda: self._bind(text, [])).value
-        if given is None:
+        bound_arguments = call_foreign(lambda: self._bind(text, [])).value
+        if bound_arguments is None:
             return False
-        return not isinstance(self._behaviour(given, self.seconds).fault, _WRONG_TYPE)
+        return not isinstance(self._behaviour(bound_arguments, self.seconds).fault, _WRONG_TYPE)
 
     def _bind(self, text: str, references: list[list[str]]) -> inspect.BoundArguments:
         """The arguments of a call, whose text a search has made."""
@@ -84,12 +84,12 @@ class Caller:
         args, named = eval(f"__given__({text})", names)
         return self.contract.signature.bind(*args, **named)
 
-    def _behaviour(self, given: inspect.BoundArguments, seconds: float) -> Behaviour:
+    def _behaviour(self, bound_arguments: inspect.BoundArguments, seconds: float) -> Behaviour:
         def call() -> Behaviour:
             """Call the function under the alarm."""
-            old = copy.deepcopy(given.arguments)
+            old = copy.deepcopy(bound_arguments.arguments)
             with Alarm(repeat=AGAIN).within(seconds):
-                return behave(self.contract, given, old)
+                return behave(self.contract, bound_arguments, old)
 
         result = call_foreign(call, catch=BaseException)
         if isinstance(result.error, OutOfTimeError):
@@ -107,11 +107,11 @@ class Caller:
             answer["line"] = line_of(fault, self.path)
             answer["said"] = f"raises {error_line(fault)}"
         elif behaviour.ending in ("returned", "broken", "changed"):
-            answer["said"] = f"returns {_shown(behaviour.value)}"
+            answer["said"] = f"returns {_repr_text(behaviour.value)}"
         return answer
 
 
-def _shown(value: object) -> str:
+def _repr_text(value: object) -> str:
     result = call_foreign(lambda: cut(_ADDRESS.sub("", repr(value))), catch=BaseException)
     return f"<no repr: {type(result.error).__name__}>" if result.value is None else result.value
 
@@ -191,15 +191,15 @@ def _serve(run: Callable[[Json], Json], questions: int, answer: int, seconds: fl
 def _read_line(descriptor: int, seconds: float) -> Json | None:
     """A JSON object, if a whole line comes in time."""
     deadline = time.monotonic() + seconds
-    held = b""
-    while not held.endswith(b"\n"):
+    buffer = b""
+    while not buffer.endswith(b"\n"):
         ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
         chunk = os.read(descriptor, 1 << 16) if ready else b""
-        held += chunk
-        if not chunk or len(held) > _MOST_BYTES:
+        buffer += chunk
+        if not chunk or len(buffer) > _MOST_BYTES:
             return None
     try:
-        found = json.loads(held)
+        found = json.loads(buffer)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

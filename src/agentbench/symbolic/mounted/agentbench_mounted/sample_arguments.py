@@ -77,14 +77,14 @@ def assumed(
     """
     names = open_parameters(signature)
     for kinds in itertools.islice(_combinations(signature, names), _MOST_COMBINATIONS):
-        given = dict(zip(names, kinds, strict=True))
+        kind_by_name = dict(zip(names, kinds, strict=True))
         parameters = [
-            each.replace(annotation=given.get(name, each.annotation))
+            each.replace(annotation=kind_by_name.get(name, each.annotation))
             for name, each in signature.parameters.items()
         ]
         typed = signature.replace(parameters=parameters)
         if works(_calls(typed, names)):
-            yield typed, {name: _name(kind) for name, kind in given.items()}
+            yield typed, {name: _name(kind) for name, kind in kind_by_name.items()}
 
 
 def _combinations(signature: inspect.Signature, names: list[str]) -> list[tuple[object, ...]]:
@@ -132,12 +132,12 @@ def samples(signature: inspect.Signature, tree: ast.AST) -> list[str]:
     return [", ".join(filter(None, row)) for row in itertools.islice(_rows(columns), _MOST_CALLS)]
 
 
-def _any_number(parameter: inspect.Parameter, named: Literals, taken: set[str]) -> list[str]:
+def _any_number(parameter: inspect.Parameter, named: Literals, used_names: set[str]) -> list[str]:
     """None, one and several arguments: by position, or with names that the code has."""
     values = list(itertools.islice(_values(parameter.annotation, named), _MOST_VALUES)) or ["0"]
     if parameter.kind is parameter.VAR_POSITIONAL:
         return ["", *values, *(", ".join(values[:number]) for number in range(2, len(values)))]
-    unusable = {*taken, *keyword.kwlist}
+    unusable = {*used_names, *keyword.kwlist}
     words = map(str, dict.fromkeys((*named.get(str, ()), "a", "b")))
     names = [one for one in words if one.isidentifier() and one not in unusable]
     each = [f"{name}={value}" for value in values[:2] for name in names]

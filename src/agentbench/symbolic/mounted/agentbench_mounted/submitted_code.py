@@ -89,8 +89,10 @@ def _load_refusal(error: BaseException, path: Path) -> RefusalError:
     if isinstance(error, RecursionError):
         return RefusalError("the code recurses without end when loaded", "RuntimeError")
     line = line_of(error, path)
-    place = "" if line is None else f" (line {line})"
-    return RefusalError(f"the code cannot be loaded: {error_line(error)}{place}", "RuntimeError")
+    line_note = "" if line is None else f" (line {line})"
+    return RefusalError(
+        f"the code cannot be loaded: {error_line(error)}{line_note}", "RuntimeError"
+    )
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,8 @@ class WorkerProcess:
         assert process.stdout is not None
         until = time.monotonic() + seconds
         while b"\n" not in self._rest:
-            left = until - time.monotonic()
-            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+            remaining = until - time.monotonic()
+            if remaining <= 0 or not select.select([process.stdout], [], [], remaining)[0]:
                 raise TimeoutError("out of time")
             chunk = os.read(process.stdout.fileno(), 1 << 16)
             if not chunk:
