@@ -362,7 +362,7 @@ class ControlRuns:
         tests = ControlledTests(
             files={file: self._runs.content(file) for file in files},
             fixed=fixed,
-            kept=tuple(test for test in kept if file_of(test) in files),
+            passing=tuple(test for test in kept if file_of(test) in files),
         )
         unconfirmed = not self._context.task.answer_key.solution_patch.strip()
         return ControlPlan(tests, self.seed, certain_only=unconfirmed)
