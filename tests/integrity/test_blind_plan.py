@@ -16,7 +16,9 @@ IDS = tuple(NodeId(f"t.py::test_{n}") for n in range(12))
 
 
 def plan(fixed=IDS[:4], kept=(), *, source=MANY, seed=1, certain_only=False) -> ControlPlan:
-    tests = ControlledTests(files={"t.py": source.encode()}, fixed=tuple(fixed), kept=tuple(kept))
+    tests = ControlledTests(
+        files={"t.py": source.encode()}, fixed=tuple(fixed), passing=tuple(kept)
+    )
     return ControlPlan(tests, seed, certain_only=certain_only)
 
 
@@ -111,7 +113,7 @@ def test_without_a_reference_solution_what_is_doubtful_is_not_relied_on():
 def test_a_file_that_cannot_be_read_controls_nothing_and_is_named(name, content, reason):
     test = NodeId(f"{name}::test")
     drawn = ControlPlan(
-        ControlledTests(files={name: content}, fixed=(test,), kept=()), 1, certain_only=False
+        ControlledTests(files={name: content}, fixed=(test,), passing=()), 1, certain_only=False
     )
     assert drawn.sides == (frozenset(), frozenset())
     (weak,) = drawn.unreadable
@@ -123,7 +125,7 @@ def test_a_file_that_cannot_be_read_controls_nothing_and_is_named(name, content,
 def test_a_file_keeps_its_encoding(encoding):
     cookie = "" if "utf" in encoding else f"# -*- coding: {encoding} -*-\n"
     text = f"{cookie}def test_0():\n    assert f() == '{'é' if encoding == 'latin-1' else 'ж'}'\n"
-    tests = ControlledTests(files={"t.py": text.encode(encoding)}, fixed=IDS[:1], kept=())
+    tests = ControlledTests(files={"t.py": text.encode(encoding)}, fixed=IDS[:1], passing=())
     half = ControlPlan(tests, 1, certain_only=False).half(1, KnownFunctions())
     compile(half.files["t.py"], "t.py", "exec")
     assert half.must_pass == IDS[:1]

@@ -27,7 +27,7 @@ def test_a_window_is_found_by_the_models_name(model, window):
 
 def test_room_is_left_for_the_answer():
     known = context_window("anything")
-    assert known.room == known.window - known.output == 24_576
+    assert known.max_request_tokens == known.window - known.output == 24_576
 
 
 def test_every_row_leaves_most_of_its_window_to_the_request():

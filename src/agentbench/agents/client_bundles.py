@@ -83,13 +83,15 @@ class InstallTable(Schema):
     def _python_lines(self) -> tuple[str, ...]:
         if not self.python:
             return ()
-        wanted = shlex.quote(self.requires_python) if self.requires_python else _BASE_PYTHON
+        requested_python = (
+            shlex.quote(self.requires_python) if self.requires_python else _BASE_PYTHON
+        )
         options = "UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never"
         excluded = " ".join(map(shlex.quote, self.without))
         return (
             f'{_PIP} --target "$HOME/uv" uv=={UV_VERSION}',
             f'printf "%s\\n" {excluded} > "$HOME/excluded.txt"',
-            f"{options} {_UV} venv --quiet --relocatable --python {wanted} venv",
+            f"{options} {_UV} venv --quiet --relocatable --python {requested_python} venv",
             f"{options} {_UV} pip install --quiet --compile-bytecode --python venv/bin/python "
             f'--excludes "$HOME/excluded.txt" {shlex.join(self.python)}',
         )
@@ -175,8 +177,8 @@ class ClientBundles:
 
     def _install(self, name: str, install: InstallTable, image: ImageId, target: Path) -> int:
         target.mkdir(parents=True)
-        for made in (target, target.parent):
-            made.chmod(0o755)  # readable by the sandbox's user, whatever the umask
+        for folder in (target, target.parent):
+            folder.chmod(0o755)  # readable by the sandbox's user, whatever the umask
         with self._provider.open(image, limits=_LIMITS, network=True) as sandbox:
             for line in install.lines:
                 _run_install_line(line, sandbox, name)

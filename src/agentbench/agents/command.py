@@ -148,8 +148,8 @@ def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
         detail = not_found_message((found["name"],))
     else:
         lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
-        said = f": {' | '.join(line.strip() for line in lines)}" if lines else ""
-        detail = f"agent {_ending_text(result)}{said}"
+        output = f": {' | '.join(line.strip() for line in lines)}" if lines else ""
+        detail = f"agent {_ending_text(result)}{output}"
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
 
 

@@ -113,17 +113,17 @@ def read_predictions(path: Path, *, model: str | None = None) -> Mapping[TaskId,
     return by_model.get(_selected_model(path, by_model, model), {})
 
 
-def _selected_model(path: Path, models: Iterable[str], asked: str | None) -> str:
+def _selected_model(path: Path, models: Iterable[str], requested: str | None) -> str:
     known = list(models)
     listed = ", ".join(map(repr, known[:_MAX_MODELS])) + ", …" * (len(known) > _MAX_MODELS)
-    if asked is not None and asked not in known:
-        raise UsageError(f"{path}: has no predictions of {asked!r}; there are: {listed}")
-    if asked is None and len(known) > 1:
+    if requested is not None and requested not in known:
+        raise UsageError(f"{path}: has no predictions of {requested!r}; there are: {listed}")
+    if requested is None and len(known) > 1:
         raise UsageError(
             f"{path}: has predictions of {len(known)} models; name one as predictions:{path}#MODEL:"
             f" {listed}"
         )
-    return asked if asked is not None else next(iter(known), _NO_MODEL)
+    return requested if requested is not None else next(iter(known), _NO_MODEL)
 
 
 def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
@@ -137,11 +137,11 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
         except ValidationError as error:
             name = row.value.get("instance_id")
             where = f"{row.where}: {name}" if isinstance(name, str) and name else row.where
-            told = (describe_validation_error(each, Prediction) for each in error.errors())
-            faults += [f"{where}: {fault}" for fault in told]
+            descriptions = (describe_validation_error(each, Prediction) for each in error.errors())
+            faults += [f"{where}: {fault}" for fault in descriptions]
     if faults:
-        left = len(faults) - _MAX_FAULTS
-        more = [f"{path}: {left} more faults"] if left > 0 else []
+        remaining = len(faults) - _MAX_FAULTS
+        more = [f"{path}: {remaining} more faults"] if remaining > 0 else []
         raise InputError(*faults[:_MAX_FAULTS], *more)
 
 

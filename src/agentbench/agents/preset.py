@@ -245,9 +245,9 @@ class PresetAgent:
     def _preferred_format(self, model: ModelEndpoint) -> PresetApiFormat:
         spoken = self.preset.spoken(model.api_formats)
         if spoken is None:
-            own, there = ", ".join(sorted(self.api_formats)), ", ".join(sorted(model.api_formats))
+            own, offered = ", ".join(sorted(self.api_formats)), ", ".join(sorted(model.api_formats))
             raise UsageError(
-                f"--agent {self.name} speaks {own}; {model.model} is reached by {there or 'none'}"
+                f"--agent {self.name} speaks {own}; {model.model} is reached by {offered or 'none'}"
             )
         return spoken
 

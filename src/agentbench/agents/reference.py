@@ -54,8 +54,8 @@ class OracleAgent:
         argv = ("git", "apply", "--whitespace=nowarn", "-")
         result = sandbox.run(Command(argv=argv, stdin=patch, timeout=budget.remaining()))
         if not result.ok:
-            said = result.stderr.strip() or f"git apply ended in {result.ending.value}"
-            detail = f"solution.patch does not apply: {said}"
+            message = result.stderr.strip() or f"git apply ended in {result.ending.value}"
+            detail = f"solution.patch does not apply: {message}"
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result)
         return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
 

@@ -147,9 +147,9 @@ def _built_in(
 
 def _import_attribute(path: str) -> object:
     module_name, _, attribute = path.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)  # like `python -m`: a user's agent is often a local file
+    current_folder = str(Path.cwd())
+    if current_folder not in sys.path:
+        sys.path.insert(0, current_folder)  # like `python -m`: a user's agent is often a local file
     with _import_errors(path, f"cannot import {module_name!r}"):
         value: object = importlib.import_module(module_name)
     for part in attribute.split("."):

@@ -50,7 +50,7 @@ class _UnpackedTree:
     size: int = 0
     _members: int = 0
     _links: dict[Path, str] = field(default_factory=dict)
-    _made: set[PurePosixPath] = field(default_factory=lambda: {PurePosixPath()})
+    _folders: set[PurePosixPath] = field(default_factory=lambda: {PurePosixPath()})
 
     def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
         """Add one member, or refuse it."""
@@ -92,7 +92,7 @@ class _UnpackedTree:
             )
 
     def _folder(self, path: PurePosixPath) -> None:
-        if path in self._made:
+        if path in self._folders:
             return
         self._folder(path.parent)
         try:
@@ -100,7 +100,7 @@ class _UnpackedTree:
         except FileExistsError:
             raise UnsafeTreeError(f"{str(path)!r} is a file and a folder") from None
         (self.root / path).chmod(0o755)  # whatever the umask
-        self._made.add(path)
+        self._folders.add(path)
 
     def _file(self, path: PurePosixPath, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
         content = archive.extractfile(member)

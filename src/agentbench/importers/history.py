@@ -70,7 +70,7 @@ class FixSource:
 
 
 def write_fix_task(
-    fix: FixCommit, origin: FixSource, place: TaskDestination, *, whole_suite: bool
+    fix: FixCommit, origin: FixSource, destination: TaskDestination, *, whole_suite: bool
 ) -> Path:
     """Find out how the tests before a fix run, and write the task's folder.
 
@@ -97,9 +97,9 @@ def write_fix_task(
         if not whole_suite:
             paths = tuple(str(path) for path in fix.tests)
             found = replace(found, tests=found.tests.model_copy(update={"paths": paths}))
-        task_id = place.task_id or task_id_of(origin.url, fix)
+        task_id = destination.task_id or task_id_of(origin.url, fix)
         new = replace(_new_task(fix, found, task_id, repo), folders=folders)
-        return write_task(new, place.parent, replace=place.replace)
+        return write_task(new, destination.parent, replace=destination.replace)
 
 
 def task_id_of(url: str, fix: FixCommit) -> TaskId:
@@ -149,13 +149,13 @@ def instruction_of(fix: FixCommit) -> str:
         for line in fix.solution_patch.splitlines()
         if line.startswith(b"+") and len(line[1:].strip()) >= _MIN_LINE
     }
-    kept = [
+    lines = [
         line.rstrip()
         for line in body.splitlines()
         if not _TRAILER.match(line) and line.strip() not in written
     ]
-    told = "\n".join(kept).strip()
-    text = f"\n{told}\n" if told else ""
+    message = "\n".join(lines).strip()
+    text = f"\n{message}\n" if message else ""
     return (
         f"# {title_of(fix)}\n{text}\n"
         "This is the message of the commit that made the change, as far as it does not give the\n"
@@ -238,7 +238,7 @@ class MiningSettings:
     whole_suite: bool = True
 
 
-def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCommit]:
+def mine(settings: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCommit]:
     """Search the history of a mirror's HEAD, newest commit first.
 
     Valid tasks are moved into the folder after their validation, and each result is recorded there
@@ -249,60 +249,66 @@ def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCom
         UnavailableError: no sandbox is available.
         OSError: the folder cannot be written.
     """
-    return _Miner(told, head, follow).run()
+    return _Miner(settings, head, follow).run()
 
 
 class _Miner:
-    def __init__(self, told: MiningSettings, head: Mirror, follow: FollowRun) -> None:
-        self._told = told
+    def __init__(self, settings: MiningSettings, head: Mirror, follow: FollowRun) -> None:
+        self._settings = settings
         self._head = head
         self._follow = follow
-        self._ledger = MiningLog(told.out)
+        self._ledger = MiningLog(settings.out)
         self._seen: list[str] = []
 
     def run(self) -> list[MinedCommit]:
         """Try all candidates; yields the results."""
-        told = self._told
-        fixes = islice(self._fixes(), told.limit)
+        settings = self._settings
+        fixes = islice(self._fixes(), settings.limit)
         while batch := list(islice(fixes, _BATCH)):
-            with owned_folder(_CANDIDATES, told.out) as folder:
-                made, place = {}, TaskDestination(parent=folder)
+            with owned_folder(_CANDIDATES, settings.out) as folder:
+                candidates, destination = {}, TaskDestination(parent=folder)
                 for fix in batch:
                     try:
-                        made[
-                            write_fix_task(fix, told.origin, place, whole_suite=told.whole_suite)
+                        candidates[
+                            write_fix_task(
+                                fix, settings.origin, destination, whole_suite=settings.whole_suite
+                            )
                         ] = fix
                     except InputError as error:
                         self._note(fix.commit, CandidateOutcome.REJECTED, error.faults)
-                found = task_validation.validate_folders(tuple(made), told.gate, self._follow)
+                found = task_validation.validate_folders(
+                    tuple(candidates), settings.gate, self._follow
+                )
                 for proven in found:
-                    self._settle(made[proven.folder], proven)
+                    self._settle(candidates[proven.folder], proven)
         return [self._ledger.entries[commit] for commit in self._seen]
 
     def _fixes(self) -> Iterator[FixCommit]:
         """The candidates; other commits are recorded as skipped."""
-        for commit in list_commits(self._head, since=self._told.since, until=self._told.until):
+        for commit in list_commits(
+            self._head, since=self._settings.since, until=self._settings.until
+        ):
             self._seen.append(commit.hash)
             if self._ledger.is_settled(commit.hash):
                 continue
-            found = split_fix(self._head, commit, tests=self._told.tests)
+            found = split_fix(self._head, commit, tests=self._settings.tests)
             if isinstance(found, FixCommit):
                 yield found
             else:
                 self._note(commit, CandidateOutcome.REJECTED, [found], candidate=False)
 
     def _settle(self, fix: FixCommit, proven: task_validation.ValidationResult) -> None:
-        fate = candidate_outcome(proven)
-        if fate is CandidateOutcome.KEPT:
-            proven.folder.rename(self._told.out / proven.task_id)
-            self._note(fix.commit, fate, (), task=proven.task_id)
+        outcome = candidate_outcome(proven)
+        if outcome is CandidateOutcome.KEPT:
+            proven.folder.rename(self._settings.out / proven.task_id)
+            self._note(fix.commit, outcome, (), task=proven.task_id)
         else:
-            self._note(fix.commit, fate, proven.reasons)
+            self._note(fix.commit, outcome, proven.reasons)
 
     def _note(
         self,
         commit: Commit,
-        fate: CandidateOutcome,
+        outcome: CandidateOutcome,
         reasons: Sequence[str],
         *,
         candidate: bool = True,
@@ -311,7 +317,7 @@ class _Miner:
         entry = MinedCommit(
             commit=commit.hash,
             subject=commit.subject,
-            fate=fate,
+            fate=outcome,
             reasons=tuple(reasons),
             candidate=candidate,
             task=task,
@@ -319,4 +325,4 @@ class _Miner:
         self._ledger.add(entry)
         if candidate:
             message = f": {'; '.join(reasons)}" if reasons else ""
-            self._told.gate.options.say(f"{commit.hash[:12]} {fate.value}{message}")
+            self._settings.gate.options.say(f"{commit.hash[:12]} {outcome.value}{message}")

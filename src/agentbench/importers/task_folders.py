@@ -62,8 +62,8 @@ def refuse_without_images(
             origin = read_origin(folder)
             instance = folder.name if origin is None else origin.instance_id
             shutil.rmtree(folder)
-            said = f"{reason}; {remedy}" if remedy else reason
-            found = Rejection(where=str(folder), instance=instance, field="image", what=said)
+            what = f"{reason}; {remedy}" if remedy else reason
+            found = Rejection(where=str(folder), instance=instance, field="image", what=what)
             refused.append(found)
     return refused
 
@@ -238,7 +238,7 @@ def tree_faults(folder: Path) -> Iterator[Rejection]:
     root = Path(os.path.realpath(folder))
     count = size = 0
     for path in _walk(root):
-        shown = str(folder / path.relative_to(root))
+        where = str(folder / path.relative_to(root))
         status = path.lstat()
         count, size = count + 1, size + status.st_size
         if count > _MAX_FILES or size > _MAX_TREE_BYTES:
@@ -248,9 +248,9 @@ def tree_faults(folder: Path) -> Iterator[Rejection]:
         if stat.S_ISLNK(status.st_mode):
             target = Path(os.path.realpath(path))
             if path.readlink().is_absolute() or not target.is_relative_to(root):
-                yield Rejection(where=shown, what="is a symlink that leaves the task's folder")
+                yield Rejection(where=where, what="is a symlink that leaves the task's folder")
         elif not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-            yield Rejection(where=shown, what="is neither a file nor a folder")
+            yield Rejection(where=where, what="is neither a file nor a folder")
 
 
 def _walk(folder: Path) -> Iterator[Path]:

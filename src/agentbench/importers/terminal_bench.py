@@ -150,8 +150,8 @@ def _parse_service(service: dict[object, object], where: str) -> ComposeService:
     return ComposeService(dockerfile=str(build.get("dockerfile", "Dockerfile")), env=env)
 
 
-def _variables(given: object, where: str) -> Iterator[tuple[str, str]]:
-    pairs = given.items() if isinstance(given, dict) else _split_variables(given or ())
+def _variables(variables: object, where: str) -> Iterator[tuple[str, str]]:
+    pairs = variables.items() if isinstance(variables, dict) else _split_variables(variables or ())
     for key, value in pairs:
         text = "" if value is None else str(value)
         if _OWN_VARIABLE.search(text):
@@ -162,8 +162,8 @@ def _variables(given: object, where: str) -> Iterator[tuple[str, str]]:
         yield str(key), text
 
 
-def _split_variables(given: object) -> Iterator[tuple[str, str]]:
-    for each in given if isinstance(given, (list, tuple)) else ():
+def _split_variables(variables: object) -> Iterator[tuple[str, str]]:
+    for each in variables if isinstance(variables, (list, tuple)) else ():
         key, _, value = str(each).partition("=")
         yield key, value
 
@@ -282,10 +282,10 @@ def _convert(
         table = TaskFile.model_validate(_values(form, container, task_id, workdir))
     except ValueError as error:
         faults = error.errors() if isinstance(error, ValidationError) else []
-        told = [describe_validation_error(each, TaskFile) for each in faults] or [
+        messages = [describe_validation_error(each, TaskFile) for each in faults] or [
             f"Dockerfile: {error}"
         ]
-        return [Rejection(where=str(folder), what=each) for each in told]
+        return [Rejection(where=str(folder), what=each) for each in messages]
     judging = {f"tests/{_VERIFIER_SCRIPT}": _VERIFIER_TEXT.encode()}
     judging["tests/run-tests.sh"] = (folder / "run-tests.sh").read_bytes()
     new = NewTask(
@@ -352,8 +352,8 @@ def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]
         "the agent and the script run as an unprivileged user without a network ([verifier] "
         f"network gives the script one); of what the agent leaves, files below {workdir} are judged"
     )
-    said = {"author_name", "author_email"}
-    if unused := sorted(set(form.model_extra or {}) - said):
+    author_keys = {"author_name", "author_email"}
+    if unused := sorted(set(form.model_extra or {}) - author_keys):
         yield f"not used here: {', '.join(unused)}"
 
 

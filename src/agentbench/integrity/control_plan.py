@@ -86,7 +86,7 @@ class ControlledTests:
 
     files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]
-    kept: tuple[NodeId, ...]
+    passing: tuple[NodeId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ class ControlPlan:
         from agentbench.integrity.expectation_changes.engine import rewrite_tests
 
         rng = Random(f"{self._seed}/{side}")
-        listed = [*self._tests.fixed, *self._tests.kept]
+        listed = [*self._tests.fixed, *self._tests.passing]
         files: dict[str, bytes] = {}
         renamed: dict[NodeId, NodeId] = {}
         drawn: list[ChangedExpectation] = []
@@ -196,7 +196,7 @@ class ControlPlan:
         from agentbench.integrity.expectation_changes.engine import functions_by_tests
 
         for file, content in sorted(self._tests.files.items()):
-            tests = (*self._tests.fixed, *self._tests.kept)
+            tests = (*self._tests.fixed, *self._tests.passing)
             try:
                 text, encoding = _decoded(content, file)
                 listed = [test for test in tests if file_of(test) == file]

@@ -181,13 +181,13 @@ class _Reader:
     def _compare_link(self, member: tarfile.TarInfo, path: PurePosixPath) -> None:
         target = PurePosixPath(member.linkname)
         entry = self._seen[target]
-        taken = self._bytes[cache_of(path) is not None]
+        extracted_bytes = self._bytes[cache_of(path) is not None]
         unchanged = entry == self._base.get(path)
-        if unchanged or taken + entry.size > self._limits.total_bytes:
+        if unchanged or extracted_bytes + entry.size > self._limits.total_bytes:
             self._note(path, entry, None)  # its content is never read
             return
-        kept = self._files.get(target)
-        content = kept.content if kept is not None else self._base_content(target)
+        linked = self._files.get(target)
+        content = linked.content if linked is not None else self._base_content(target)
         if content is None or hashlib.sha256(content).hexdigest() != entry.digest:
             self._seen[path] = entry
             self.refuse("extraction-limit", _printable(path), "a link to a file that was left out")

@@ -170,20 +170,20 @@ def protect(
 ) -> JudgedChange:
     """Drop protected paths from a change; configuration files keep the base's pytest tables."""
     roots = {_root_of(path) for path in base}
-    kept: dict[PurePosixPath, FileContent | None] = {}
+    files: dict[PurePosixPath, FileContent | None] = {}
     dropped: list[DroppedPath] = []
     for path, file in change.files.items():
         why = _why_dropped(path, rules, roots)
         if why is None and not rules.a_script_judges and path.name in _RESTORERS:
             file, why = _with_base_tables(path, file, base_content)
         if why is None or (file is not None and why == _TABLES_RESTORED):
-            kept[path] = file
+            files[path] = file
         if why is not None:
             dropped.append(DroppedPath(path=path.as_posix(), why=why))
     emptied = tuple(
         path for path in change.emptied if _why_dropped(path / "x", rules, roots) is None
     )
-    return JudgedChange(files=kept, emptied=emptied, dropped=tuple(dropped))
+    return JudgedChange(files=files, emptied=emptied, dropped=tuple(dropped))
 
 
 def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -> str | None:

@@ -12,7 +12,7 @@ from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
 
-_SHOWN = 3
+_MAX_LISTED = 3
 _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
 
@@ -157,4 +157,6 @@ def _findings(run: ControlRun) -> Iterator[Finding]:
 
 
 def _test_names(tests: Sequence[ControlledTest]) -> str:
-    return list_with_more([f"{one.node_id} ({one.outcome or 'not run'})" for one in tests], _SHOWN)
+    return list_with_more(
+        [f"{one.node_id} ({one.outcome or 'not run'})" for one in tests], _MAX_LISTED
+    )

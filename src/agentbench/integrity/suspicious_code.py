@@ -74,13 +74,13 @@ def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Find
     """
     if not _is_python(path, after):
         return ()
-    known = Counter((seen.what, seen.text) for seen in _sightings(before or b""))
+    known = Counter((sighting.what, sighting.text) for sighting in _sightings(before or b""))
     findings: list[Finding] = []
-    for seen in _sightings(after):
-        if known[seen.what, seen.text] > 0:
-            known[seen.what, seen.text] -= 1
+    for sighting in _sightings(after):
+        if known[sighting.what, sighting.text] > 0:
+            known[sighting.what, sighting.text] -= 1
         elif len(findings) < _MOST:
-            where, what = f"{path}:{seen.line}", f"{seen.what}: {seen.text}"
+            where, what = f"{path}:{sighting.line}", f"{sighting.what}: {sighting.text}"
             finding = Finding(rule=SUSPICIOUS_CODE, severity=Severity.INFO, where=where, what=what)
             findings.append(finding)
     return tuple(findings)

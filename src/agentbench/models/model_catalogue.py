@@ -130,7 +130,7 @@ class ContextWindow(Schema):
     output: int
 
     @property
-    def room(self) -> int:
+    def max_request_tokens(self) -> int:
         """The tokens for the request."""
         return self.window - self.output
 

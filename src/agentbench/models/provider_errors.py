@@ -53,8 +53,8 @@ _DECIDED_BY_STATUS = frozenset({401, 408, 503, 504, 529})
 
 def failure_of_response(status: int, body: bytes) -> ModelFailure:
     """The content of an error answer."""
-    shown = body.decode("utf-8", "replace")
-    return failure_of_body(json_object(shown) or {"error": shown}, status=status)
+    content = body.decode("utf-8", "replace")
+    return failure_of_body(json_object(content) or {"error": content}, status=status)
 
 
 def failure_of_body(body: JsonObject, *, status: int) -> ModelFailure:
@@ -73,12 +73,12 @@ def failure_of_body(body: JsonObject, *, status: int) -> ModelFailure:
     return ModelFailure(kind=kind, status=status, message=message)
 
 
-def _kind(status: int, said: str) -> ModelErrorKind:
+def _kind(status: int, message: str) -> ModelErrorKind:
     if status in _DECIDED_BY_STATUS:
         return _KIND_BY_STATUS[status]
     if status < _SERVER_ERRORS_FROM:
         for kind, words in _KIND_BY_WORDS.items():
-            if re.search(words, said):
+            if re.search(words, message):
                 return kind
         if status >= 400:
             return _KIND_BY_STATUS.get(status, ModelErrorKind.MALFORMED)

@@ -166,8 +166,8 @@ class _StepDraft:
 
     def waits_for(self, result: ToolResult) -> bool:
         """Whether the step has a call with this id."""
-        asked_for = sum(call.id == result.call_id for call in self.turn.calls)
-        return asked_for > sum(known.call_id == result.call_id for known in self.results)
+        call_count = sum(call.id == result.call_id for call in self.turn.calls)
+        return call_count > sum(known.call_id == result.call_id for known in self.results)
 
     def step(self, number: int) -> Step:
         """The finished step."""
@@ -199,7 +199,7 @@ class _TrajectoryBuilder:
     def __init__(self, *, default_model: str | None) -> None:
         self.drafts: list[_StepDraft] = []
         self._default_model = default_model
-        self._said: set[tuple[Role, str]] = set()  # in all conversations
+        self._known_messages: set[tuple[Role, str]] = set()  # in all conversations
         self._since_answer: set[tuple[Role, str]] = set()
 
     def add(self, exchange: LoggedExchange) -> None:
@@ -224,12 +224,12 @@ class _TrajectoryBuilder:
             draft = next(waiting, None)
             if draft is not None:
                 draft.results.append(result)
-        said = (turn.speaker, turn.text)
+        message_key = (turn.speaker, turn.text)
         may_recur = goes_on and turn.speaker is Role.USER  # a user may say "go on" twice
-        known = self._since_answer if may_recur else self._said
-        if turn.text and said not in known:
-            self._said.add(said)
-            self._since_answer.add(said)
+        known = self._since_answer if may_recur else self._known_messages
+        if turn.text and message_key not in known:
+            self._known_messages.add(message_key)
+            self._since_answer.add(message_key)
             self._add(turn, exchange)
 
     def _add_answer_facts(self, exchange: LoggedExchange) -> None:

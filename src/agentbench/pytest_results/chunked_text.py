@@ -62,16 +62,16 @@ def joined(text: ReportText) -> str:
 
 def lines_of(text: ReportText) -> Iterator[str]:
     """Lines with their ends; only a newline ends a line."""
-    held: list[str] = []
+    pending: list[str] = []
     for chunk in chunks_of(text):
         start = 0
         while end := chunk.find("\n", start) + 1:
-            held.append(chunk[start:end])
-            yield "".join(held)
-            held.clear()
+            pending.append(chunk[start:end])
+            yield "".join(pending)
+            pending.clear()
             start = end
-        held.append(chunk[start:])
-    if rest := "".join(held):
+        pending.append(chunk[start:])
+    if rest := "".join(pending):
         yield rest
 
 
@@ -109,7 +109,7 @@ class _JsonReader:
 
     def __init__(self, chunks: Iterator[str]) -> None:
         self._chunks = chunks
-        self._held = ""
+        self._buffer = ""
         self._at = 0
 
     def takes(self, mark: str) -> bool:
@@ -158,14 +158,14 @@ class _JsonReader:
         step = _FIRST_STEP
         while True:
             try:
-                value, end = decoder.raw_decode(self._held, self._at)
+                value, end = decoder.raw_decode(self._buffer, self._at)
             except RecursionError:
                 raise ValueError("too deep") from None
             except ValueError:
                 if not self._more(step):
                     raise
             else:
-                if end < len(self._held) or not self._more(step):  # a number might continue
+                if end < len(self._buffer) or not self._more(step):  # a number might continue
                     self._at = end
                     return value
             step *= 2
@@ -173,17 +173,17 @@ class _JsonReader:
     def _next(self) -> str:
         """The next character that is not a space; empty at the end."""
         while True:
-            while self._at < len(self._held) and self._held[self._at] in _SPACE:
+            while self._at < len(self._buffer) and self._buffer[self._at] in _SPACE:
                 self._at += 1
-            if self._at < len(self._held) or not self._more(1):
-                return self._held[self._at : self._at + 1]
+            if self._at < len(self._buffer) or not self._more(1):
+                return self._buffer[self._at : self._at + 1]
 
-    def _more(self, wanted: int) -> bool:
+    def _more(self, count: int) -> bool:
         """Buffer more characters; false at the end of the text."""
-        pieces = [self._held[self._at :]]
+        pieces = [self._buffer[self._at :]]
         came = 0
-        while came < wanted and (piece := next(self._chunks, None)) is not None:
+        while came < count and (piece := next(self._chunks, None)) is not None:
             pieces.append(piece)
             came += len(piece)
-        self._held, self._at = "".join(pieces), 0
+        self._buffer, self._at = "".join(pieces), 0
         return came > 0

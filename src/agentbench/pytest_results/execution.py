@@ -145,8 +145,8 @@ def execute_tests(
         ended = sandbox.run(command)
     if end_sandbox:
         sandbox.kill()
-    lost = ended.ending is Ending.LOST
-    files = parse.ReportFiles() if lost else report_files.read_report_files(sandbox, folder)
+    is_lost = ended.ending is Ending.LOST
+    files = parse.ReportFiles() if is_lost else report_files.read_report_files(sandbox, folder)
     text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
     session = parse.session_of(files, text, report_limit=request.report_limit)
     how = parse.PytestExit(

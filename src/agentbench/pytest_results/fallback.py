@@ -60,11 +60,13 @@ def collection_fact(file: str, message: str, traceback: str, root: str) -> Colle
         root: The folder that the tests ran in.
     """
     lines = traceback.splitlines()[-_MAX_LINES:]
-    error, told = _error_class_and_message(lines, message)
+    error, description = _error_class_and_message(lines, message)
     path, line = _broken_line(lines, root)
-    told = _SYNTAX_ERROR_LOCATION.sub("", told.replace(f"{root}/", "") if root else told)
-    told = untrusted_json.text(told, _MAX_TEXT)
-    return CollectionFact(file=file, error=error, path=path, line=line, message=told)
+    description = _SYNTAX_ERROR_LOCATION.sub(
+        "", description.replace(f"{root}/", "") if root else description
+    )
+    description = untrusted_json.text(description, _MAX_TEXT)
+    return CollectionFact(file=file, error=error, path=path, line=line, message=description)
 
 
 def _error_class_and_message(lines: list[str], message: str) -> tuple[str, str]:
@@ -178,9 +180,9 @@ def read_text(output: str) -> ReportedSession | None:
         return None
     session = ReportedSession(source=ReportSource.TEXT)
     for line in lines[headers[-1] + 1 :]:
-        told = _SUMMARY_LINE.match(line)
-        if told is not None:
-            _read_line(session, *told.groups())
+        match = _SUMMARY_LINE.match(line)
+        if match is not None:
+            _read_line(session, *match.groups())
     return session
 
 

@@ -43,14 +43,14 @@ def _parse_by_elements(source: str) -> JsonObject:
 
 def _elements(part: msgspec.Raw, share: Callable[[JsonObject], None]) -> object:
     try:
-        left = _LIST_DECODER.decode(part)
+        remaining = _LIST_DECODER.decode(part)
     except msgspec.ValidationError:  # not a list: another tool's report
         return _VALUE_DECODER.decode(part)
     decode = _VALUE_DECODER.decode
     elements = []
-    left.reverse()
-    while left:
-        element = decode(left.pop())
+    remaining.reverse()
+    while remaining:
+        element = decode(remaining.pop())
         if type(element) is dict:
             share(element)
         elements.append(element)
@@ -128,8 +128,12 @@ def merge_tests_one_by_one(
             one = model.ReportedSession(source=ReportSource.JSON_REPORT)
             _read_test(one, test)
             for node_id, reported in one.phases.items():
-                told = worse.get(node_id, stream.phases.get(node_id))
-                if told is not None and model.has_passed(told) and not model.has_passed(reported):
+                streamed = worse.get(node_id, stream.phases.get(node_id))
+                if (
+                    streamed is not None
+                    and model.has_passed(streamed)
+                    and not model.has_passed(reported)
+                ):
                     worse[node_id] = reported
     except ValueError:
         return stream

@@ -179,8 +179,8 @@ def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:
     """All tests that started, and results without phases, such as skipped files."""
     phases_of, durations = session.phases, session.durations
     cases = [case_result(test, phases_of[test], durations.get(test, 0.0)) for test in phases_of]
-    told = [case for node_id, case in session.results.items() if node_id not in phases_of]
-    return (*cases, *told)
+    without_phases = [case for node_id, case in session.results.items() if node_id not in phases_of]
+    return (*cases, *without_phases)
 
 
 def case_result(node_id: NodeId, phases: tuple[Phase, ...], duration: float = 0.0) -> CaseResult:

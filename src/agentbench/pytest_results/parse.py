@@ -146,9 +146,9 @@ def merge_sessions(stream: ReportedSession, report: ReportedSession) -> Reported
         report.spawn_error = stream.spawn_error
         return report
     stream.json_report = report.json_report
-    for node_id, told in stream.phases.items():
+    for node_id, streamed in stream.phases.items():
         reported = report.phases.get(node_id)
-        if reported is not None and has_passed(told) and not has_passed(reported):
+        if reported is not None and has_passed(streamed) and not has_passed(reported):
             stream.phases[node_id] = reported
     return stream
 
@@ -219,10 +219,12 @@ def session_of(
         report_limit: Bytes; a larger JSON report is used, but not stored.
     """
     stream = read_stream(lines_of(files.stream or ""))
-    said = files.json_report or ""
-    if stream.started and report_limit is not None and len(said) > report_limit:
-        return json_report.merge_tests_one_by_one(stream, array_elements(chunks_of(said), "tests"))
-    report = json_report.parse_json_report(joined(said))
+    report_text = files.json_report or ""
+    if stream.started and report_limit is not None and len(report_text) > report_limit:
+        return json_report.merge_tests_one_by_one(
+            stream, array_elements(chunks_of(report_text), "tests")
+        )
+    report = json_report.parse_json_report(joined(report_text))
     return _most_trusted(stream, report, files.junit, text_output)
 
 
@@ -239,5 +241,7 @@ def _most_trusted(
         return merge_sessions(stream, report)
     if stream.started or stream.spawn_error is not None:
         return stream
-    told = fallback.read_junit(joined(junit)) if junit is not None else None
-    return told or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)
+    session = fallback.read_junit(joined(junit)) if junit is not None else None
+    return (
+        session or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)
+    )

@@ -59,13 +59,13 @@ def read_report_files(
 
 
 def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
-    seen: set[str] = set()
+    names: set[str] = set()
     try:
         with open_tar_stream(chunks) as archive:
             for member in islice(archive, _MEMBER_LIMIT):
                 name = str(PurePosixPath(member.name))
-                if name not in seen and _is_report_file(name, member):
-                    seen.add(name)
+                if name not in names and _is_report_file(name, member):
+                    names.add(name)
                     file = archive.extractfile(member) or BytesIO()
                     if member.size > _COMPRESS_FROM:
                         yield name, CompressedText(file.read)
@@ -112,7 +112,7 @@ def follow_progress(
 
 def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: Event) -> None:
     tally = ProgressCounter()
-    told: RunProgress | None = None
+    latest: RunProgress | None = None
     pause = _POLL_SECONDS
     while not over.wait(pause):
         started = time.monotonic()
@@ -120,9 +120,9 @@ def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: E
             tally.read_lines(lines_of(read_report_files(sandbox, folder).stream or ""))
         except SandboxError:
             return  # the run itself reports it
-        if tally.progress.collected and tally.progress != told:
-            told = tally.progress
-            tell(told)
+        if tally.progress.collected and tally.progress != latest:
+            latest = tally.progress
+            tell(latest)
         pause = max(_POLL_SECONDS, _MAX_SHARE_OF_TIME * (time.monotonic() - started))
 
 

@@ -26,7 +26,7 @@ from agentbench.validation.mutation_rewrites import (
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 FEW_MUTANTS = 20
 """With fewer mutants of a fix's own lines, the whole functions around them are mutated, too."""
-_LINES_SHOWN = 6
+_MAX_CONTEXT_LINES = 6
 _BYTE_ORDER_MARK = "\ufeff"
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -159,9 +159,9 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[li
     """The mutants, and how many others compile to the same code."""
     found: list[Mutant] = []
     equivalent = 0
-    for read, wanted in rewrites.items():
+    for read, file_rewrites in rewrites.items():
         original = comparable_code(read.source.text)
-        for rewrite, text in _rewritten_texts(read.source, wanted):
+        for rewrite, text in _rewritten_texts(read.source, file_rewrites):
             try:
                 code = comparable_code(text)
             except python_syntax.UNPARSABLE:
@@ -190,12 +190,12 @@ def _rewritten_texts(
     source: SourceText, rewrites: Iterable[Rewrite]
 ) -> Iterator[tuple[Rewrite, str]]:
     """The whole text with each rewrite applied; equal texts once."""
-    seen = {source.text}
+    known_texts = {source.text}
     for rewrite in rewrites:
         before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
         text = f"{before}{rewrite.text}{after}"
-        if text not in seen:
-            seen.add(text)
+        if text not in known_texts:
+            known_texts.add(text)
             yield rewrite, text
 
 
@@ -225,8 +225,8 @@ def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
 
 def _context_lines(text: str) -> str:
     lines = text.splitlines()
-    kept = [line.strip() for line in lines[:_LINES_SHOWN]]
-    return "\n".join([*kept, "…"] if len(lines) > _LINES_SHOWN else kept)
+    context = [line.strip() for line in lines[:_MAX_CONTEXT_LINES]]
+    return "\n".join([*context, "…"] if len(lines) > _MAX_CONTEXT_LINES else context)
 
 
 def comparable_code(source: str) -> CodeType:

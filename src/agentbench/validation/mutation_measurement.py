@@ -55,7 +55,7 @@ class MutationScoreSettings:
 
 
 def measure(
-    tasks: Sequence[Task], settings: MutationScoreSettings, told: OnScore
+    tasks: Sequence[Task], settings: MutationScoreSettings, on_score: OnScore
 ) -> list[MutationScore]:
     """Measure the mutation scores of some tasks' tests, one task after the other.
 
@@ -70,7 +70,7 @@ def measure(
         strength = _measure_task(task, settings, provider)
         if settings.cancel.is_set():
             raise RunCancelled  # nothing was running
-        told(task, strength)
+        on_score(task, strength)
         measured.append(strength)
     return measured
 
@@ -197,8 +197,8 @@ class MutantRunner:
         self._baseline = baseline
         self._expected = judged_tests.expected_tests(context.task)
         self._expectation = resolve_expectation(self._expected, baseline)
-        taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
-        self._limit = min(taken, judged_tests.judged_timeout(context))
+        limit = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
+        self._limit = min(limit, judged_tests.judged_timeout(context))
         cases = reference.tests.cases if reference.tests else ()
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
         self._stops_early = {case.node_id for case in cases} <= deciding

@@ -147,7 +147,7 @@ def _details(strength: MutationScore) -> str:
         (strength.equivalent, "equivalent and left out"),
         (len(strength.of(MutantOutcome.NOT_JUDGED)), "not judged"),
     )
-    said = [f"{count} {what}" for count, what in counts if count]
+    details = [f"{count} {what}" for count, what in counts if count]
     if len(strength.mutants) < strength.made:
-        said.append(f"{len(strength.mutants)} of {strength.made} drawn, seed {strength.seed}")
-    return "; ".join([_SCOPES[strength.scope], *said])
+        details.append(f"{len(strength.mutants)} of {strength.made} drawn, seed {strength.seed}")
+    return "; ".join([_SCOPES[strength.scope], *details])

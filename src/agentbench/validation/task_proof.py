@@ -209,12 +209,12 @@ def _flake_rates(
 
 
 def _seconds(records: Sequence[AttemptRecord]) -> dict[StageName, float]:
-    taken: dict[StageName, list[float]] = {}
+    durations: dict[StageName, list[float]] = {}
     for record in records:
         for stage in record.stages:
             if not stage.cached:
-                taken.setdefault(stage.name, []).append(stage.duration_s)
-    return {name: median(seconds) for name, seconds in taken.items()}
+                durations.setdefault(stage.name, []).append(stage.duration_s)
+    return {name: median(seconds) for name, seconds in durations.items()}
 
 
 def _peak_memory_mib(records: Sequence[AttemptRecord]) -> float | None:
@@ -285,8 +285,8 @@ def find_deciding_tests(
     if again:
         names = ", ".join(task.id for task in again.values())
         options.say(f"{names}: looking only at the test files that the hidden tests change")
-    left = {folder: fault for folder, fault in faults.items() if folder not in again}
-    return left | _find_and_write(again, options, follow)
+    remaining = {folder: fault for folder, fault in faults.items() if folder not in again}
+    return remaining | _find_and_write(again, options, follow)
 
 
 def _find_and_write(
@@ -295,22 +295,28 @@ def _find_and_write(
     if not tasks:
         return {}
     run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
-    told = options.replace(agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
-    made = run_to_end([_without_listed_tests(task) for task in tasks.values()], told, follow)
+    names_options = options.replace(
+        agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF
+    )
+    finished_run = run_to_end(
+        [_without_listed_tests(task) for task in tasks.values()], names_options, follow
+    )
     faults: dict[Path, str] = {}
     for folder, task in tasks.items():
-        records = made.of(task)
+        records = finished_run.of(task)
         ids = deciding_tests(records)
         if not ids.fail_to_pass:
             why = details_of(records)
             faults[folder] = f"the reference solution makes no failing test pass{why}"
             continue
-        kept = None if task.answer_key.pass_to_pass == "baseline" else ids.pass_to_pass
+        pass_to_pass = None if task.answer_key.pass_to_pass == "baseline" else ids.pass_to_pass
         fixed, rates = ids.fail_to_pass, ids.flake_rates
         path = folder / TASK_FILE
-        write_test_lists(path, fail_to_pass=fixed, pass_to_pass=kept, quarantined=rates)
+        write_test_lists(path, fail_to_pass=fixed, pass_to_pass=pass_to_pass, quarantined=rates)
         written = f"{len(fixed)} fail_to_pass"
-        written += f" and {len(kept)} pass_to_pass ids" if kept is not None else " ids"
+        written += (
+            f" and {len(pass_to_pass)} pass_to_pass ids" if pass_to_pass is not None else " ids"
+        )
         options.say(f"{path}: {written} written")
     return faults
 

@@ -158,10 +158,10 @@ class _Validator:
             self._write_ids(tasks, found)
             tasks = self._load(folders, found)
         tasks = {folder: task for folder, task in tasks.items() if folder not in found}
-        shown = run_proofs(tasks, self._options, self._follow)
+        proofs = run_proofs(tasks, self._options, self._follow)
         if self._settings.record:
-            shown, tasks = self._quarantined(shown, tasks)
-        results = (self._result(folder, task, shown[folder]) for folder, task in tasks.items())
+            proofs, tasks = self._quarantined(proofs, tasks)
+        results = (self._result(folder, task, proofs[folder]) for folder, task in tasks.items())
         return found | {result.folder: result for result in results}
 
     def _load(
@@ -192,52 +192,54 @@ class _Validator:
                 )
         return found
 
-    def _still_holds(self, kept: StoredProof, task: Task) -> bool:
-        asked = self._options.sandbox
-        same = asked in {"auto", kept.sandbox} if isinstance(asked, str) else False
-        return kept.task_digest == task.digest and kept.repeat >= self._options.attempts and same
+    def _still_holds(self, stored: StoredProof, task: Task) -> bool:
+        sandbox = self._options.sandbox
+        same = sandbox in {"auto", stored.sandbox} if isinstance(sandbox, str) else False
+        return (
+            stored.task_digest == task.digest and stored.repeat >= self._options.attempts and same
+        )
 
     def _write_ids(self, tasks: dict[Path, Task], found: dict[Path, ValidationResult]) -> None:
-        left = {
+        pending = {
             folder: task
             for folder, task in tasks.items()
             if folder not in found and task.answer_key.verifier is None  # a script has no ids
         }
-        for folder, fault in find_deciding_tests(left, self._options, self._follow).items():
-            found[folder] = _invalid(folder, left[folder].id, (fault,))
+        for folder, fault in find_deciding_tests(pending, self._options, self._follow).items():
+            found[folder] = _invalid(folder, pending[folder].id, (fault,))
 
     def _quarantined(
-        self, shown: dict[Path, TaskProof], tasks: dict[Path, Task]
+        self, proofs: dict[Path, TaskProof], tasks: dict[Path, Task]
     ) -> tuple[dict[Path, TaskProof], dict[Path, Task]]:
         for _ in range(_QUARANTINE_ROUNDS):
             again = {}
             for folder, task in tasks.items():
-                rates = shown[folder].flake_rates
+                rates = proofs[folder].flake_rates
                 if rates and quarantine_flaky_tests(folder, task, rates) is None:
                     again[folder] = load_task(folder, mirrors=self._mirrors)
             if not again:
                 break
             tasks |= again
-            shown |= run_proofs(again, self._options, self._follow)
-        return shown, tasks
+            proofs |= run_proofs(again, self._options, self._follow)
+        return proofs, tasks
 
-    def _result(self, folder: Path, task: Task, shown: TaskProof) -> ValidationResult:
+    def _result(self, folder: Path, task: Task, proof: TaskProof) -> ValidationResult:
         leaks = find_leaks(task, self._mirrors)
-        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.flake_rates.items())
-        lacking = _lack_of_regression_tests(folder, task, shown)
-        reasons = (*shown.faults, *flaky, *lacking)
-        kept = None
-        if self._settings.record and not shown.undecided:
-            kept = self._stored_proof(task, shown, reasons, leaks)
-            write_proof(folder, kept)
+        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in proof.flake_rates.items())
+        lacking = _lack_of_regression_tests(folder, task, proof)
+        reasons = (*proof.faults, *flaky, *lacking)
+        stored = None
+        if self._settings.record and not proof.undecided:
+            stored = self._stored_proof(task, proof, reasons, leaks)
+            write_proof(folder, stored)
         return ValidationResult(
             folder=folder,
             task_id=task.id,
             reasons=reasons,
-            proof=shown,
+            proof=proof,
             leaks=leaks,
-            stored_proof=kept,
-            undecided=shown.undecided,
+            stored_proof=stored,
+            undecided=proof.undecided,
         )
 
     def _stored_proof(
@@ -255,7 +257,7 @@ class _Validator:
             controlled=proof.controlled,
             weakly_controlled=proof.weakly_controlled,
             leaks=leaks,
-            seconds={name: round(taken, 3) for name, taken in proof.seconds.items()},
+            seconds={name: round(duration, 3) for name, duration in proof.seconds.items()},
             peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
         )
 
@@ -299,9 +301,13 @@ def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, floa
     fixed = [node_id for node_id in key.fail_to_pass if node_id not in rates]
     if not fixed:
         return "every test to fix is flaky"
-    kept = key.pass_to_pass
-    left = None if kept == "baseline" else [node_id for node_id in kept if node_id not in rates]
-    write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=left, quarantined=rates)
+    pass_to_pass = key.pass_to_pass
+    stable = (
+        None
+        if pass_to_pass == "baseline"
+        else [node_id for node_id in pass_to_pass if node_id not in rates]
+    )
+    write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=stable, quarantined=rates)
     return None
 
 
@@ -310,17 +316,17 @@ def result_lines(one: ValidationResult) -> Iterator[str]:
     yield from one.reasons
     for leak in one.leaks:
         yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
-    shown = one.proof or one.stored_proof
-    for weak in shown.weakly_controlled if shown else ():
+    proof = one.proof or one.stored_proof
+    for weak in proof.weakly_controlled if proof else ():
         yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
 
 
 def invalid_reasons_text(proven: Sequence[ValidationResult]) -> str:
     """The first reasons of invalid tasks by kind, the most frequent one first."""
     kinds = Counter(_reason_kind(one.reasons[0]) for one in proven if not one.is_valid)
-    said = [f"{count} x {kind}" for kind, count in kinds.most_common(_MAX_KINDS)]
-    more = len(kinds) - len(said)
-    return "; ".join([*said, *([f"{more} other reasons"] if more > 0 else [])])
+    counts = [f"{count} x {kind}" for kind, count in kinds.most_common(_MAX_KINDS)]
+    more = len(kinds) - len(counts)
+    return "; ".join([*counts, *([f"{more} other reasons"] if more > 0 else [])])
 
 
 def _reason_kind(reason: str) -> str:

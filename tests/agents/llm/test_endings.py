@@ -45,7 +45,7 @@ def asked(script, *, seconds=3600, tries=5):
         return answer
 
     try:
-        result = complete_with_retries(ask, watch.budget, tries=tries, sleep=watch.sleep)
+        result = complete_with_retries(ask, watch.budget, max_attempts=tries, sleep=watch.sleep)
     except NoAnswerError as error:
         result = error
     return result, watch.pauses, allowed

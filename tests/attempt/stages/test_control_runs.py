@@ -30,7 +30,9 @@ PASSED, FAILED = CaseOutcome.PASSED, CaseOutcome.FAILED
 @pytest.fixture
 def plan() -> ControlPlan:
     return ControlPlan(
-        ControlledTests(files={"t.py": SOURCE.encode()}, fixed=IDS, kept=()), 1, certain_only=False
+        ControlledTests(files={"t.py": SOURCE.encode()}, fixed=IDS, passing=()),
+        1,
+        certain_only=False,
     )
 
 

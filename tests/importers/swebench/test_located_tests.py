@@ -143,4 +143,4 @@ def test_a_test_that_is_to_be_fixed_is_not_also_to_be_kept():
     assert located is not None
     assert located.fail_to_pass == ("t.py::a[x y]",)
     assert located.pass_to_pass == ("t.py::a[x z]",)
-    assert located.lost == ()
+    assert located.unmatched == ()

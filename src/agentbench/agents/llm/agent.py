@@ -39,19 +39,21 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 class ConversationMemory:
     """A conversation that is kept within a number of tokens."""
 
-    def __init__(self, conversation: talk.Conversation, room: int) -> None:
-        self._room = room
-        self.conversation = fit_to_window(conversation, room)
+    def __init__(self, conversation: talk.Conversation, token_limit: int) -> None:
+        self._token_limit = token_limit
+        self.conversation = fit_to_window(conversation, token_limit)
 
     def add(self, turn: talk.ConversationTurn) -> None:
         """Add a turn; older ones may be dropped."""
         turns = (*self.conversation.turns, turn)
-        self.conversation = fit_to_window(replace(self.conversation, turns=turns), self._room)
+        self.conversation = fit_to_window(
+            replace(self.conversation, turns=turns), self._token_limit
+        )
 
     def shrink(self) -> None:
         """Reduce the limit, since the model refused this conversation as too long."""
-        self._room = int(tokens_of(self.conversation) * _SHARE_AFTER_ERROR)
-        self.conversation = fit_to_window(self.conversation, self._room)
+        self._token_limit = int(tokens_of(self.conversation) * _SHARE_AFTER_ERROR)
+        self.conversation = fit_to_window(self.conversation, self._token_limit)
 
 
 def tokens_of(conversation: talk.Conversation) -> int:
@@ -65,16 +67,16 @@ def tokens_of_tools(tools: Sequence[talk.ToolSpec]) -> int:
     return sum(_tokens(tool.name + tool.description + json.dumps(tool.schema)) for tool in tools)
 
 
-def fit_to_window(conversation: talk.Conversation, room: int) -> talk.Conversation:
+def fit_to_window(conversation: talk.Conversation, token_limit: int) -> talk.Conversation:
     """The conversation, shortened if it does not fit; the system prompt and the task stay.
 
     Args:
         conversation: The whole conversation.
-        room: The limit in tokens.
+        token_limit: The limit in tokens.
     """
-    if tokens_of(conversation) <= room:
+    if tokens_of(conversation) <= token_limit:
         return conversation
-    goal = int(room * _SHARE_AFTER_CUT)
+    goal = int(token_limit * _SHARE_AFTER_CUT)
     conversation = _without_old_output(_without_thoughts(conversation), goal)
     conversation = _without_old_turns(conversation, goal)
     shorter = conversation
@@ -204,10 +206,10 @@ class LlmAgent:
         command = parse_pytest_command(problem.test_command)
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
         context = ToolContext(sandbox=sandbox, budget=budget, project=project)
-        room = context_window(model.model).room - tokens_of_tools(tool_specs())
+        token_limit = context_window(model.model).max_request_tokens - tokens_of_tools(tool_specs())
         with open_client(model) as client:
             opening = opening_conversation(problem, sandbox.workspace, budget)
-            memory = ConversationMemory(opening, room)
+            memory = ConversationMemory(opening, token_limit)
             loop = _AgentLoop(
                 settings=self, context=context, model=model, client=client, memory=memory
             )
@@ -250,11 +252,11 @@ class _AgentLoop:
         return self._complete_with_retries()
 
     def _complete_with_retries(self) -> talk.ModelAnswer:
-        said, settings = self.memory.conversation, self.settings
+        conversation, settings = self.memory.conversation, self.settings
         return complete_with_retries(
-            lambda timeout: self.client.complete(said, tool_specs(), timeout=timeout),
+            lambda timeout: self.client.complete(conversation, tool_specs(), timeout=timeout),
             self.context.budget,
-            tries=settings.attempts_per_request,
+            max_attempts=settings.attempts_per_request,
             sleep=settings.sleep,
         )
 

@@ -24,17 +24,17 @@ _MAX_MESSAGE_LENGTH = 300  # characters of a message
 class NoAnswerError(Exception):
     """The model did not answer any request; holds the last failure."""
 
-    def __init__(self, failure: ModelFailure, tries: int) -> None:
+    def __init__(self, failure: ModelFailure, attempts: int) -> None:
         super().__init__(str(failure))
         self.failure = failure
-        self.attempts = tries
+        self.attempts = attempts
 
 
 def complete_with_retries(
     ask: Callable[[timedelta], ModelAnswer],
     budget: Budget,
     *,
-    tries: int,
+    max_attempts: int,
     sleep: Callable[[float], None],
 ) -> ModelAnswer:
     """Send a request until it is answered.
@@ -42,7 +42,7 @@ def complete_with_retries(
     Args:
         ask: Sends the request once, with a time limit.
         budget: The budget, which limits requests and pauses.
-        tries: The most requests to send.
+        max_attempts: The most requests to send.
         sleep: Waits for a number of seconds.
 
     Raises:
@@ -55,8 +55,8 @@ def complete_with_retries(
             pause = error.retry_after
             if pause is None:
                 pause = _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1)
-            time_is_left = pause < budget.remaining().total_seconds()
-            if number >= tries or not error.may_retry or not time_is_left:
+            has_time = pause < budget.remaining().total_seconds()
+            if number >= max_attempts or not error.may_retry or not has_time:
                 raise NoAnswerError(error.failure, number) from error
             sleep(pause)
     raise AssertionError("a count does not end")
@@ -132,8 +132,8 @@ def unanswered(
         return tally.outcome(AgentEnding.COST_LIMIT, message)
     if not budget.remaining():
         return out_of_time(tally, budget)
-    tries = f"after {error.attempts} {'try' if error.attempts == 1 else 'tries'}"
-    return _llm_error(tally, error.failure, tries)
+    after = f"after {error.attempts} {'try' if error.attempts == 1 else 'tries'}"
+    return _llm_error(tally, error.failure, after)
 
 
 def refused(tally: AttemptCounts, answer: ModelAnswer) -> AgentOutcome:
@@ -163,8 +163,8 @@ def failed(tally: AttemptCounts, call: ModelToolCall, reply: ToolReply) -> Agent
 def _llm_error(tally: AttemptCounts, failure: ModelFailure, after: str) -> AgentOutcome:
     status = "no answer" if failure.status is None else f"HTTP {failure.status}"
     message = f": {_short(failure.message)}" if failure.message else ""
-    said = f"LLM error at step {tally.steps}: {failure.kind}, {status}, {after}{message}"
-    return tally.outcome(AgentEnding.LLM_ERROR, said)
+    detail = f"LLM error at step {tally.steps}: {failure.kind}, {status}, {after}{message}"
+    return tally.outcome(AgentEnding.LLM_ERROR, detail)
 
 
 def _short(text: str) -> str:

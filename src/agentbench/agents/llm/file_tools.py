@@ -59,14 +59,14 @@ def run_in_sandbox(task: str, context: ToolContext, arguments: ToolArguments) ->
     stdin = json.dumps(call).encode()
     result = context.sandbox.run(Command(argv=argv, timeout=CALL_TIMEOUT, stdin=stdin))
     try:
-        told = _InSandboxReply.model_validate_json(result.stdout) if result.ok else None
+        reply = _InSandboxReply.model_validate_json(result.stdout) if result.ok else None
     except ValidationError:
-        told = None
-    if told is None:
+        reply = None
+    if reply is None:
         return ToolReply(text=f"{task} {_failure_text(result)}", failed=True)
-    said = told.error or "" if told.text is None else told.text
+    text = reply.error or "" if reply.text is None else reply.text
     return ToolReply(
-        text=cut_middle(escape_control(said), MAX_REPLY_LENGTH), failed=told.text is None
+        text=cut_middle(escape_control(text), MAX_REPLY_LENGTH), failed=reply.text is None
     )
 
 

@@ -73,14 +73,14 @@ class Tool(Generic[ToolArgumentsT]):
     act: Callable[[ToolContext, ToolArgumentsT], ToolReply]
     effect: ToolEffect = ToolEffect.LOOKS
 
-    def use(self, context: ToolContext, given: JsonObject) -> ToolReply:
+    def use(self, context: ToolContext, arguments: JsonObject) -> ToolReply:
         """Check the arguments and run the tool.
 
         Raises:
             InvalidArgumentsError: the arguments are invalid.
             SandboxError: the sandbox is lost.
         """
-        return self.act(context, read_arguments(self.arguments, given))
+        return self.act(context, read_arguments(self.arguments, arguments))
 
     @property
     def spec(self) -> ToolSpec:

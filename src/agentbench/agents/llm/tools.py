@@ -124,9 +124,9 @@ def _apply_patch(context: ToolContext, arguments: PatchArguments) -> ToolReply:
             return ToolReply(text=f"applied; lines added and removed: {_changed_files(tried[-1])}")
     # The second way is only for patches that the first cannot parse: it reads hunks differently.
     telling = tried[-1] if "corrupt patch" in tried[0].stderr else tried[0]
-    said = telling.stderr.strip() or f"git apply ended in {telling.ending}"
+    message = telling.stderr.strip() or f"git apply ended in {telling.ending}"
     return ToolReply(
-        text=f"nothing was changed: {cut_middle(escape_control(said), _MAX_MESSAGE_LENGTH)}",
+        text=f"nothing was changed: {cut_middle(escape_control(message), _MAX_MESSAGE_LENGTH)}",
         failed=True,
     )
 
@@ -212,8 +212,8 @@ def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
             try:
                 return tool.use(context, _parse_arguments(call.arguments))
             except InvalidArgumentsError as error:
-                told = escape_control("; ".join(error.faults))
-                return ToolReply(text=f"invalid arguments: {told}", failed=True)
+                faults = escape_control("; ".join(error.faults))
+                return ToolReply(text=f"invalid arguments: {faults}", failed=True)
     known = ", ".join(EFFECT_OF_TOOL)
     return ToolReply(
         text=f"there is no tool {escaped_name(call.name)}; known: {known}", failed=True

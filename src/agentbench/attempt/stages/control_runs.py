@@ -368,7 +368,7 @@ class ControlRuns:
         tests = ControlledTests(
             files={file: self._runs.content(file) for file in files},
             fixed=fail_to_pass,
-            kept=tuple(test for test in pass_to_pass if file_of(test) in files),
+            passing=tuple(test for test in pass_to_pass if file_of(test) in files),
         )
         unconfirmed = not self._context.task.answer_key.solution_patch.strip()
         return ControlPlan(tests, self.seed, certain_only=unconfirmed)

@@ -118,8 +118,11 @@ def task_toml(task: Task) -> str:
 def expected_json(task: Task) -> str:
     """The names of the deciding tests."""
     key = task.answer_key
-    kept = () if key.pass_to_pass == "baseline" else key.pass_to_pass
-    return json.dumps({"fail_to_pass": key.fail_to_pass, "pass_to_pass": kept}, indent=1) + "\n"
+    pass_to_pass = () if key.pass_to_pass == "baseline" else key.pass_to_pass
+    return (
+        json.dumps({"fail_to_pass": key.fail_to_pass, "pass_to_pass": pass_to_pass}, indent=1)
+        + "\n"
+    )
 
 
 def _run(command: str) -> str:
@@ -165,12 +168,12 @@ def export_tasks(
     return exported
 
 
-def _write_files(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
+def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> None:
     if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
         for name in SHARED_FOLDERS:
             if (task.folder / name).is_dir():
-                shutil.copytree(task.folder / name, made / name, symlinks=True)
-        shutil.copytree(task.folder / ORIGINALS_FOLDER, made, symlinks=True, dirs_exist_ok=True)
+                shutil.copytree(task.folder / name, target / name, symlinks=True)
+        shutil.copytree(task.folder / ORIGINALS_FOLDER, target, symlinks=True, dirs_exist_ok=True)
         return
     if task.answer_key.verifier is not None:
         raise _UnsupportedTaskError(
@@ -181,8 +184,8 @@ def _write_files(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
     hidden = {"tests/hidden" / path: file for path, file in overlay.items() if file}
     command = parse_pytest_command(task.problem.test_command)
     judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
-    _write_environment(task, made / "environment", image)
-    (made / "tests/hidden").mkdir(parents=True)
+    _write_environment(task, target / "environment", image)
+    (target / "tests/hidden").mkdir(parents=True)
     texts = {
         "instruction.md": task.problem.instruction.encode(),
         "task.toml": task_toml(task).encode(),
@@ -196,7 +199,7 @@ def _write_files(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
         PurePosixPath(name): FileContent(content=content, executable=name.endswith(".sh"))
         for name, content in texts.items()
     }
-    task_folders.write_files(made, hidden | own)
+    task_folders.write_files(target, hidden | own)
 
 
 def _write_environment(task: Task, folder: Path, image: str) -> None:

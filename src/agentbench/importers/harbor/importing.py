@@ -82,9 +82,9 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
         scripts.append(folder / "solution/solve.sh")
     faults += filter(None, map(task_folders.script_fault, scripts))
     for where, env in _environments(form):
-        asked = substitute_env(env, where).from_host
+        host_variables = substitute_env(env, where).from_host
         what = "would be taken from the host; sandboxes hold nothing of it"
-        faults += [Rejection(where=file, field=key, what=what) for key in asked]
+        faults += [Rejection(where=file, field=key, what=what) for key in host_variables]
     return faults
 
 
@@ -103,13 +103,13 @@ def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedT
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
     apart = {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
     others = [path for path in sorted(folder.iterdir()) if path.name not in apart]
-    kept = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
+    originals = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
     new = NewTask(
         id=task_id,
         table=table,
         instruction=without_canary(instruction),
-        folders=folders | {name: path for name, path in kept.items() if path.is_dir()},
-        copies={name: path for name, path in kept.items() if not path.is_dir()},
+        folders=folders | {name: path for name, path in originals.items() if path.is_dir()},
+        copies={name: path for name, path in originals.items() if not path.is_dir()},
     )
     return ConvertedTask(new=new, notes=tuple(_notes(folder, form, workdir, assumed=assumed)))
 
@@ -173,10 +173,13 @@ def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[s
         yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
     if form.verifier.collect:
         yield "verifier.collect", "runs commands in the agent's container after it; none run there"
-    for place in ("environment", "tests"):
+    for subfolder in ("environment", "tests"):
         for name in _COMPOSE_FILES:
-            if (folder / place / name).exists():
-                yield f"{place}/{name}", "starts several containers; a sandbox here is a single one"
+            if (folder / subfolder / name).exists():
+                yield (
+                    f"{subfolder}/{name}",
+                    "starts several containers; a sandbox here is a single one",
+                )
     if form.environment.docker_image is None and not (folder / "environment/Dockerfile").is_file():
         yield "environment/Dockerfile", "is missing, and [environment] names no docker_image"
 
@@ -198,7 +201,7 @@ def _unsupported_in_environment(
 
 def unused_keys(form: HarborTaskFile) -> Iterator[str]:
     """Keys without a meaning here; the task's folder holds the original file."""
-    told: Mapping[str, object] = {
+    unused_values: Mapping[str, object] = {
         "environment.build_timeout_sec": form.environment.build_timeout_sec,
         "environment.gpu_types": form.environment.gpu_types,
         "environment.skills_dir": form.environment.skills_dir,
@@ -209,7 +212,7 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
         "artifacts": form.artifacts and not form.verifier.is_separate,
         **_unused_verifier_keys(form.verifier.environment),
     }
-    yield from (key for key, value in told.items() if value)
+    yield from (key for key, value in unused_values.items() if value)
     yield from unknown_keys(form)
 
 
@@ -270,7 +273,7 @@ def _tags(form: HarborTaskFile) -> Iterator[str]:
 
 
 def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
-    given = {
+    table = {
         "image": form.docker_image,
         "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
         "env": substitute_env(form.env, "").env,
@@ -278,23 +281,23 @@ def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
         "memory_mib": form.memory_mb,
         "disk_mib": form.storage_mb,
     }
-    return {key: value for key, value in given.items() if value is not None}
+    return {key: value for key, value in table.items() if value is not None}
 
 
 def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
     verifier = form.verifier
     env = dict(substitute_env(verifier.env, "").env)
     phases = [verifier, verifier.environment if verifier.is_separate else form.environment]
-    given: dict[str, object] = {
+    table: dict[str, object] = {
         "timeout_s": verifier.timeout_sec,
         "network": any(phase is not None and _is_public(phase) for phase in phases),
     }
     if verifier.is_separate:
-        given |= _own_image(folder, verifier.environment)
-        given["takes"] = tuple(_collected_paths(form, workdir))
+        table |= _own_image(folder, verifier.environment)
+        table["takes"] = tuple(_collected_paths(form, workdir))
         if verifier.environment is not None:
             env = {**substitute_env(verifier.environment.env, "").env, **env}
-    return {**given, "env": env}
+    return {**table, "env": env}
 
 
 def _is_public(phase: object) -> bool:

@@ -71,7 +71,7 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     Raises:
         InputError: the file cannot be read as UTF-8 text, or is empty.
     """
-    wanted: dict[RequestedReleases, None] = {}
+    requested: dict[RequestedReleases, None] = {}
     refused = []
     for number, line in enumerate(_text(path).splitlines(), 1):
         words = line.partition("#")[0].split()
@@ -82,12 +82,12 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
         except InputError as error:
             refused.append(Rejection(where=f"{path}:{number}", what=str(error)))
             continue
-        if pair in wanted:
+        if pair in requested:
             refused.append(Rejection(where=f"{path}:{number}", what=f"{pair} is asked for twice"))
-        wanted[pair] = None
-    if not wanted and not refused:
+        requested[pair] = None
+    if not requested and not refused:
         raise InputError(f"{path}: {_EXPECTED} on each line, found none")
-    return list(wanted), refused
+    return list(requested), refused
 
 
 def _text(path: Path) -> str:
@@ -130,20 +130,20 @@ def read_pip_settings() -> PipSettings:
             command, check=True, capture_output=True, text=True, timeout=_PIP_TIMEOUT_S
         )
     except (subprocess.SubprocessError, OSError) as fault:
-        said = (getattr(fault, "stderr", "") or str(fault)).strip()
-        raise UnavailableError(f"`python -m pip config list` fails: {said[-300:]}") from fault
+        output = (getattr(fault, "stderr", "") or str(fault)).strip()
+        raise UnavailableError(f"`python -m pip config list` fails: {output[-300:]}") from fault
     return parse_pip_settings(done.stdout.splitlines())
 
 
 def parse_pip_settings(listed: Iterable[str]) -> PipSettings:
     """The settings in the output of `pip config list`."""
-    said = dict(_parse_line(line) for line in listed if "=" in line)
-    more = _last_value(said, "extra-index-url") or ""
+    options = dict(_parse_line(line) for line in listed if "=" in line)
+    more = _last_value(options, "extra-index-url") or ""
     return PipSettings(
-        index=_last_value(said, "index-url"),
+        index=_last_value(options, "index-url"),
         more=tuple(address for address in more.split() if address.startswith("http")),
-        certificates=_last_value(said, "cert"),
-        proxy=_last_value(said, "proxy"),
+        certificates=_last_value(options, "cert"),
+        proxy=_last_value(options, "proxy"),
     )
 
 
@@ -156,8 +156,10 @@ def _parse_line(line: str) -> tuple[str, str]:
     return name, str(read)
 
 
-def _last_value(said: Mapping[str, str], name: str) -> str | None:
-    found = [said[f"{section}.{name}"] for section in _SECTIONS if f"{section}.{name}" in said]
+def _last_value(options: Mapping[str, str], name: str) -> str | None:
+    found = [
+        options[f"{section}.{name}"] for section in _SECTIONS if f"{section}.{name}" in options
+    ]
     return found[-1] if found else None
 
 
@@ -203,24 +205,24 @@ class PackageIndex:
     def __exit__(self, *error: object) -> None:
         self._session.close()
 
-    def pair(self, wanted: RequestedReleases) -> PackageReleases:
+    def pair(self, requested: RequestedReleases) -> PackageReleases:
         """Find two releases of a package.
 
         Raises:
             InputError: there is no such package or version, or one has no source distribution.
             UnavailableError: the index does not answer.
         """
-        found = self._files(wanted.package)
+        found = self._files(requested.package)
         offered = {_version_of(file) for file in found if not file.is_yanked}
         finals = sorted(version for version in offered if version and not version.is_prerelease)
-        new = wanted.new or next(iter(finals[-1:]), None)
+        new = requested.new or next(iter(finals[-1:]), None)
         if new is None:
             raise InputError("version: the index has no release of it that is final")
-        old = wanted.old or next((v for v in reversed(finals) if v < new), None)
+        old = requested.old or next((v for v in reversed(finals) if v < new), None)
         if old is None:
             raise InputError(f"version: expected a release before {new}, the index has none")
         return PackageReleases(
-            old=_release(wanted.package, old, found), new=_release(wanted.package, new, found)
+            old=_release(requested.package, old, found), new=_release(requested.package, new, found)
         )
 
     def download(self, release: Release, folder: Path) -> Path:

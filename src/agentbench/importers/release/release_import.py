@@ -60,7 +60,7 @@ class ReleaseImportSettings:
 
 
 def import_releases(
-    wanted: Sequence[RequestedReleases], told: ReleaseImportSettings, follow: FollowRun
+    requested: Sequence[RequestedReleases], settings: ReleaseImportSettings, follow: FollowRun
 ) -> list[ImportedPair]:
     """Create a task for each pair of releases; each result is recorded in the folder at once.
 
@@ -68,59 +68,63 @@ def import_releases(
         UnavailableError: no sandbox is available.
         UsageError: the folder cannot be written.
     """
-    if told.gate is not None:
-        select_sandbox(told.gate.options)
+    if settings.gate is not None:
+        select_sandbox(settings.gate.options)
     try:
-        told.out.mkdir(parents=True, exist_ok=True)
+        settings.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{told.out}: cannot be written: {error.strerror}") from error
-    importer = _ReleaseImporter(told, follow)
-    for at in range(0, len(wanted), _BATCH):
-        importer.take(wanted[at : at + _BATCH])
-    return [importer.entries[pair] for pair in wanted]
+        raise UsageError(f"{settings.out}: cannot be written: {error.strerror}") from error
+    importer = _ReleaseImporter(settings, follow)
+    for at in range(0, len(requested), _BATCH):
+        importer.take(requested[at : at + _BATCH])
+    return [importer.entries[pair] for pair in requested]
 
 
 @dataclass(slots=True)
 class _Candidate:
-    wanted: RequestedReleases
+    requested: RequestedReleases
     pair: PackageReleases | None = None  # None: not found on the index
 
 
 @dataclass(slots=True)
 class _ReleaseImporter:
-    told: ReleaseImportSettings
+    settings: ReleaseImportSettings
     follow: FollowRun
     entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
         """Create and validate the tasks of some pairs."""
-        with owned_folder(_CANDIDATES, self.told.out) as place:
-            made: dict[Path, _Candidate] = {}
-            for wanted in batch:
-                self.told.say(f"{wanted}: downloading, unpacking, comparing")
-                self._make(_Candidate(wanted), place, made)
-            if self.told.gate is None:
-                for folder, candidate in made.items():
+        with owned_folder(_CANDIDATES, self.settings.out) as parent:
+            candidates: dict[Path, _Candidate] = {}
+            for requested in batch:
+                self.settings.say(f"{requested}: downloading, unpacking, comparing")
+                self._make(_Candidate(requested), parent, candidates)
+            if self.settings.gate is None:
+                for folder, candidate in candidates.items():
                     self._keep(candidate, folder, fail_to_pass=0)
-            elif made:
-                for proven in validate_folders(tuple(made), self.told.gate, self.follow):
-                    self._settle(made[proven.folder], proven)
+            elif candidates:
+                for proven in validate_folders(tuple(candidates), self.settings.gate, self.follow):
+                    self._settle(candidates[proven.folder], proven)
 
-    def _make(self, candidate: _Candidate, place: Path, made: dict[Path, _Candidate]) -> None:
-        told = self.told
+    def _make(
+        self, candidate: _Candidate, parent: Path, candidates: dict[Path, _Candidate]
+    ) -> None:
+        settings = self.settings
         try:
-            candidate.pair = told.index.pair(candidate.wanted)
+            candidate.pair = settings.index.pair(candidate.requested)
             self._refuse_present(candidate.pair)
-            options = told.gate.options if told.gate is not None else None
-            made[write_release_task(candidate.pair, told.index, place, options)] = candidate
+            options = settings.gate.options if settings.gate is not None else None
+            candidates[write_release_task(candidate.pair, settings.index, parent, options)] = (
+                candidate
+            )
         except InputError as error:
             self._note(candidate, CandidateOutcome.REJECTED, error.faults)
         except UnavailableError as error:
             self._note(candidate, CandidateOutcome.UNDECIDED, (str(error),))
 
     def _refuse_present(self, pair: PackageReleases) -> None:
-        path = self.told.out / task_id_of(pair)
-        if os.path.lexists(path) and not self.told.replace:
+        path = self.settings.out / task_id_of(pair)
+        if os.path.lexists(path) and not self.settings.replace:
             raise InputError(f"{path}: already exists; give another --out, or --replace")
 
     def _settle(self, candidate: _Candidate, proven: ValidationResult) -> None:
@@ -131,7 +135,7 @@ class _ReleaseImporter:
             self._note(candidate, candidate_outcome(proven), proven.reasons, run=True)
 
     def _keep(self, candidate: _Candidate, folder: Path, *, fail_to_pass: int) -> None:
-        path = self.told.out / folder.name
+        path = self.settings.out / folder.name
         if os.path.lexists(path):
             shutil.rmtree(path)
         folder.rename(path)
@@ -141,22 +145,22 @@ class _ReleaseImporter:
     def _note(
         self,
         candidate: _Candidate,
-        fate: CandidateOutcome,
+        outcome: CandidateOutcome,
         reasons: Sequence[str],
         **facts: object,
     ) -> None:
-        wanted, pair = candidate.wanted, candidate.pair
-        old = pair.old.version if pair is not None else wanted.old
-        new = pair.new.version if pair is not None else wanted.new
+        requested, pair = candidate.requested, candidate.pair
+        old = pair.old.version if pair is not None else requested.old
+        new = pair.new.version if pair is not None else requested.new
         entry = ImportedPair(
-            package=wanted.package,
+            package=requested.package,
             old=str(old) if old is not None else None,
             new=str(new) if new is not None else None,
-            fate=fate,
+            fate=outcome,
             reasons=tuple(reasons),
         ).model_copy(update=facts)
-        self.entries[wanted] = entry
-        with (self.told.out / RELEASE_LOG).open("a", encoding="utf-8") as file:
+        self.entries[requested] = entry
+        with (self.settings.out / RELEASE_LOG).open("a", encoding="utf-8") as file:
             file.write(f"{entry.model_dump_json()}\n")
         message = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
-        self.told.say(f"{entry.pair}: {entry.fate.value}{message}")
+        self.settings.say(f"{entry.pair}: {entry.fate.value}{message}")

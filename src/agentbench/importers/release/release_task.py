@@ -164,12 +164,12 @@ def _added_to_programs(patch: bytes) -> Iterator[str]:
 
 def _changelog_text(sections: Sequence[ChangelogSection]) -> str:
     files = ", ".join(dict.fromkeys(section.file for section in sections))
-    told = "\n\n".join(f"## {section.version}\n\n{section.text}" for section in sections)
-    if len(told) > MAX_CHANGELOG:
-        told = f"{told[:MAX_CHANGELOG].rpartition(chr(10))[0]}\n…"
+    changelog = "\n\n".join(f"## {section.version}\n\n{section.text}" for section in sections)
+    if len(changelog) > MAX_CHANGELOG:
+        changelog = f"{changelog[:MAX_CHANGELOG].rpartition(chr(10))[0]}\n…"
     return (
         f"This is what the\nproject's own changelog ({files}) says of the change, without lines of "
-        f"its code:\n\n{told}"
+        f"its code:\n\n{changelog}"
     )
 
 
@@ -187,19 +187,19 @@ def _test_names_text(tests: Sequence[str]) -> str:
 
 def _without_lines(text: str, added: set[str]) -> str:
     """A text without a program's lines and without fenced blocks that contain one."""
-    kept: list[str] = []
+    remaining: list[str] = []
     block: list[str] | None = None
     for line in text.splitlines():
         if block is None and not _FENCE.match(line):
-            kept += [] if line.strip() in added else [line]
+            remaining += [] if line.strip() in added else [line]
         elif block is None:
             block = [line]
         else:
             block.append(line)
             if _FENCE.match(line):
-                kept += [] if any(each.strip() in added for each in block) else block
+                remaining += [] if any(each.strip() in added for each in block) else block
                 block = None
-    return "\n".join(kept + (block or [])).strip("\n")
+    return "\n".join(remaining + (block or [])).strip("\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,14 +326,14 @@ def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Propo
 
 def _with_paths(tests: PytestTable, trees: UnpackedReleases) -> PytestTable:
     """The table with test paths that exist with the hidden tests and contain all touched tests."""
-    kept = [path for path in tests.paths if (trees.new / path).exists()]
+    existing = [path for path in tests.paths if (trees.new / path).exists()]
     outside = (
         str(path)
         for path in trees.fix.tests
         if not is_collected_by_default(path.name)
-        or not any(path.is_relative_to(each) for each in kept)
+        or not any(path.is_relative_to(each) for each in existing)
     )
-    return tests.model_copy(update={"paths": tuple(dict.fromkeys((*kept, *outside)))})
+    return tests.model_copy(update={"paths": tuple(dict.fromkeys((*existing, *outside)))})
 
 
 def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:

@@ -73,12 +73,12 @@ def _unzip(archive: Path, target: Path) -> None:
             if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
                 raise ValueError(f"{name!r} leads out of it")
         for member in members:
-            place = target / member.filename
+            destination = target / member.filename
             if member.is_dir():
-                place.mkdir(parents=True, exist_ok=True)
+                destination.mkdir(parents=True, exist_ok=True)
                 continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with packed.open(member) as source, place.open("xb") as file:
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            with packed.open(member) as source, destination.open("xb") as file:
                 shutil.copyfileobj(source, file)
 
 
@@ -179,8 +179,8 @@ def _restore_version(before: Path, after: Path, old: str, new: str) -> None:
 def _with_old_version(line: bytes, known: set[bytes], old: str, new: str) -> bytes:
     """The older release's line, if only the version differs."""
     for joint in (".", ", ", ","):
-        wanted, found = old.replace(".", joint).encode(), new.replace(".", joint).encode()
-        candidate = re.sub(rb"(?<![\w.])%b(?![\w.]*\d)" % re.escape(found), wanted, line)
+        replacement, found = old.replace(".", joint).encode(), new.replace(".", joint).encode()
+        candidate = re.sub(rb"(?<![\w.])%b(?![\w.]*\d)" % re.escape(found), replacement, line)
         if candidate != line and candidate in known:
             return candidate
     return line

@@ -276,19 +276,19 @@ def _environment(
     )
 
 
-def _recipe_of(repo: str, told: InstallConfig) -> InstallRecipe:
+def _recipe_of(repo: str, specs: InstallConfig) -> InstallRecipe:
     """The environment in a SWE-rebench instance; only the kind of its test command counts."""
-    if told.test_cmd and not _ANY_PYTEST.fullmatch(told.test_cmd.strip()):
+    if specs.test_cmd and not _ANY_PYTEST.fullmatch(specs.test_cmd.strip()):
         raise UnknownEnvironmentError(
-            f"install_config.test_cmd is {told.test_cmd[:80]!r}, and agentbench judges with pytest"
+            f"install_config.test_cmd is {specs.test_cmd[:80]!r}, and agentbench judges with pytest"
         )
     try:
         return InstallRecipe(
             repo=repo,
-            python=told.python or None,
-            pre_install=told.pre_install or (),
-            packages=("pytest", *(told.pip_packages or ())),
-            install=told.install or InstallRecipe.model_fields["install"].default,
+            python=specs.python or None,
+            pre_install=specs.pre_install or (),
+            packages=("pytest", *(specs.pip_packages or ())),
+            install=specs.install or InstallRecipe.model_fields["install"].default,
         )
     except ValidationError as error:
         fault = describe_validation_error(error.errors()[0], InstallRecipe)

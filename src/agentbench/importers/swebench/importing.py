@@ -80,7 +80,7 @@ class SwebenchImportResult:
     without_node_ids: list[Path] = field(default_factory=list)
     """The written tasks with test names that are not node ids."""
     rejections: list[Rejection] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)  # the ids of all instances that were read
+    read_ids: set[str] = field(default_factory=set)  # the ids of all instances that were read
 
 
 class _RejectedError(Exception):
@@ -128,7 +128,7 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
             imported.without_node_ids.append(folder)
     imported.rejections += [
         Rejection(where=str(path), instance=name, what="the file has no such instance")
-        for name in sorted(set(choice.instances or ()) - imported.seen)
+        for name in sorted(set(choice.instances or ()) - imported.read_ids)
     ]
     return imported
 
@@ -137,20 +137,22 @@ def _selected_rows(
     rows: Iterable[DatasetRow | Rejection], choice: ImportSelection, imported: SwebenchImportResult
 ) -> Iterator[DatasetRow | Rejection]:
     """The requested instances, each id once."""
-    taken: dict[TaskId, str] = {}
+    locations: dict[TaskId, str] = {}
     for row in rows:
         name = "" if isinstance(row, Rejection) else instance_name(row.value)
         if choice.instances is not None and name not in choice.instances:
             if isinstance(row, Rejection):
                 yield row  # it may be a requested one
             continue
-        imported.seen.add(name)
+        imported.read_ids.add(name)
         task_id = task_id_of(name)
-        if name and task_id in taken:
-            message = f"an instance of that id is at {taken[task_id]} already; each needs its own"
+        if name and task_id in locations:
+            message = (
+                f"an instance of that id is at {locations[task_id]} already; each needs its own"
+            )
             yield Rejection(where=row.where, instance=name, field="instance_id", what=message)
             continue
-        taken[task_id] = row.where
+        locations[task_id] = row.where
         yield row
 
 

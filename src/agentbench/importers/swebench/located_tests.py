@@ -39,7 +39,7 @@ class LocatedTests:
     pass_to_pass: tuple[NodeId, ...]
     node_ids: dict[str, tuple[NodeId, ...]]
     """The ids of each name that is not a node id, and none for a name that does not count."""
-    lost: tuple[str, ...] = ()  # names in FAIL_TO_PASS that match no fixed test
+    unmatched: tuple[str, ...] = ()  # names in FAIL_TO_PASS that match no fixed test
     failing: tuple[str, ...] = ()  # names in PASS_TO_PASS that fail with the reference solution
     passing: tuple[str, ...] = ()  # names in FAIL_TO_PASS that pass before it
 
@@ -95,8 +95,8 @@ def write_located_tests(
         )
         if located is None:
             continue
-        if located.lost:
-            names = list_with_more([repr(name) for name in located.lost], 3)
+        if located.unmatched:
+            names = list_with_more([repr(name) for name in located.unmatched], 3)
             why = f"no test that the patch mends bears the name {names}"
             why += task_proof.details_of(records)
             refused.append(_remove_and_refuse(folder, origin.instance_id, why))
@@ -154,7 +154,7 @@ def locate_tests(
     for name in origin.fail_to_pass:
         if is_cut[name]:
             node_ids[name] = matching_node_ids(name, found.fail_to_pass)
-    lost = [name for name in origin.fail_to_pass if is_cut[name] and not node_ids[name]]
+    unmatched = [name for name in origin.fail_to_pass if is_cut[name] and not node_ids[name]]
     whole = [NodeId(name) for name in origin.fail_to_pass if not is_cut[name]]
     passing = [name for name in whole if name in set(found.pass_to_pass)]
     if any(final.get(name) is not CaseOutcome.PASSED for name in whole) or (
@@ -178,7 +178,7 @@ def locate_tests(
             n for n in _all_ids(named, (*origin.pass_to_pass, *passing)) if n not in set(fixed)
         ),
         node_ids=node_ids,
-        lost=tuple(lost),
+        unmatched=tuple(unmatched),
         failing=tuple(failing),
         passing=tuple(passing),
     )

@@ -121,7 +121,7 @@ def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
     }
     completed = sorted((*ids[InstanceOutcome.RESOLVED], *ids[InstanceOutcome.UNRESOLVED]))
     others = (*ids[InstanceOutcome.EMPTY_PATCH], *ids[InstanceOutcome.ERROR])
-    lost = {
+    infrastructure_failures = {
         each.instance_id: str(each.record.failure_reason)
         for each in instances
         if each.record is not None and each.record.fault is Fault.INFRASTRUCTURE
@@ -130,7 +130,7 @@ def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
         **{one.value: names for one, names in ids.items()},
         "completed": completed,
         "submitted": sorted((*completed, *others)),
-        "infra_failure": sorted(lost),
+        "infra_failure": sorted(infrastructure_failures),
     }
     lists = {f"{name}_ids": tuple(members) for name, members in groups.items()}
     counts = {f"{name}_instances": len(members) for name, members in groups.items()}
@@ -138,7 +138,7 @@ def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
     return SwebenchRunReport.model_validate(
         {
             "total_instances": len(instances),
-            "failure_reasons": dict(sorted(lost.items())),
+            "failure_reasons": dict(sorted(infrastructure_failures.items())),
             **counts,
             **lists,
         }
@@ -154,13 +154,13 @@ def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None
     final = {test.node_id: test.final for test in record.tests}
     origin = instance.origin or _origin_from_listed(instance, record)
     fixed = {name: origin.ids_of(name) for name in origin.fail_to_pass}
-    kept = {name: origin.ids_of(name) for name in origin.pass_to_pass}
+    passing = {name: origin.ids_of(name) for name in origin.pass_to_pass}
     return SwebenchInstanceReport(
         resolved=record.resolved,
         tests_status=StatusOfTests(
             FAIL_TO_PASS=_success_and_failure(fixed, final, good=frozenset({CaseOutcome.PASSED})),
             PASS_TO_PASS=_success_and_failure(
-                kept, final, good=frozenset(CaseOutcome) - FAILING_OUTCOMES
+                passing, final, good=frozenset(CaseOutcome) - FAILING_OUTCOMES
             ),
         ),
     )
@@ -169,9 +169,9 @@ def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None
 def _origin_from_listed(instance: ReportedInstance, record: AttemptRecord) -> SwebenchOrigin:
     """The origin of a task whose node ids are the names."""
     fixed = tuple(test.node_id for test in record.tests if test.listed == "fail_to_pass")
-    kept = tuple(test.node_id for test in record.tests if test.listed == "pass_to_pass")
+    passing = tuple(test.node_id for test in record.tests if test.listed == "pass_to_pass")
     return SwebenchOrigin(
-        instance_id=instance.task_id, repo="", fail_to_pass=fixed, pass_to_pass=kept
+        instance_id=instance.task_id, repo="", fail_to_pass=fixed, pass_to_pass=passing
     )
 
 
@@ -182,10 +182,12 @@ def _success_and_failure(
     good: frozenset[CaseOutcome],
 ) -> SuccessAndFailure:
     """The names by success: all tests of a name must succeed; names without tests are skipped."""
-    told = {name: all(final.get(one) in good for one in ids) for name, ids in names.items() if ids}
+    success_of = {
+        name: all(final.get(one) in good for one in ids) for name, ids in names.items() if ids
+    }
     return SuccessAndFailure(
-        success=tuple(name for name, is_good in told.items() if is_good),
-        failure=tuple(name for name, is_good in told.items() if not is_good),
+        success=tuple(name for name, is_good in success_of.items() if is_good),
+        failure=tuple(name for name, is_good in success_of.items() if not is_good),
     )
 
 

@@ -59,10 +59,10 @@ def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:
         for op, one, other in zip(test.ops, sides, test.comparators, strict=False):
             yield _compared(reader, (one, other), op, doubt)
     elif isinstance(test, ast.Call):
-        yield from _asked(reader, test, doubt)
+        yield from _asserted_call(reader, test, doubt)
 
 
-def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
+def _asserted_call(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
     name = scopes.name_of(call.func)
     match call.args:
         case [ast.GeneratorExp(elt=element)] if name == "all":
@@ -151,8 +151,8 @@ def _member(
             return []
         values.append(value)
     text = reader.source.segment(right)
-    way = AllowedValues(values=tuple(values), opening=text[0], closing=text[-1])
-    return [reader.value(right, ValueKind.CONTAINER, doubt, way)] if text[0] in "([{" else []
+    rewriter = AllowedValues(values=tuple(values), opening=text[0], closing=text[-1])
+    return [reader.value(right, ValueKind.CONTAINER, doubt, rewriter)] if text[0] in "([{" else []
 
 
 def _bounded(reader: LiteralReader, sides: Sides, op: ast.cmpop, doubt: int) -> list[ExpectedValue]:
@@ -162,8 +162,8 @@ def _bounded(reader: LiteralReader, sides: Sides, op: ast.cmpop, doubt: int) -> 
             continue
         value = reader.value_of(side)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            way = NumberBound(value=value, upper=upper)
-            return [reader.value(side, ValueKind.BOUND, doubt, way)]
+            rewriter = NumberBound(value=value, upper=upper)
+            return [reader.value(side, ValueKind.BOUND, doubt, rewriter)]
     return []
 
 
@@ -228,8 +228,8 @@ def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
         return None
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     third = call.args[2] if len(call.args) > 2 else ast.Constant(_ALMOST[name])
-    places = named.get("delta", named.get("places", named.get("decimal", third)))
-    value = reader.value_of(places)
+    precision = named.get("delta", named.get("places", named.get("decimal", third)))
+    value = reader.value_of(precision)
     if not isinstance(value, int | float):
         return None
     return Distance(absolute=value if "delta" in named else 1.5 * 10**-value)
@@ -253,19 +253,19 @@ def _helped(reader: LiteralReader, call: ast.Call, doubt: int, helpers: Helpers)
         return
     # Calls of a method omit the first parameter.
     parameters = [argument.arg for argument in helper.node.args.args[helper.is_method :]]
-    given = dict(zip(parameters, call.args, strict=False))
-    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    arguments = dict(zip(parameters, call.args, strict=False))
+    arguments |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     for statement, inner in scopes.statements(helper.node.body):
         test = statement.test if isinstance(statement, ast.Assert) else None
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
             sides = test.left, test.comparators[0]
-            yield _passed_on(reader, sides, given, doubt + inner + 1)
+            yield _passed_on(reader, sides, arguments, doubt + inner + 1)
 
 
 def _passed_on(
-    reader: LiteralReader, sides: Sides, given: Mapping[str, ast.expr], doubt: int
+    reader: LiteralReader, sides: Sides, arguments: Mapping[str, ast.expr], doubt: int
 ) -> list[ExpectedValue]:
-    left, right = (given.get(side.id) if isinstance(side, ast.Name) else None for side in sides)
+    left, right = (arguments.get(side.id) if isinstance(side, ast.Name) else None for side in sides)
     if left is not None and right is not None:
         return _equal(reader, (left, right), doubt)
     only = left if left is not None else right

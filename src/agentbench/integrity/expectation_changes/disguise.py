@@ -167,8 +167,8 @@ def without_comments(source: source_text.SourceText) -> str:
     Raises:
         InputError: the text cannot be tokenized.
     """
-    kept = _read_by_the_interpreter(source)
-    comments = [span for line, span in _comments(source) if line not in kept]
+    interpreter_lines = _read_by_the_interpreter(source)
+    comments = [span for line, span in _comments(source) if line not in interpreter_lines]
     return source_text.apply_edits(
         source.text, [source_text.SourceEdit(span=span, text="#") for span in comments]
     )
@@ -191,10 +191,10 @@ def _comments(source: source_text.SourceText) -> Iterator[tuple[int, source_text
 def _read_by_the_interpreter(source: source_text.SourceText) -> set[int]:
     """The lines with a shebang or an encoding."""
     first = source.line(1)
-    kept = {1} if first.startswith("#!") or _COOKIE.match(first) else set()
+    lines = {1} if first.startswith("#!") or _COOKIE.match(first) else set()
     if source.line_count > 1 and _NO_CODE.match(first) and _COOKIE.match(source.line(2)):
-        kept.add(2)
-    return kept
+        lines.add(2)
+    return lines
 
 
 def without_prose(source: source_text.SourceText) -> str:

@@ -20,7 +20,7 @@ _COMPOUND = (
 _NO_VALUE = "it compares with no value that could be changed with certainty"
 _NONE_FOR_ALL = "no value decides all of its selected cases without giving them other ids"
 _UNCERTAIN = "it passed, or could have, in spite of a changed value"
-_NOT_HERE = "the file does not define it"
+_NOT_DEFINED = "the file does not define it"
 _GENERATOR = "it is a generator, in which an assertion at the end is not reached"
 _LONGEST_TEXT = 200
 
@@ -232,7 +232,7 @@ def _uncontrolled(
 ) -> records.UncontrolledFunction:
     fails, reason = True, _NO_VALUE
     if function.node is None:
-        fails, reason = False, _NOT_HERE
+        fails, reason = False, _NOT_DEFINED
     elif not can_end_with_assertion(function.node):
         fails, reason = False, _GENERATOR
     elif function.name in uncertain:
@@ -264,7 +264,7 @@ def _change_record(file: str, function: str, change: SelectedChange) -> records.
         line=value.line,
         kind=value.kind,
         original=shorten(value.original),
-        replacement=shorten(change.new.shown),
+        replacement=shorten(change.new.display),
         doubt=value.doubt,
         row=value.row.index if value.row is not None else None,
     )

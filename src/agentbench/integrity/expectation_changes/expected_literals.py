@@ -60,7 +60,7 @@ class LiteralReader:
         self, node: ast.expr, doubt: int, distance: Distance = NEAR
     ) -> list[ExpectedValue]:
         """All values in an expression whose change gives it another value."""
-        return list(self._leaves(node, doubt, distance))
+        return list(self._expected_values(node, doubt, distance))
 
     def value_of(self, node: ast.expr) -> values.LiteralValue | values.NotConstant:
         """The value of an expression, as far as it is constant."""
@@ -105,7 +105,7 @@ class LiteralReader:
         node: ast.expr,
         kind: ValueKind,
         doubt: int,
-        way: ValueRewriter,
+        rewriter: ValueRewriter,
         span: SourceSpan | None = None,
     ) -> ExpectedValue:
         """An expected value that is a whole node, or a range in it."""
@@ -116,10 +116,10 @@ class LiteralReader:
             kind=kind,
             original=self.source.segment(node),
             doubt=doubt,
-            rewriter=way,
+            rewriter=rewriter,
         )
 
-    def _leaves(
+    def _expected_values(
         self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object] = ()
     ) -> Iterator[ExpectedValue]:
         constant = self._constant(node, doubt, distance, avoid)
@@ -128,8 +128,8 @@ class LiteralReader:
         elif isinstance(node, ast.Name):
             yield from self._named(node.id, doubt, distance)
         elif isinstance(node, ast.JoinedStr):
-            way = FormattedText(written=self.source.segment(node))
-            yield self.value(node, ValueKind.FORMATTED, doubt, way)
+            rewriter = FormattedText(written=self.source.segment(node))
+            yield self.value(node, ValueKind.FORMATTED, doubt, rewriter)
         elif isinstance(node, ast.Call):
             yield from self._call(node, doubt, distance)
         elif isinstance(node, ast.Dict):
@@ -138,7 +138,7 @@ class LiteralReader:
             yield from self._elements(node, doubt, distance)
         else:
             for operand in _operands(node):
-                yield from self._leaves(operand, doubt + 1, distance)
+                yield from self._expected_values(operand, doubt + 1, distance)
 
     def _constant(
         self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object]
@@ -150,16 +150,18 @@ class LiteralReader:
             return None
         if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
             return None
-        way = ConstantValue(value=value, distance=distance, avoid=avoid)
+        rewriter = ConstantValue(value=value, distance=distance, avoid=avoid)
         kind = _KINDS.get(type(value), ValueKind.NUMBER)
-        return self.value(node, kind, doubt, way)
+        return self.value(node, kind, doubt, rewriter)
 
     def _named(self, name: str, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         scope, count = self.function, self.function.compared.get(name, 0)
         if name in self.columns:
             elsewhere = scope.loads[name] > count
             doubt += elsewhere
-            for value in self._in_rows(name, lambda cell: self._leaves(cell, doubt, distance)):
+            for value in self._in_rows(
+                name, lambda cell: self._expected_values(cell, doubt, distance)
+            ):
                 if not (elsewhere and value.rewriter.changes_length):
                     yield value
             return
@@ -167,7 +169,7 @@ class LiteralReader:
             scope = self.module
         definition = scope.constants.get(name)
         if definition is not None and scope.loads[name] == count:
-            yield from self._leaves(definition, doubt, distance)
+            yield from self._expected_values(definition, doubt, distance)
 
     def _elements(
         self, node: ast.Tuple | ast.List | ast.Set, doubt: int, distance: Distance
@@ -175,7 +177,7 @@ class LiteralReader:
         elements = node.elts
         neighbours = self._scalars(elements)
         for element in elements:
-            yield from self._leaves(element, doubt, distance, neighbours)
+            yield from self._expected_values(element, doubt, distance, neighbours)
         if elements:
             yield from self._added_element(node, elements[0], neighbours, doubt)
             yield from self._removed_elements([(one, one) for one in elements], doubt)
@@ -186,9 +188,9 @@ class LiteralReader:
         keys = [key for key in node.keys if key is not None]
         neighbours = self._scalars(keys)
         for key in keys:
-            yield from self._leaves(key, doubt, NEAR, neighbours)
+            yield from self._expected_values(key, doubt, NEAR, neighbours)
         for value in node.values:
-            yield from self._leaves(value, doubt, distance)
+            yield from self._expected_values(value, doubt, distance)
         if not node.keys:
             yield self._first_element(node, _EMPTY_DICT, doubt)
         elif len(keys) == len(node.keys):  # none is a {**spread}
@@ -198,8 +200,8 @@ class LiteralReader:
     def _first_element(self, node: ast.expr, opening: str, doubt: int) -> ExpectedValue:
         """The change that adds an element to an empty container."""
         like: values.Scalar = 1 if opening == _EMPTY_DICT else "a"
-        way = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
-        return self.value(node, ValueKind.CONTAINER, doubt, way)
+        rewriter = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
+        return self.value(node, ValueKind.CONTAINER, doubt, rewriter)
 
     def _added_element(
         self, node: ast.expr, first: ast.expr, neighbours: Sequence[values.Scalar], doubt: int
@@ -208,8 +210,8 @@ class LiteralReader:
         at = self.source.span(first).start
         opening = self.source.text[self.source.span(node).start : at]
         if neighbours and opening and _GAP.fullmatch(opening[1:]):
-            way, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
-            yield self.value(node, ValueKind.CONTAINER, doubt, way, span=span)
+            rewriter, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
+            yield self.value(node, ValueKind.CONTAINER, doubt, rewriter, span=span)
 
     def _removed_elements(
         self, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
@@ -227,8 +229,8 @@ class LiteralReader:
             gap_after = source.text[source.span(last).end : span.end]
             is_plain = _COMMA.fullmatch(gap_before) and _COMMA.fullmatch(gap_after)
             if shapes.count(shapes[at]) == 1 and is_plain:
-                way = RemovedElement(lines=source.text.count("\n", span.start, span.end))
-                yield self.value(first, ValueKind.CONTAINER, doubt, way, span=span)
+                rewriter = RemovedElement(lines=source.text.count("\n", span.start, span.end))
+                yield self.value(first, ValueKind.CONTAINER, doubt, rewriter, span=span)
 
     def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         name = name_of(node.func)
@@ -238,11 +240,11 @@ class LiteralReader:
         elif name == "approx":
             tolerance = self.tolerance(node, {"rel": 1e-6, "abs": 1e-12})
             if tolerance is not None and node.args:
-                yield from self._leaves(node.args[0], doubt, tolerance)
+                yield from self._expected_values(node.args[0], doubt, tolerance)
         else:
             extra = 1 if name in _PURE else 2
             for argument in arguments:
-                values_in = self._leaves(argument, doubt + extra, distance)
+                values_in = self._expected_values(argument, doubt + extra, distance)
                 yield from (one for one in values_in if not one.rewriter.changes_length)
 
     def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:

@@ -19,7 +19,7 @@ class Replacement:
     """New text, and its value for people."""
 
     text: str
-    shown: str
+    display: str
 
 
 class ValueRewriter(ABC):
@@ -107,7 +107,7 @@ class ExpectedError(ValueRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated one."""
         new = values.other_error(self.names, rng)
-        return None if new is None else Replacement(text=f"({new})", shown=new)
+        return None if new is None else Replacement(text=f"({new})", display=new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class FormattedText(ValueRewriter):
         """A part of the added text stays."""
         word = _word(rng)
         text = f"(({self.written} + {word!r})[:-1])"
-        return Replacement(text=text, shown=f"{self.written} + {word[0]!r}")
+        return Replacement(text=text, display=f"{self.written} + {word[0]!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ class AllowedValues(ValueRewriter):
         if None in texts:
             return None
         inner = "".join(f"{text}, " for text in texts)
-        return Replacement(text=self.opening + inner + self.closing, shown=repr(new))
+        return Replacement(text=self.opening + inner + self.closing, display=repr(new))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ class RemovedElement(ValueRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """Only its line ends, so that line numbers stay."""
         del rng  # there is one way only
-        return Replacement(text="\n" * self.lines, shown="(removed)")
+        return Replacement(text="\n" * self.lines, display="(removed)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ class AddedElement(ValueRewriter):
         text = write_disguised(new, rng)
         if text is None:
             return None
-        return Replacement(text=self.before + text + self.after, shown=f"with {new!r} added")
+        return Replacement(text=self.before + text + self.after, display=f"with {new!r} added")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,12 +199,12 @@ class DoctestOutput(ValueRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """A line that differs in a character."""
         new = values.other_text(self.line, rng)
-        return Replacement(text=new, shown=new) if "\\" not in new else None
+        return Replacement(text=new, display=new) if "\\" not in new else None
 
 
 def _replacement(new: LiteralValue, rng: Random) -> Replacement | None:
     text = write_disguised(new, rng)
-    return None if text is None else Replacement(text=text, shown=repr(new))
+    return None if text is None else Replacement(text=text, display=repr(new))
 
 
 def _changed_value(

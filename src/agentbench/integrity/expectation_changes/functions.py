@@ -45,13 +45,13 @@ class FunctionsOfFile:
     functions: Mapping[str, FoundFunction]
     classes: Mapping[str, ast.ClassDef]
 
-    def find(self, name: str, seen: frozenset[str] = frozenset()) -> FoundFunction | None:
+    def find(self, name: str, visited: frozenset[str] = frozenset()) -> FoundFunction | None:
         """The function that a node id names, also if a base class defines it, except those seen."""
-        if name in self.functions or name in seen:
+        if name in self.functions or name in visited:
             return self.functions.get(name)
         owner, _, method = name.rpartition("::")
         bases = self.classes[owner].bases if owner in self.classes else []
-        found = (self.find(f"{name_of(base)}::{method}", seen | {name}) for base in bases)
+        found = (self.find(f"{name_of(base)}::{method}", visited | {name}) for base in bases)
         return next((one for one in found if one is not None), None)
 
     def select(self, tests: Iterable[str]) -> dict[str, SelectedFunction]:
@@ -118,11 +118,11 @@ class DefinitionIndex:
 
     def find(self, name: str) -> str | None:
         """The name of the function that a node id's name certainly stands for."""
-        seen: set[str] = set()
-        while name not in seen and self.is_sure(name):
+        visited: set[str] = set()
+        while name not in visited and self.is_sure(name):
             if name in self.functions.functions:
                 return name
-            seen.add(name)
+            visited.add(name)
             owner, _, method = name.rpartition("::")
             base = self._only_base(owner)
             if base is None:

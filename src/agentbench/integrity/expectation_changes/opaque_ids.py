@@ -220,11 +220,11 @@ def _renamed(test: str, known: Mapping[str, ParameterCase], new: Sequence[Sequen
 
 
 def _tokens(rng: Random) -> Iterator[str]:
-    seen: set[str] = set()
+    known: set[str] = set()
     while True:
         token = "".join(rng.choices(string.ascii_lowercase, k=_LENGTH))
-        if token not in seen:
-            seen.add(token)
+        if token not in known:
+            known.add(token)
             yield token
 
 

@@ -61,14 +61,14 @@ class ParameterTable:
 
     def rows_of(self, cases: Iterable[str | None]) -> list[int]:
         """The rows of bracketed parts of node ids (`None`: all rows); empty if one is unclear."""
-        wanted = set(cases)
-        if None in wanted:
+        requested = set(cases)
+        if None in requested:
             return list(range(len(self.rows)))
         ids: dict[str, list[int]] = {}
         for at, row in enumerate(self.rows):
             if row.id is not None:
                 ids.setdefault(escaped(row.id), []).append(at)
-        found = [_row_of(case, ids) for case in wanted if case is not None]
+        found = [_row_of(case, ids) for case in requested if case is not None]
         return [] if None in found else sorted({at for at in found if at is not None})
 
     def edits(self) -> list[SourceEdit]:
@@ -112,15 +112,15 @@ def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
 
 
 def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTable | None:
-    given = dict(zip(("argnames", "argvalues", "indirect", "ids"), call.args, strict=False))
-    given |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
-    if not {"argnames", "argvalues"} <= given.keys() or given.keys() & {"indirect", "**"}:
+    arguments = dict(zip(("argnames", "argvalues", "indirect", "ids"), call.args, strict=False))
+    arguments |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
+    if not {"argnames", "argvalues"} <= arguments.keys() or arguments.keys() & {"indirect", "**"}:
         return None
-    names, wrapped = _names(given["argnames"])
-    written = _rows_of(given["argvalues"], module)
+    names, wrapped = _names(arguments["argnames"])
+    written = _rows_of(arguments["argvalues"], module)
     if names is None or not written:
         return None
-    shape = _TableShape(names=names, wrapped=wrapped, ids=given.get("ids"), module=module)
+    shape = _TableShape(names=names, wrapped=wrapped, ids=arguments.get("ids"), module=module)
     rows = [shape.row(node, index) for index, node in enumerate(written)]
     read = tuple(row for row in rows if row is not None)
     if len(read) < len(rows):
@@ -151,11 +151,11 @@ class _TableShape:
             values = node.elts if isinstance(node, ast.Tuple | ast.List) else []
         if len(values) != len(self.names) or scopes.has_starred(values):
             return None
-        parts = self._made(values, index) if written is None else (_text_of(written),)
+        parts = self._generated_parts(values, index) if written is None else (_text_of(written),)
         fixed = own is not None or (written is not None and None not in parts)
         return TableRow(values=tuple(values), parts=parts, fixed=fixed, own_id=own)
 
-    def _made(self, values: Sequence[ast.expr], index: int) -> tuple[str | None, ...]:
+    def _generated_parts(self, values: Sequence[ast.expr], index: int) -> tuple[str | None, ...]:
         pairs = zip(values, self.names, strict=True)
         return tuple(_id_of(value, name, index, self.module) for value, name in pairs)
 

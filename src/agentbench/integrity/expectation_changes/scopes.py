@@ -116,21 +116,21 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> NameScope:
     loads: Counter[str] = Counter()
     compared: Counter[str] = Counter()
-    made_of: dict[str, set[str]] = {}
+    origins_of: dict[str, set[str]] = {}
     for child in ast.walk(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
             loads[child.id] += 1
         if isinstance(child, ast.Assert | ast.Call):
             compared.update(_compared(child))
         for name, origin in _derivations(child):
-            made_of.setdefault(name, set()).add(origin)
+            origins_of.setdefault(name, set()).add(origin)
     assigned = (pair for statement in body for pair in _assigned(statement))
     return NameScope(
         constants={name: value for name, value in assigned if bound[name] == 1},
         bound=bound,
         loads=loads,
         compared=compared,
-        derived_from={name: frozenset(origins) for name, origins in made_of.items()},
+        derived_from={name: frozenset(origins) for name, origins in origins_of.items()},
     )
 
 

@@ -109,8 +109,8 @@ def edit_keeping_lines(
     source: SourceText, span: SourceSpan, text: str, *, rank: int = 0
 ) -> SourceEdit:
     """An edit that keeps the number of lines; the new text must end with a bracket."""
-    lost = source.text[span.start : span.end].count("\n") - text.count("\n")
-    return SourceEdit(span=span, text=text[:-1] + "\n" * lost + text[-1:], rank=rank)
+    missing_lines = source.text[span.start : span.end].count("\n") - text.count("\n")
+    return SourceEdit(span=span, text=text[:-1] + "\n" * missing_lines + text[-1:], rank=rank)
 
 
 def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:

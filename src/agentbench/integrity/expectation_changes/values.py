@@ -33,7 +33,7 @@ _MOST_DEPTH = 50
 _LONGEST_REPEAT = 20_000
 _MOST_BITS = 4096
 _FAR = 3000
-_TRIES = 20
+_MAX_ATTEMPTS = 20
 _LITERAL_PATTERN = re.compile(r"\^?((?:[\w\s,:;'\"=<>@!/%&-]|\\[^\w\s])*)\$?")
 _ERRORS = (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, GeneratorExit)
 _WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
@@ -157,7 +157,7 @@ def other_value(
 ) -> Scalar:
     """Another value of the same kind, different from its neighbours in a set."""
     new = _another(value, rng, distance)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         if new not in avoid and new != value:
             return new
         new = _another(new, rng, distance)
@@ -169,10 +169,10 @@ def other_text(text: str, rng: Random, distance: Distance = NEAR) -> str:
     if distance.far:
         cut = rng.randrange(len(text) + 1) if len(text) > 3 else len(text)
         return text[:cut] + "".join(rng.sample(string.ascii_lowercase, 6)) + text[cut:]
-    places = [at for at, character in enumerate(text) if _alphabet(character)]
-    if not places:
+    positions = [at for at, character in enumerate(text) if _alphabet(character)]
+    if not positions:
         return text + rng.choice(string.ascii_lowercase)
-    at = rng.choice(places)
+    at = rng.choice(positions)
     if len(text) > 4 and rng.random() < 0.15:
         return text[:at] + text[at + 1 :]
     others = _alphabet(text[at]).replace(text[at], "")

@@ -58,9 +58,9 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
 
     api_format = ApiFormat.ANTHROPIC_MESSAGES
 
-    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+    def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens; unlike ours, Anthropic's `input_tokens` excludes cached input."""
-        usage = nested_object(said, "message", "usage") or nested_object(said, "usage")
+        usage = nested_object(payload, "message", "usage") or nested_object(payload, "usage")
         if not usage:
             return before
         old = before or TokenCounts()
@@ -82,11 +82,11 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
         """Whether this is the last event."""
         return event.get("type") == "message_stop"
 
-    def refuses(self, said: JsonObject) -> bool:
+    def refuses(self, payload: JsonObject) -> bool:
         """Whether the reason to stop is a refusal."""
         return "refusal" in {
-            said.get("stop_reason"),
-            nested_object(said, "delta").get("stop_reason"),
+            payload.get("stop_reason"),
+            nested_object(payload, "delta").get("stop_reason"),
         }
 
     def error(self, event: JsonObject) -> JsonObject | None:
@@ -196,14 +196,14 @@ class _Block:
         self.kind = str(start.get("type"))
         self._pieces: defaultdict[str, list[str]] = defaultdict(list)
         for name in _BLOCK_FIELDS[self.kind]:
-            given = start.get(name) or ""  # an input is only here if it is not streamed in parts
-            self._pieces[name].append(given if isinstance(given, str) else json.dumps(given))
+            initial = start.get(name) or ""  # an input is only here if it is not streamed in parts
+            self._pieces[name].append(initial if isinstance(initial, str) else json.dumps(initial))
 
     def take(self, delta: JsonObject) -> None:
         """Extend the field that a delta belongs to."""
-        for told, name in _DELTA_FIELDS.items():
-            if told in delta:
-                self._pieces[name].append(str(delta[told]))
+        for delta_field, name in _DELTA_FIELDS.items():
+            if delta_field in delta:
+                self._pieces[name].append(str(delta[delta_field]))
 
     def text(self, name: str) -> str:
         """The current content of a field."""
@@ -276,10 +276,10 @@ def _request_messages_of(conversation: talk.Conversation) -> list[JsonObject]:
     messages: list[JsonObject] = [{"role": "user", "content": [opening]}]
     last = opening
     for turn in conversation.turns:
-        said, back = list(_answer_blocks(turn.answer)), list(_reply_blocks(turn))
-        messages += [{"role": "assistant", "content": said}] if said else []
-        messages += [{"role": "user", "content": back}] if back else []
-        last = back[-1] if back else last
+        answer_blocks, reply_blocks = list(_answer_blocks(turn.answer)), list(_reply_blocks(turn))
+        messages += [{"role": "assistant", "content": answer_blocks}] if answer_blocks else []
+        messages += [{"role": "user", "content": reply_blocks}] if reply_blocks else []
+        last = reply_blocks[-1] if reply_blocks else last
     last.update(_CACHE_CONTROL)
     return messages
 
@@ -291,8 +291,8 @@ def _answer_blocks(answer: talk.ModelAnswer) -> Iterator[JsonObject]:
     if answer.text.strip():  # the API refuses blank text
         yield {"type": "text", "text": answer.text}
     for call in answer.tool_calls:
-        name, given = interface.sent_tool_name(call.name), json_object(call.arguments) or {}
-        yield {"type": "tool_use", "id": call.id, "name": name, "input": given}
+        name, arguments = interface.sent_tool_name(call.name), json_object(call.arguments) or {}
+        yield {"type": "tool_use", "id": call.id, "name": name, "input": arguments}
 
 
 def _reply_blocks(turn: talk.ConversationTurn) -> Iterator[JsonObject]:

@@ -31,14 +31,14 @@ class GeminiGenerateFormat(FormatAdapter):
 
     api_format = ApiFormat.GEMINI_GENERATE
 
-    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+    def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usageMetadata`, with those of reasoning and of tools."""
-        usage = nested_object(said, "usageMetadata")
+        usage = nested_object(payload, "usageMetadata")
         if not usage:
             return before
-        asked = token_count(usage.get("promptTokenCount"))
+        prompt_tokens = token_count(usage.get("promptTokenCount"))
         return TokenCounts(
-            input=asked + token_count(usage.get("toolUsePromptTokenCount")),
+            input=prompt_tokens + token_count(usage.get("toolUsePromptTokenCount")),
             output=token_count(usage.get("candidatesTokenCount"))
             + token_count(usage.get("thoughtsTokenCount")),
             cached=token_count(usage.get("cachedContentTokenCount")),
@@ -49,10 +49,10 @@ class GeminiGenerateFormat(FormatAdapter):
         finished = first_object(event, "candidates").get("finishReason")
         return bool(finished) or bool(nested_object(event, "promptFeedback").get("blockReason"))
 
-    def refuses(self, said: JsonObject) -> bool:
+    def refuses(self, payload: JsonObject) -> bool:
         """Whether a filter stopped the request or the answer."""
-        blocked = nested_object(said, "promptFeedback").get("blockReason")
-        return bool(blocked) or first_object(said, "candidates").get("finishReason") in _REFUSALS
+        blocked = nested_object(payload, "promptFeedback").get("blockReason")
+        return bool(blocked) or first_object(payload, "candidates").get("finishReason") in _REFUSALS
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
         """An error body in Google's form."""

@@ -36,13 +36,13 @@ class FormatAdapter(Protocol):
         del event
         return False
 
-    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+    def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens so far, by a whole answer or by the next event of a stream."""
 
     def ends(self, event: JsonObject) -> bool:
         """Whether this event completes a stream."""
 
-    def refuses(self, said: JsonObject) -> bool:
+    def refuses(self, payload: JsonObject) -> bool:
         """Whether an answer or an event is a refusal by the model."""
 
     def error(self, event: JsonObject) -> JsonObject | None:
@@ -65,16 +65,16 @@ class FormatAdapter(Protocol):
         """The model's answer from a stream as a message."""
 
 
-def nested_object(said: object, *names: str) -> JsonObject:
+def nested_object(value: object, *names: str) -> JsonObject:
     """The object at a path of names; empty if there is none."""
     for name in names:
-        said = said.get(name) if isinstance(said, dict) else None
-    return said if isinstance(said, dict) else {}
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
-def first_object(said: JsonObject, name: str) -> JsonObject:
+def first_object(value: JsonObject, name: str) -> JsonObject:
     """The first object in the list at a name; empty if there is none."""
-    listed = said.get(name)
+    listed = value.get(name)
     first = listed[0] if isinstance(listed, list) and listed else None
     return first if isinstance(first, dict) else {}
 

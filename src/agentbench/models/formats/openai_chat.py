@@ -25,12 +25,12 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning_details")
 _CALL_FIELDS = frozenset({"index", "id", "type", "function"})
 
 
-def openai_tokens(usage: JsonObject, *, given: str, made: str) -> TokenCounts:
+def openai_tokens(usage: JsonObject, *, input_prefix: str, output_prefix: str) -> TokenCounts:
     """The tokens in `usage`, by the words for a model's input and output."""
-    details = nested_object(usage, f"{given}_tokens_details")
+    details = nested_object(usage, f"{input_prefix}_tokens_details")
     return TokenCounts(
-        input=token_count(usage.get(f"{given}_tokens")),
-        output=token_count(usage.get(f"{made}_tokens")),
+        input=token_count(usage.get(f"{input_prefix}_tokens")),
+        output=token_count(usage.get(f"{output_prefix}_tokens")),
         cached=token_count(details.get("cached_tokens")),
         cache_written=token_count(details.get("cache_write_tokens")),
     )
@@ -52,21 +52,25 @@ class OpenAIChatFormat(interface.FormatAdapter):
         """Whether the event has tokens and no choices."""
         return event.get("choices") == [] and bool(nested_object(event, "usage"))
 
-    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+    def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usage`."""
-        usage = nested_object(said, "usage")
-        return openai_tokens(usage, given="prompt", made="completion") if usage else before
+        usage = nested_object(payload, "usage")
+        return (
+            openai_tokens(usage, input_prefix="prompt", output_prefix="completion")
+            if usage
+            else before
+        )
 
     def ends(self, event: JsonObject) -> bool:
         """Whether the event has a finish reason; some servers omit the `[DONE]` after it."""
         return first_object(event, "choices").get("finish_reason") is not None
 
-    def refuses(self, said: JsonObject) -> bool:
+    def refuses(self, payload: JsonObject) -> bool:
         """Whether a filter stopped the answer, or the model refused."""
-        choice = first_object(said, "choices")
+        choice = first_object(payload, "choices")
         filtered = choice.get("finish_reason") == "content_filter"
-        said_no = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
-        return filtered or any(said_no)
+        refusals = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
+        return filtered or any(refusals)
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
         """The conversation in a request."""
@@ -117,7 +121,7 @@ class _StreamedAnswer:
         self._ids = ids or repeat("")
         self.text = self.reasoning = ""
         self.calls: list[ModelToolCall] = []
-        self._places: dict[object, int] = {}  # the position of each call in the list
+        self._positions: dict[object, int] = {}  # the position of each call in the list
         self._finish = ""
         self._refused = False
         self._extra: JsonObject = {}
@@ -133,10 +137,10 @@ class _StreamedAnswer:
         self._refused |= bool(delta.get("refusal"))
         self._add_extra(delta)
         for number, part in enumerate(objects(delta.get("tool_calls"))):
-            place, function = self._place_of(part, number), nested_object(part, "function")
-            call = self.calls[place]
+            position, function = self._position_of(part, number), nested_object(part, "function")
+            call = self.calls[position]
             extra = {key: value for key, value in part.items() if key not in _CALL_FIELDS}
-            self.calls[place] = replace(
+            self.calls[position] = replace(
                 call,
                 name=call.name or text(function.get("name")),
                 arguments=call.arguments + text(function.get("arguments")),
@@ -155,13 +159,13 @@ class _StreamedAnswer:
             extra=self._extra,
         )
 
-    def _place_of(self, part: JsonObject, number: int) -> int:
-        index, given = part.get("index", number), text(part.get("id"))
-        known = self.calls[self._places[index]] if index in self._places else None
-        if known is None or (given and given != known.id and known.name):
-            self._places[index] = len(self.calls)
-            self.calls.append(ModelToolCall(id=given or next(self._ids), name="", arguments=""))
-        return self._places[index]
+    def _position_of(self, part: JsonObject, number: int) -> int:
+        index, call_id = part.get("index", number), text(part.get("id"))
+        known = self.calls[self._positions[index]] if index in self._positions else None
+        if known is None or (call_id and call_id != known.id and known.name):
+            self._positions[index] = len(self.calls)
+            self.calls.append(ModelToolCall(id=call_id or next(self._ids), name="", arguments=""))
+        return self._positions[index]
 
     def _add_extra(self, delta: JsonObject) -> None:
         for name in _REASONING_FIELDS:
@@ -217,8 +221,8 @@ def _request_messages_of(conversation: talk.Conversation) -> Iterator[JsonObject
         answer = turn.answer
         if answer.tool_calls:
             calls = [_echoed_tool_call(call) for call in answer.tool_calls]
-            said = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
-            yield {**answer.extra, **said}
+            message = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
+            yield {**answer.extra, **message}
         elif answer.text:
             yield {"role": "assistant", "content": answer.text}
         for call, reply in zip(answer.tool_calls, turn.replies, strict=True):

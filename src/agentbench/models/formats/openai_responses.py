@@ -19,20 +19,20 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
     api_format = ApiFormat.OPENAI_RESPONSES
     quota_status = 400  # codex retries after any other status except 401
 
-    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+    def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usage` of an answer, or of the answer in an event."""
-        usage = interface.nested_object(_answer(said), "usage")
+        usage = interface.nested_object(_answer(payload), "usage")
         if not usage:
             return before
-        return openai_tokens(usage, given="input", made="output")
+        return openai_tokens(usage, input_prefix="input", output_prefix="output")
 
     def ends(self, event: JsonObject) -> bool:
         """Whether the answer is in a final state."""
         return event.get("type") in _LAST_EVENTS
 
-    def refuses(self, said: JsonObject) -> bool:
+    def refuses(self, payload: JsonObject) -> bool:
         """Whether a filter stopped the answer, or a part of it is a refusal."""
-        answer = _answer(said)
+        answer = _answer(payload)
         if interface.nested_object(answer, "incomplete_details").get("reason") == "content_filter":
             return True
         return any(
@@ -52,10 +52,10 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
         """The conversation in a request."""
         if body.get("instructions"):
             yield Message(speaker=Role.SYSTEM, text=text(body.get("instructions")))
-        given = body.get("input")
-        if isinstance(given, str):
-            yield Message(speaker=Role.USER, text=text(given))
-        yield from filter(None, map(_message, objects(given)))
+        request_input = body.get("input")
+        if isinstance(request_input, str):
+            yield Message(speaker=Role.USER, text=text(request_input))
+        yield from filter(None, map(_message, objects(request_input)))
 
     def answer_message(self, body: JsonObject) -> Message:
         """The model's answer: its output items as one turn."""
@@ -73,8 +73,8 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
         return self.answer_message({"output": done})
 
 
-def _answer(said: JsonObject) -> JsonObject:
-    return interface.nested_object(said, "response") or said
+def _answer(payload: JsonObject) -> JsonObject:
+    return interface.nested_object(payload, "response") or payload
 
 
 def _message(item: JsonObject) -> Message | None:
@@ -95,9 +95,9 @@ def _message(item: JsonObject) -> Message | None:
 
 
 def _tool_call(item: JsonObject, kind: str) -> ParsedToolCall:
-    given = item.get("arguments") or item.get("input") or item.get("action")
+    arguments = item.get("arguments") or item.get("input") or item.get("action")
     return ParsedToolCall(
         id=text(item.get("call_id")) or text(item.get("id")),
         name=text(item.get("name")) or kind.removesuffix("_call"),
-        arguments=interface.parse_arguments(given),
+        arguments=interface.parse_arguments(arguments),
     )

@@ -116,8 +116,8 @@ def _provider_side_tools(api_format: ApiFormat, tool: JsonObject) -> Iterator[st
 
 def _is_client_side(kind: object, tool: JsonObject) -> bool:
     if kind == "shell":
-        place = tool.get("environment")
-        return isinstance(place, dict) and place.get("type") == "local"
+        environment = tool.get("environment")
+        return isinstance(environment, dict) and environment.get("type") == "local"
     return isinstance(kind, str) and _CLIENT_SIDE_TOOLS.fullmatch(kind) is not None
 
 
@@ -141,9 +141,9 @@ def _is_address(name: str, value: str) -> bool:
     return name in _DATA and _ADDRESS.match(value) is not None
 
 
-def _fields(said: JsonObject) -> Iterator[tuple[str, object]]:
+def _fields(fields: JsonObject) -> Iterator[tuple[str, object]]:
     """Fields by name as the most lenient servers read them: any case, with or without `_`."""
-    for name, value in said.items():
+    for name, value in fields.items():
         yield name.replace("_", "").lower(), value
 
 
@@ -265,8 +265,8 @@ class EndpointApplication:
             await self._refuse(client, route.format, _TOO_LARGE, limit=str(limit >> 20))
             return
         except UnknownEncodingError as fault:
-            said = route.format.error_body(ModelErrorKind.MALFORMED, 415, str(fault))
-            await client.answer_json(415, said, _NO_RETRY_HEADERS)
+            error_body = route.format.error_body(ModelErrorKind.MALFORMED, 415, str(fault))
+            await client.answer_json(415, error_body, _NO_RETRY_HEADERS)
             return
         await self._exchange(client, route, body)
 
@@ -280,16 +280,16 @@ class EndpointApplication:
             model=route.model or str((request or {}).get("model", "")),
             request=request or {},
         )
-        way_out = network_access_in(
+        access = network_access_in(
             route.api_format, exchange.model, exchange.request, run_model=self.model
         )
         try:
             if request is None:
                 await self._refuse_request(client, exchange, "the body is not a JSON object")
-            elif way_out is not None:
-                what, line = f"asked for {way_out}; was refused", _request_line(client)
+            elif access is not None:
+                what, line = f"asked for {access}; was refused", _request_line(client)
                 self.by.ledger.add_finding("gateway-way-out", Severity.WARNING, line, what)
-                why = f"agents have no network; {way_out}, is refused: turn it off in the agent"
+                why = f"agents have no network; {access}, is refused: turn it off in the agent"
                 await self._refuse_request(client, exchange, why)
             elif not route.counts_only and self.by.ledger.is_budget_spent():
                 await self._refuse_cost(client, exchange)
@@ -301,9 +301,9 @@ class EndpointApplication:
 
     async def _forward(self, client: ClientRequest, exchange: ModelExchange, body: bytes) -> None:
         if exchange.model != self.model:
-            shown = text(exchange.model, _MAX_QUOTED)
-            what = f"asked for the model {shown!r}; the run is of {self.model!r}"
-            self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, shown, what)
+            model_name = text(exchange.model, _MAX_QUOTED)
+            what = f"asked for the model {model_name!r}; the run is of {self.model!r}"
+            self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, model_name, what)
         if not exchange.route.counts_only:
             self.by.ledger.count_request()
         call = ProviderRequest(

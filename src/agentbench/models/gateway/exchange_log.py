@@ -59,9 +59,9 @@ class ModelExchange:
 
     def log_answer(self, data: bytes) -> None:
         """Add a part of the answer, up to the limit."""
-        kept = data[: MAX_LOGGED_ANSWER - len(self.answer)]
-        self.answer += kept
-        self.left_out += len(data) - len(kept)
+        logged = data[: MAX_LOGGED_ANSWER - len(self.answer)]
+        self.answer += logged
+        self.left_out += len(data) - len(logged)
 
 
 class LoggedTokens(Schema):
@@ -182,8 +182,8 @@ class ExchangeLog:
         rest = {key: value for key, value in request.items() if key not in same}
         if name:
             rest[name] = turns[count:]
-        told = {"same_as": base.line, "same_turns": count, "same_fields": same}
-        return {**told, **self._capped(rest, known)}
+        reference = {"same_as": base.line, "same_turns": count, "same_fields": same}
+        return {**reference, **self._capped(rest, known)}
 
     def _capped(self, request: JsonObject, known: _LineDigests) -> dict[str, object]:
         written = json.dumps(request)

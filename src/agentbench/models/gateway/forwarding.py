@@ -47,10 +47,10 @@ class EventSplitter:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The events that are complete now, each with its empty last line."""
-        seen = max(len(self._pending) - _MAX_EVENT_END, 0)
+        search_from = max(len(self._pending) - _MAX_EVENT_END, 0)
         self._pending += chunk
         start = 0
-        for found in _EVENT_END.finditer(self._pending, seen):
+        for found in _EVENT_END.finditer(self._pending, search_from):
             yield bytes(self._pending[start : found.end()])
             start = found.end()
         del self._pending[:start]
@@ -83,16 +83,16 @@ class StreamReader:
         if data == _DONE_MARK:
             self.ended = True
             return True
-        said = json_object(data) if data else None
-        if said is None:
+        payload = json_object(data) if data else None
+        if payload is None:
             return True
-        self.tokens = self._format.tokens(said, self.tokens)
-        self.ended |= self._format.ends(said)
-        self.refused |= self._format.refuses(said)
-        error = self._format.error(said)
+        self.tokens = self._format.tokens(payload, self.tokens)
+        self.ended |= self._format.ends(payload)
+        self.refused |= self._format.refuses(payload)
+        error = self._format.error(payload)
         if error is not None and self.failure is None:
             self.failure = failure_of_body(error, status=200)
-        return not (self._amended and self._format.is_extra(said))
+        return not (self._amended and self._format.is_extra(payload))
 
 
 _BAD_GATEWAY, _TIMED_OUT = 502, 504
@@ -196,19 +196,19 @@ class _ForwardedAnswer:
         if status >= 300:
             self._fail(failure_of_response(status, data))
             return
-        said = json_object(data.decode("utf-8", "replace"))
-        if said is None:
+        payload = json_object(data.decode("utf-8", "replace"))
+        if payload is None:
             message = "the provider's answer is not JSON"
             kind = ModelErrorKind.SERVER_ERROR
             self._fail(ModelFailure(kind=kind, status=status, message=message))
             return
-        tokens = self.exchange.format.tokens(said)
+        tokens = self.exchange.format.tokens(payload)
         if tokens is not None:
             self.by.ledger.count_tokens(self.exchange, tokens)
-        error = self.exchange.format.error(said)
+        error = self.exchange.format.error(payload)
         if error is not None:
             self._fail(failure_of_body(error, status=status))
-        elif self.exchange.format.refuses(said):
+        elif self.exchange.format.refuses(payload):
             self._fail(_refusal(status))
         else:
             self.by.ledger.answered()
@@ -229,7 +229,7 @@ class _ForwardedAnswer:
 
     async def _pass_on(self, event: bytes, watch: StreamReader) -> None:
         ended, known, failure = watch.ended, watch.tokens, watch.failure
-        wanted = watch.passes(event)
+        is_requested = watch.passes(event)
         if watch.tokens is not None and watch.tokens != known:
             self.by.ledger.count_tokens(self.exchange, watch.tokens)
         if watch.failure is not failure and watch.failure is not None:
@@ -240,7 +240,7 @@ class _ForwardedAnswer:
                 self._fail(_refusal(200))
             else:
                 self.by.ledger.answered()
-        if wanted:
+        if is_requested:
             data = self.by.keys.data(event)
             self.exchange.log_answer(data)
             await self.client.send_chunk(data)
@@ -265,8 +265,8 @@ class _ForwardedAnswer:
             self.by.ledger.add_finding("gateway-no-usage", Severity.INFO, path, _NO_TOKENS)
 
     def _fail(self, failure: ModelFailure) -> None:
-        said = self.by.keys.text(failure.message)
-        self.exchange.failure = replace(failure, message=said)
+        message = self.by.keys.text(failure.message)
+        self.exchange.failure = replace(failure, message=message)
         if not self.exchange.route.counts_only:
             self.by.ledger.failed(self.exchange.failure)
 

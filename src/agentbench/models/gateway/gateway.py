@@ -209,8 +209,8 @@ def run_gateway(
             stack.callback(lambda: loop.run(client.aclose()))
             upstream = LiveUpstream(access, client)
             if record is not None:
-                kept = _recorded_upstream(upstream, record, model=model, keys=access.keys)
-                upstream = stack.enter_context(kept)
+                recorder = _recorded_upstream(upstream, record, model=model, keys=access.keys)
+                upstream = stack.enter_context(recorder)
         gateway = Gateway(upstream, loop, model=model, prices=prices, access=access, bounds=bounds)
         yield stack.enter_context(closing(gateway))
 

@@ -90,9 +90,9 @@ def tcp_listener(port: int) -> socket.socket:
         OSError: the port is in use.
     """
     # With its protocol named, asyncio sets TCP_NODELAY.
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    return _bound(made, ("127.0.0.1", port))
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return _bound(listener, ("127.0.0.1", port))
 
 
 class _HttpConnection(H11Protocol):
@@ -110,13 +110,13 @@ class _HttpConnection(H11Protocol):
             transport.abort()
 
 
-def _bound(made: socket.socket, address: str | tuple[str, int]) -> socket.socket:
+def _bound(listener: socket.socket, address: str | tuple[str, int]) -> socket.socket:
     try:
-        made.bind(address)
+        listener.bind(address)
     except OSError:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener
 
 
 async def _end_requests(tasks: set[asyncio.Task[None]]) -> None:
@@ -193,11 +193,13 @@ class ClientRequest:
     def has_token(self, token: str) -> bool:
         """Whether it has the token, in any place where clients put their keys."""
         scheme, _, bearer = self.header("authorization").partition(" ")
-        shown = [bearer if scheme.lower() == "bearer" else ""]
-        shown += [self.header(name) for name in _TOKEN_HEADERS]
-        shown += parse_qs(self.query).get("key", [])
-        wanted = token.encode()
-        return any(hmac.compare_digest(each.encode("utf-8", "replace"), wanted) for each in shown)
+        tokens = [bearer if scheme.lower() == "bearer" else ""]
+        tokens += [self.header(name) for name in _TOKEN_HEADERS]
+        tokens += parse_qs(self.query).get("key", [])
+        expected = token.encode()
+        return any(
+            hmac.compare_digest(each.encode("utf-8", "replace"), expected) for each in tokens
+        )
 
     async def body(self, limit: int) -> bytes:
         """The decoded body.

@@ -46,7 +46,7 @@ _VOLATILE = re.compile(
     r"|/tmp/[^\s\"'\\)]+"
     r"|127\.0\.0\.1:\d+"
 )
-_CLIENT_LEFT_MESSAGE = "when this was recorded, the client left here"
+_DISCONNECT_MESSAGE = "when this was recorded, the client left here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +59,11 @@ class RequestDigest:
 
 def request_digest(call: ProviderRequest) -> RequestDigest:
     """The digests of a request, without parts that differ between runs."""
-    kept = {key: value for key, value in call.request.items() if key not in _SESSION_FIELDS}
-    written = _VOLATILE.sub("~", json.dumps(kept, sort_keys=True, ensure_ascii=False))
+    fields = {key: value for key, value in call.request.items() if key not in _SESSION_FIELDS}
+    written = _VOLATILE.sub("~", json.dumps(fields, sort_keys=True, ensure_ascii=False))
     route = call.route
     where = f"{route.api_format.value} {route.counts_only} {route.action} {call.model} "
-    return RequestDigest(words=_hash(where + written), outline=_hash(where + _outline(kept)))
+    return RequestDigest(words=_hash(where + written), outline=_hash(where + _outline(fields)))
 
 
 def _outline(request: JsonObject) -> str:
@@ -204,43 +204,43 @@ class RecordingUpstream:
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
         """Send a request to the other upstream."""
-        kept = _AnswerSoFar()
+        draft = _AnswerSoFar()
         try:
             async with self._inner.send(call) as answer:
-                kept.status, kept.headers = answer.status, answer.headers
-                yield replace(answer, chunks=_recorded_chunks(answer.chunks, kept))
+                draft.status, draft.headers = answer.status, answer.headers
+                yield replace(answer, chunks=_recorded_chunks(answer.chunks, draft))
         except UpstreamError as fault:
-            kept.failure, kept.message = fault.failure.kind, fault.failure.message
+            draft.failure, draft.message = fault.failure.kind, fault.failure.message
             raise
         finally:
-            self._add(partial(self._recorded, call, kept))
+            self._add(partial(self._recorded, call, draft))
 
-    def _recorded(self, call: ProviderRequest, kept: _AnswerSoFar) -> RecordedAnswer:
+    def _recorded(self, call: ProviderRequest, draft: _AnswerSoFar) -> RecordedAnswer:
         digest = request_digest(call)
-        if not kept.whole and kept.failure is None:
-            kept.failure, kept.message = ModelErrorKind.CUT_STREAM, _CLIENT_LEFT_MESSAGE
-        in_base64, chunks = _encode_chunks([self._keys.data(chunk) for chunk in kept.chunks])
+        if not draft.whole and draft.failure is None:
+            draft.failure, draft.message = ModelErrorKind.CUT_STREAM, _DISCONNECT_MESSAGE
+        in_base64, chunks = _encode_chunks([self._keys.data(chunk) for chunk in draft.chunks])
         return RecordedAnswer(
             lane=call.lane,
             words=digest.words,
             outline=digest.outline,
             wire=call.route.api_format,
-            status=kept.status,
-            headers=tuple((name, self._keys.text(value)) for name, value in kept.headers),
+            status=draft.status,
+            headers=tuple((name, self._keys.text(value)) for name, value in draft.headers),
             chunks=chunks,
             in_base64=in_base64,
-            failure=kept.failure,
-            message=self._keys.text(kept.message),
+            failure=draft.failure,
+            message=self._keys.text(draft.message),
         )
 
 
 async def _recorded_chunks(
-    chunks: AsyncIterator[bytes], kept: _AnswerSoFar
+    chunks: AsyncIterator[bytes], draft: _AnswerSoFar
 ) -> AsyncIterator[bytes]:
     async for chunk in chunks:
-        kept.chunks.append(chunk)
+        draft.chunks.append(chunk)
         yield chunk
-    kept.whole = True
+    draft.whole = True
 
 
 def _encode_chunks(chunks: Sequence[bytes]) -> tuple[bool, tuple[str, ...]]:
@@ -259,10 +259,10 @@ class ReplayedUpstream:
 
     def __init__(self, recording: Recording) -> None:
         self.api_formats = recording.head.wires
-        self._left: dict[str, list[RecordedAnswer]] = defaultdict(list)
+        self._remaining: dict[str, list[RecordedAnswer]] = defaultdict(list)
         self._lock = Lock()
         for answer in recording.answers:
-            self._left[answer.lane].append(answer)
+            self._remaining[answer.lane].append(answer)
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
@@ -285,11 +285,11 @@ class ReplayedUpstream:
             lambda each: each.wire is call.route.api_format,
         )
         with self._lock:
-            left = self._left[call.lane]
+            remaining = self._remaining[call.lane]
             for fit in fits:
-                for at, answer in enumerate(left):
+                for at, answer in enumerate(remaining):
                     if fit(answer):
-                        return left.pop(at)
+                        return remaining.pop(at)
         return None
 
 

@@ -223,8 +223,8 @@ async def probe_model(
             # Some of OpenAI's models support only this format.
             failure = await _send_probe(upstream, newer, model, bounds)
     if failure is not None:
-        said = Redactor(endpoints.keys).text(failure.message) or f"HTTP status {failure.status}"
-        _raise_if_unusable(failure, said, endpoints, model)
+        message = Redactor(endpoints.keys).text(failure.message) or f"HTTP status {failure.status}"
+        _raise_if_unusable(failure, message, endpoints, model)
 
 
 async def _send_probe(
@@ -265,27 +265,31 @@ def _probe_request(api_format: ApiFormat, model: str) -> JsonObject:
         case ApiFormat.ANTHROPIC_MESSAGES:
             return {"model": model, "messages": [_USER], "stream": True, "max_tokens": 1}
         case ApiFormat.GEMINI_GENERATE:
-            asked = {"role": "user", "parts": [{"text": "Say ok."}]}
-            return {"contents": [asked], "generationConfig": {"maxOutputTokens": 1}}
+            content = {"role": "user", "parts": [{"text": "Say ok."}]}
+            return {"contents": [content], "generationConfig": {"maxOutputTokens": 1}}
 
 
 def _raise_if_unusable(
-    failure: ModelFailure, said: str, endpoints: ProviderAccess, model: str
+    failure: ModelFailure, message: str, endpoints: ProviderAccess, model: str
 ) -> None:
     """Raise an error that stops a run; a busy server, or one that rejects the request, is fine."""
     url = endpoints.by_format[endpoints.main].url
     variable = endpoints.key_variable
     match failure.kind:
         case ModelErrorKind.AUTH:
-            raise UsageError(f"{url} does not take the key in {variable}: {said}; set {variable}")
+            raise UsageError(
+                f"{url} does not take the key in {variable}: {message}; set {variable}"
+            )
         case ModelErrorKind.QUOTA:
-            raise UsageError(f"the account of the key in {variable} has no credit left: {said}")
+            raise UsageError(f"the account of the key in {variable} has no credit left: {message}")
         case ModelErrorKind.UNKNOWN_MODEL:
             unknown = f"{url} knows no model {model!r}"
-            raise UsageError(f"{unknown}: {said}; check --model and --base-url")
+            raise UsageError(f"{unknown}: {message}; check --model and --base-url")
         case ModelErrorKind.CONNECTION | ModelErrorKind.TIMEOUT | ModelErrorKind.SERVER_ERROR:
-            raise UnavailableError(f"{url}: {said}; check --base-url and the network, {_SKIP_HINT}")
+            raise UnavailableError(
+                f"{url}: {message}; check --base-url and the network, {_SKIP_HINT}"
+            )
         case ModelErrorKind.CUT_STREAM:
-            raise UnavailableError(f"{url}: {said}; try again, {_SKIP_HINT}")
+            raise UnavailableError(f"{url}: {message}; try again, {_SKIP_HINT}")
         case _:
             return

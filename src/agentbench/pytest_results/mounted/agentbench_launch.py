@@ -144,8 +144,8 @@ def _restart_with_interpreter_settings() -> None:
         os.environ.update(json.loads(os.environ.pop(_WITHHELD)))
     elif any(name in os.environ for name in _WANTS_RESTART):
         env = dict(os.environ)
-        held = [key for key in env if key.startswith("PYTHON") and key not in _WANTS_RESTART]
-        env[_WITHHELD] = json.dumps({key: env.pop(key) for key in held})
+        withheld = [key for key in env if key.startswith("PYTHON") and key not in _WANTS_RESTART]
+        env[_WITHHELD] = json.dumps({key: env.pop(key) for key in withheld})
         os.execve(sys.executable, [sys.executable, "-s", "-B", *sys.argv], env)
 
 
@@ -187,8 +187,10 @@ def _load(name: str, path: Path) -> ModuleType:
 def _restore_paths(pytest: ModuleType, *, as_module: bool) -> None:
     """Give `sys.path` and `sys.argv[0]` the values of `python -m pytest` or of `pytest`."""
     scripts = Path(sysconfig.get_path("scripts"))
-    given = os.environ.get("PYTHONPATH", "")
-    extra = [str(Path.cwd() / entry) for entry in given.split(os.pathsep)] if given else []
+    python_path = os.environ.get("PYTHONPATH", "")
+    extra = (
+        [str(Path.cwd() / entry) for entry in python_path.split(os.pathsep)] if python_path else []
+    )
     sys.path[:0] = [str(Path.cwd() if as_module else scripts), *extra]
     main = Path(str(pytest.__file__)).with_name("__main__.py")
     program = main if as_module else scripts / "pytest"

@@ -44,29 +44,29 @@ def answer_to_discovery(run: PytestRun, mask: PathMask, *, timeout_s: float) -> 
     found = run.result.outcome is PytestOutcome.PASSED
     result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
 
-    def rendered(form: PytestResult, kept: int) -> JsonObject:
+    def rendered(form: PytestResult, count: int) -> JsonObject:
         """The answer for one version of the result."""
         answer = _envelope(run, form, timeout_s)
-        left_out = len(node_ids) - kept
+        left_out = len(node_ids) - count
         named = (f"{left_out} of {len(node_ids)} node_ids: narrow down by paths or keyword",)
         changes: JsonObject = {
-            "node_ids": node_ids[:kept],
+            "node_ids": node_ids[:count],
             "omitted": (*form.omitted, *(named if left_out else ())),
         }
         if found:
             changes |= {"outcome": "discovered", "message": f"{len(node_ids)} tests"}
         return _rendered(answer.model_copy(update=changes), mask)
 
-    def answer_with(kept: int) -> JsonObject:
+    def answer_with(count: int) -> JsonObject:
         """The answer with some of the ids."""
-        form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))
-        return rendered(form, kept)
+        form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, count)))
+        return rendered(form, count)
 
-    kept = len(node_ids)
-    answer = answer_with(kept)
-    while kept and not _fits(answer):
-        kept = int(kept * _ID_REDUCTION)
-        answer = answer_with(kept)
+    count = len(node_ids)
+    answer = answer_with(count)
+    while count and not _fits(answer):
+        count = int(count * _ID_REDUCTION)
+        answer = answer_with(count)
     return answer
 
 
@@ -130,8 +130,8 @@ def _rendered(answer: envelope.PytestAnswer, mask: PathMask) -> JsonObject:
 
 def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> envelope.PytestAnswer:
     message = envelope.message_of(run, timeout_s)
-    told: JsonObject = {name: getattr(result, name) for name in envelope.SERIALIZED_FIELDS}
-    told |= {"outcome": result.outcome.value, "message": message, "status": "success"}
+    fields: JsonObject = {name: getattr(result, name) for name in envelope.SERIALIZED_FIELDS}
+    fields |= {"outcome": result.outcome.value, "message": message, "status": "success"}
     if result.outcome in envelope.ERROR_OF_OUTCOME:
         error_type, code = envelope.ERROR_OF_OUTCOME[result.outcome]
         limit, command = len(result.text_output), run.command
@@ -145,8 +145,8 @@ def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> envelop
             duration=command.duration.total_seconds(),
         )
         error = envelope.ErrorObject(code=code, message=message, data=details)
-        told |= {"status": "error", "error_type": error_type, "error": error}
-    return envelope.PytestAnswer.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
+        fields |= {"status": "error", "error_type": error_type, "error": error}
+    return envelope.PytestAnswer.model_construct(**fields)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
 
 
 def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:
@@ -203,9 +203,9 @@ def _shortened_failures(result: PytestResult) -> Iterator[PytestResult]:
 
 
 def _without(result: PytestResult, outcomes: Sequence[CaseOutcome], words: str) -> PytestResult:
-    kept = tuple(case for case in result.tests if case.outcome not in outcomes)
-    gone = len(result.tests) - len(kept)
-    return _reduced(result, f"{gone} {words} tests", tests=kept) if gone else result
+    remaining = tuple(case for case in result.tests if case.outcome not in outcomes)
+    gone = len(result.tests) - len(remaining)
+    return _reduced(result, f"{gone} {words} tests", tests=remaining) if gone else result
 
 
 def _reduced(result: PytestResult, *what: str, **smaller: object) -> PytestResult:

@@ -159,16 +159,16 @@ class DiscoverArguments(ToolArguments):
     markers: Markers
 
 
-def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) -> ArgumentsT:
+def read_arguments(model: type[ArgumentsT], arguments: Mapping[str, object] | None) -> ArgumentsT:
     """Parse a call's arguments, of which null is a missing one.
 
     Raises:
         InvalidArgumentsError: they are invalid; names all faults.
     """
-    fields, items = model.model_fields, (given or {}).items()
-    told = {name: value for name, value in items if value is not None or name not in fields}
+    fields, items = model.model_fields, (arguments or {}).items()
+    values = {name: value for name, value in items if value is not None or name not in fields}
     try:
-        return model.model_validate(told)
+        return model.model_validate(values)
     except pydantic.ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         texts = [
@@ -182,8 +182,8 @@ def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) 
 
 def escaped_name(name: str) -> str:
     """An unknown name, escaped and shortened."""
-    shown = ascii(name[:_MAX_NAME_LENGTH])
-    return shown if len(name) <= _MAX_NAME_LENGTH else f"{shown}..."
+    escaped = ascii(name[:_MAX_NAME_LENGTH])
+    return escaped if len(name) <= _MAX_NAME_LENGTH else f"{escaped}..."
 
 
 def _location(loc: tuple[int | str, ...]) -> str:

@@ -47,13 +47,13 @@ PathResolver = Callable[[Sequence[str]], ResolvedPaths]
 
 
 def check_targets(
-    argument: str, given: Sequence[str], root: PurePosixPath, resolve: PathResolver
+    argument: str, targets: Sequence[str], root: PurePosixPath, resolve: PathResolver
 ) -> None:
     """Refuse paths and node ids outside of the project, whose resolved folder is `root`.
 
     Args:
         argument: The argument's name, for messages.
-        given: The caller's values.
+        targets: The caller's values.
         root: The project's folder, resolved.
         resolve: Resolves paths.
 
@@ -61,7 +61,7 @@ def check_targets(
         PathOutsideRootError: a path leads out of the root, whether it exists or not.
         InvalidArgumentsError: a path does not exist.
     """
-    files = [text.partition("::")[0] or "." if argument == "node_ids" else text for text in given]
+    files = [text.partition("::")[0] or "." if argument == "node_ids" else text for text in targets]
     # pytest reads a file's name up to a bracket, so this part must be inside, too.
     short = [file.partition("[")[0] or "." for file in files]
     found = resolve([str(root / file) for file in (*files, *short)])
@@ -79,8 +79,8 @@ def check_targets(
 def resolve_on_host(paths: Sequence[str]) -> ResolvedPaths:
     """Resolve paths on this machine."""
     followed = tuple(map(os.path.realpath, paths))
-    there = tuple(map(os.path.exists, followed))  # not Path.exists, which may raise OSError
-    return ResolvedPaths(paths=followed, there=there)
+    exist = tuple(map(os.path.exists, followed))  # not Path.exists, which may raise OSError
+    return ResolvedPaths(paths=followed, there=exist)
 
 
 def resolve_in_sandbox(sandbox: Sandbox, paths: Sequence[str]) -> ResolvedPaths:
@@ -208,10 +208,10 @@ def _discover(project: PytestProject, arguments: DiscoverArguments, cancel: Even
     return answers.answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)
 
 
-def _checked_targets(project: PytestProject, **given: Sequence[str] | None) -> tuple[str, ...]:
+def _checked_targets(project: PytestProject, **arguments: Sequence[str] | None) -> tuple[str, ...]:
     """The targets for pytest, which are all inside the project."""
     targets: tuple[str, ...] = ()
-    for name, texts in given.items():
+    for name, texts in arguments.items():
         if texts is not None:
             check_targets(name, texts, project.root, project.resolve)
             targets += tuple(texts)

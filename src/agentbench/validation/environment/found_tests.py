@@ -60,20 +60,22 @@ class FoundTests:
 def find_tests(tree: Path) -> FoundTests:
     """Read the test files of a tree, and the helper files next to them."""
     names = list(python_files(tree))
-    seen = FoundTests()
+    found = FoundTests()
     files = []
     for name in names:
         if not is_collected_by_default(name) and not _is_in_test_folder(PurePosixPath(name)):
             continue
         text = read_project_file(tree, name) or ""
         # pytest also finds tests in other files that it is given by name.
-        given = PurePosixPath(name).name != "conftest.py" and has_tests(text.encode())
-        if is_collected_by_default(name) or given:
+        is_collected_by_name = PurePosixPath(name).name != "conftest.py" and has_tests(
+            text.encode()
+        )
+        if is_collected_by_default(name) or is_collected_by_name:
             files.append(name)
         if len(files) <= _MOST_READ:
-            seen = seen.with_(_tests_in(parse_python(text)))
-    foreign = seen.imports - _own_modules(names) - sys.stdlib_module_names
-    return replace(seen, files=tuple(files), imports=foreign)
+            found = found.with_(_tests_in(parse_python(text)))
+    foreign = found.imports - _own_modules(names) - sys.stdlib_module_names
+    return replace(found, files=tuple(files), imports=foreign)
 
 
 def is_collected_by_default(name: str) -> bool:

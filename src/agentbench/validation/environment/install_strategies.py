@@ -200,13 +200,13 @@ def install_strategies(
 ) -> tuple[InstallStrategy, ...]:
     """What to install: with each of the project's requirement groups, and finally with none."""
     bundles = sorted(declared.bundles, key=lambda bundle: bundle.purpose)[:_MAX_BUNDLES]
-    ways: list[InstallStrategy] = []
+    strategies: list[InstallStrategy] = []
     for bundle in (*bundles, _NO_BUNDLE):
         known, guessed = _missing_distributions(declared, bundle, settings, found)
-        ways.append(_strategy(tree, declared, bundle, known))
+        strategies.append(_strategy(tree, declared, bundle, known))
         if guessed:
-            ways.append(_strategy(tree, declared, bundle, {**known, **guessed}))
-    return tuple(dict.fromkeys(ways))
+            strategies.append(_strategy(tree, declared, bundle, {**known, **guessed}))
+    return tuple(dict.fromkeys(strategies))
 
 
 def _strategy(
@@ -268,9 +268,9 @@ def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
         name = path.relative_to(tree).as_posix()
         purpose = _purpose(PurePosixPath(name))
         if purpose is not None and read_project_file(tree, name) is not None:
-            held = tuple(requirements_in(tree, name))
+            requirements = tuple(requirements_in(tree, name))
             yield RequirementGroup(
-                where=name, purpose=purpose, files=(name,), known_requirements=held
+                where=name, purpose=purpose, files=(name,), known_requirements=requirements
             )
 
 
@@ -292,10 +292,10 @@ def _purpose(path: PurePosixPath) -> RequirementPurpose | None:
 
 def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:
     """What `[testenv]` installs, without lines for single environments."""
-    said = [line for line in option_lines(parser, "testenv", "deps") if not _CONDITION.match(line)]
+    deps = [line for line in option_lines(parser, "testenv", "deps") if not _CONDITION.match(line)]
     lines = option_lines(parser, "testenv", "extras")
     extras = [name.strip() for line in lines for name in line.split(",")]
-    yield from _bundle("[testenv] of tox.ini", said, extras, tree)
+    yield from _bundle("[testenv] of tox.ini", deps, extras, tree)
 
 
 def tox_environment(parser: ConfigParser) -> dict[str, str]:
@@ -312,26 +312,26 @@ def nox_bundles(text: str | None, tree: Path) -> Iterator[RequirementGroup]:
     """What the test sessions of a `noxfile.py` install; the file is never run."""
     for node in ast.walk(parse_python(text)):
         if isinstance(node, ast.FunctionDef) and "test" in node.name:
-            said = list(_as_lines(_install_calls(node)))
+            lines = list(_as_lines(_install_calls(node)))
             extras = [
                 name.strip()
-                for line in said
+                for line in lines
                 if (own := _OWN_EXTRAS.fullmatch(line))
                 for name in own.group(1).split(",")
             ]
-            yield from _bundle(f"session `{node.name}` of noxfile.py", said, extras, tree)
+            yield from _bundle(f"session `{node.name}` of noxfile.py", lines, extras, tree)
 
 
 def _bundle(
-    where: str, said: Iterable[str], extras: Iterable[str], tree: Path
+    where: str, lines: Iterable[str], extras: Iterable[str], tree: Path
 ) -> Iterator[RequirementGroup]:
-    said, own = list(said), tuple(filter(None, extras))
-    named = (match.group(1) for line in said if (match := _REQUIREMENT_FILE.match(line)))
+    lines, own = list(lines), tuple(filter(None, extras))
+    named = (match.group(1) for line in lines if (match := _REQUIREMENT_FILE.match(line)))
     files = tuple(
         name for name in named if _is_inside(name) and read_project_file(tree, name) is not None
     )
-    held = tuple(each for name in files for each in requirements_in(tree, name))
-    listed = named_requirements(said)
+    known = tuple(each for name in files for each in requirements_in(tree, name))
+    listed = named_requirements(lines)
     if own or files or listed:
         yield RequirementGroup(
             where=where,
@@ -339,7 +339,7 @@ def _bundle(
             extras=own,
             files=files,
             requirements=listed,
-            known_requirements=held,
+            known_requirements=known,
         )
 
 

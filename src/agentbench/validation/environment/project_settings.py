@@ -64,8 +64,8 @@ def choose_python(
 ) -> RequestedPython | None:
     """The version that a tree asks for; None: it asks for none."""
     pinned = (read_project_file(tree, ".python-version") or "").strip()
-    if said := re.match(r"(?:cpython-)?(3\.\d+)", pinned):
-        return RequestedPython(version=said.group(1), why=".python-version")
+    if match := re.match(r"(?:cpython-)?(3\.\d+)", pinned):
+        return RequestedPython(version=match.group(1), why=".python-version")
     specifiers = valid_specifiers(declared.requires_python)
     classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
     if classified is not None:
@@ -120,10 +120,10 @@ def judged_command(settings: PytestSettings) -> str:
         words = shlex.split(settings.added_options)
     except ValueError:
         return PLAIN_COMMAND
-    kept = list(_requested_options(words))
-    if kept == words:
+    options = list(_requested_options(words))
+    if options == words:
         return PLAIN_COMMAND
-    command = f"{PLAIN_COMMAND} -o {shlex.quote(f'addopts={shlex.join(kept)}')}"
+    command = f"{PLAIN_COMMAND} -o {shlex.quote(f'addopts={shlex.join(options)}')}"
     try:
         parse_pytest_command(command)
     except ValueError:

@@ -49,41 +49,41 @@ def propose(
     settings, found = project_settings.read_pytest_settings(tree), find_tests(tree)
     if tests_of is not None:
         found = found.with_(find_tests(tests_of))
-    ways = install_strategies.install_strategies(tree, declared, settings, found)
+    strategies = install_strategies.install_strategies(tree, declared, settings, found)
     tests, why_tests = _tests(tree, settings, found)
     env, why_env = _environment(tree)
-    wanted = project_settings.choose_python(tree, declared, on)
+    requested = project_settings.choose_python(tree, declared, on)
     proposals = [
         Proposal(
             environment=EnvironmentTable(
                 image=None if python is None else f"{REPOSITORY}:{python.version}", env=env
             ),
-            setup=TaskSetup(commands=install_strategies.setup_commands(way, on=day)),
+            setup=TaskSetup(commands=install_strategies.setup_commands(strategy, on=day)),
             tests=tests,
-            reasons=(*_install_reasons(python, day, way), *why_tests, *why_env),
+            reasons=(*_install_reasons(python, day, strategy), *why_tests, *why_env),
         )
-        for python, day, way in _combinations(wanted, on, ways)
+        for python, day, strategy in _combinations(requested, on, strategies)
     ]
     return tuple(proposals[:_MAX_PROPOSALS])
 
 
 def _combinations(
-    wanted: RequestedPython | None, on: date | None, ways: tuple[InstallStrategy, ...]
+    requested: RequestedPython | None, on: date | None, strategies: tuple[InstallStrategy, ...]
 ) -> Iterator[tuple[RequestedPython | None, date | None, InstallStrategy]]:
-    for python in dict.fromkeys((wanted, None)):
+    for python in dict.fromkeys((requested, None)):
         if on is not None:
-            yield from ((python, on, way) for way in ways[:_MAX_DATED])
-        yield from ((python, None, way) for way in ways)
+            yield from ((python, on, strategy) for strategy in strategies[:_MAX_DATED])
+        yield from ((python, None, strategy) for strategy in strategies)
 
 
 def _install_reasons(
-    python: RequestedPython | None, day: date | None, way: InstallStrategy
+    python: RequestedPython | None, day: date | None, strategy: InstallStrategy
 ) -> Iterator[str]:
     yield "the default image" if python is None else f"Python {python.version}: {python.why}"
     yield "the newest libraries" if day is None else f"libraries as of {day}"
-    if way.project:
+    if strategy.project:
         yield "the project itself, editable"
-    yield from way.reasons
+    yield from strategy.reasons
 
 
 def _tests(
@@ -114,7 +114,12 @@ def _path_in_tree(path: str) -> str | None:
 
 
 def _environment(tree: Path) -> tuple[dict[str, str], tuple[str, ...]]:
-    told = install_strategies.version_variables(tree)
-    said = install_strategies.tox_environment(parse_ini(read_project_file(tree, "tox.ini")))
-    reasons = [f"{name}: the version in PKG-INFO" for name in told]
-    return {**said, **told}, (*reasons, *(f"{name}: setenv of tox.ini" for name in said))
+    version_variables = install_strategies.version_variables(tree)
+    tox_variables = install_strategies.tox_environment(
+        parse_ini(read_project_file(tree, "tox.ini"))
+    )
+    reasons = [f"{name}: the version in PKG-INFO" for name in version_variables]
+    return {**tox_variables, **version_variables}, (
+        *reasons,
+        *(f"{name}: setenv of tox.ini" for name in tox_variables),
+    )

@@ -140,8 +140,8 @@ def _why_not(result: PytestResult) -> str:
     summary = result.summary
     if not result.complete or result.collection_errors:
         error = next((f"{e.file}: {e.message}" for e in result.collection_errors), "")
-        said = error or result.detail or result.text_output[-_MAX_CHARACTERS:]
-        return f"pytest ended in {result.outcome}: {said}"
+        reason = error or result.detail or result.text_output[-_MAX_CHARACTERS:]
+        return f"pytest ended in {result.outcome}: {reason}"
     ran = _ran(result)
     if summary.passed == 0:
         return f"no test passed, of {summary.total}"
@@ -175,7 +175,7 @@ class EnvironmentFinder:
     """Finds environments for changes; states with the same declarations share one."""
 
     options: RunOptions
-    given: Proposal | None = None
+    proposal: Proposal | None = None
     _known: list["_TriedProposals"] = field(default_factory=list)
 
     def of(self, change: RepositoryChange) -> Proposal:
@@ -185,8 +185,8 @@ class EnvironmentFinder:
             InputError: no proposal works; says how each ended.
             UnavailableError: no sandbox is available.
         """
-        if self.given is not None:
-            return self.given
+        if self.proposal is not None:
+            return self.proposal
         proposals = propose(change.before, on=_end_of_month(change.on))
         known = next((each for each in self._known if each.proposals == proposals), None)
         if known is None:

@@ -40,30 +40,30 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> "tuple[
     """
     if old == new:
         raise RefusedError("old_text and new_text are the same")
-    places = _match_spans(text, old)
-    if not places:
+    spans = _match_spans(text, old)
+    if not spans:
         raise RefusedError(f"old_text does not occur in the file{_hint(text, old)}")
-    if len(places) > 1 and not replace_all:
-        lines = [str(text.count("\n", 0, start) + 1) for start, _ in places[:_MAX_LINE_NUMBERS]]
-        told = ", ".join(lines) + (", …" if len(places) > _MAX_LINE_NUMBERS else "")
+    if len(spans) > 1 and not replace_all:
+        lines = [str(text.count("\n", 0, start) + 1) for start, _ in spans[:_MAX_LINE_NUMBERS]]
+        numbers = ", ".join(lines) + (", …" if len(spans) > _MAX_LINE_NUMBERS else "")
         raise RefusedError(
-            f"old_text occurs {len(places)} times (from lines {told}): take in more of the lines "
+            f"old_text occurs {len(spans)} times (from lines {numbers}): take in more of the lines "
             "around the one that is meant, or set replace_all"
         )
     if 2 * text.count("\r\n") > text.count("\n"):
         new = new.replace("\r\n", "\n").replace("\n", "\r\n")
-    return _spliced(text, places, new)
+    return _spliced(text, spans, new)
 
 
 def _match_spans(text: str, old: str) -> "list[tuple[int, int]]":
     if "\r\n" not in text:
         return list(_occurrences(text, re.escape(old)))
     whole = "(?<!\r)" if old.startswith("\n") else ""  # not the second half of a line's end
-    places = list(_occurrences(text, whole + re.escape(old)))
-    if not places:
+    spans = list(_occurrences(text, whole + re.escape(old)))
+    if not spans:
         lines = map(re.escape, old.replace("\r\n", "\n").split("\n"))
-        places = list(_occurrences(text, "(?:\r\n|(?<!\r)\n)".join(lines)))
-    return places
+        spans = list(_occurrences(text, "(?:\r\n|(?<!\r)\n)".join(lines)))
+    return spans
 
 
 def _occurrences(text: str, pattern: str) -> "Iterator[tuple[int, int]]":
@@ -75,9 +75,9 @@ def _occurrences(text: str, pattern: str) -> "Iterator[tuple[int, int]]":
         found = compiled.search(text, found.start() + 1)
 
 
-def _spliced(text: str, places: "list[tuple[int, int]]", new: str) -> "tuple[str, int]":
+def _spliced(text: str, spans: "list[tuple[int, int]]", new: str) -> "tuple[str, int]":
     pieces, position, count = [], 0, 0
-    for start, end in places:
+    for start, end in spans:
         if start >= position:
             pieces += [text[position:start], new]
             position, count = end, count + 1
@@ -106,14 +106,14 @@ _TASKS: "tuple[Callable[..., str], ...]" = (list_files, read_file, search, edit)
 _CALLS = {task.__name__: task for task in _TASKS}
 
 
-def answer(task: str, root: str, given: "dict[str, object]") -> str:
+def answer(task: str, root: str, arguments: "dict[str, object]") -> str:
     """What a task says, as JSON in ASCII: `text`, or `error` when it was refused."""
     try:
-        return json.dumps({"text": _CALLS[task](root, **given)})
+        return json.dumps({"text": _CALLS[task](root, **arguments)})
     except RefusedError as error:
         return json.dumps({"error": str(error)})
     except FileNotFoundError:
-        return json.dumps({"error": f"there is no {printable(str(given.get('path')))}"})
+        return json.dumps({"error": f"there is no {printable(str(arguments.get('path')))}"})
     except OSError as error:
-        path = printable(str(given.get("path")))
+        path = printable(str(arguments.get("path")))
         return json.dumps({"error": f"{path}: {error.strerror or error}"})

@@ -41,12 +41,12 @@ def read_file(root: str, path: str, start_line: int = 1, end_line: "int | None" 
         lines.pop()
     if start_line > len(lines):
         raise RefusedError(f"{printable(path)} ends with line {len(lines)}; no line {start_line}")
-    wanted = lines[start_line - 1 : end_line]
-    numbered = list(_as_many_as_fit(wanted, start_line))
+    requested = lines[start_line - 1 : end_line]
+    numbered = list(_as_many_as_fit(requested, start_line))
     end = start_line + len(numbered) - 1
     head = [f"{printable(path)}: lines {start_line}-{end} of {len(lines)}", *_remarks(content)]
-    left = len(wanted) - len(numbered)
-    tail = [f"[{left} more lines; go on with start_line={end + 1}]"] if left else []
+    remaining = len(requested) - len(numbered)
+    tail = [f"[{remaining} more lines; go on with start_line={end + 1}]"] if remaining else []
     return "\n".join([", ".join(head), *numbered, *tail])
 
 
@@ -86,14 +86,14 @@ def list_files(root: str, path: str = ".", depth: int = 3) -> str:
     Raises:
         RefusedError: there is no such folder in the workspace.
     """
-    place = _existing_path(root, path)
-    if not place.is_dir():
+    folder = _existing_path(root, path)
+    if not folder.is_dir():
         raise RefusedError(f"{printable(path)} is a file; read_file shows it")
-    entries = list(_entries(str(place), "", depth))
-    told = entries[:_MAX_ENTRIES]
+    entries = list(_entries(str(folder), "", depth))
+    lines = entries[:_MAX_ENTRIES]
     if len(entries) > _MAX_ENTRIES:
-        told.append(f"[{len(entries) - _MAX_ENTRIES} more; list a folder of these, or less depth]")
-    return "\n".join(told) or f"{printable(path)} is an empty folder"
+        lines.append(f"[{len(entries) - _MAX_ENTRIES} more; list a folder of these, or less depth]")
+    return "\n".join(lines) or f"{printable(path)} is an empty folder"
 
 
 def search(
@@ -124,10 +124,10 @@ def search(
 
 
 def _existing_path(root: str, path: str) -> Path:
-    place = Path(os.path.realpath(root), *parts_below(root, path))
-    if not place.exists():
+    target = Path(os.path.realpath(root), *parts_below(root, path))
+    if not target.exists():
         raise RefusedError(f"there is no {printable(path)}")
-    return place
+    return target
 
 
 def _entries(folder: str, prefix: str, depth: int) -> "Iterator[str]":
@@ -147,11 +147,11 @@ def _entries(folder: str, prefix: str, depth: int) -> "Iterator[str]":
 
 def _files_to_search(root: str, path: str, glob: "str | None") -> "Iterator[str]":
     """The files to search, relative to the workspace."""
-    real, place = os.path.realpath(root), _existing_path(root, path)
-    if place.is_file():
-        yield os.path.relpath(place, real)
+    real, target = os.path.realpath(root), _existing_path(root, path)
+    if target.is_file():
+        yield os.path.relpath(target, real)
         return
-    for folder, folders, files in os.walk(place):
+    for folder, folders, files in os.walk(target):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         for file in sorted(files):
             name = os.path.relpath(f"{folder}/{file}", real)

@@ -33,10 +33,10 @@ def pytest_sessionfinish(exitstatus: int) -> None:
     """Write the reward where the variable AGENTBENCH_REWARD says."""
     with Path(os.environ["AGENTBENCH_EXPECTED"]).open(encoding="utf-8") as source:
         expected = json.load(source)
-    fixed, kept = expected["fail_to_pass"], expected["pass_to_pass"]
-    if fixed or kept:
-        good = all(_outcomes.get(test) == "passed" for test in fixed) and all(
-            _outcomes.get(test) not in (None, *_BAD) for test in kept
+    fail_to_pass, pass_to_pass = expected["fail_to_pass"], expected["pass_to_pass"]
+    if fail_to_pass or pass_to_pass:
+        good = all(_outcomes.get(test) == "passed" for test in fail_to_pass) and all(
+            _outcomes.get(test) not in (None, *_BAD) for test in pass_to_pass
         )
     else:
         good = int(exitstatus) == 0 and "passed" in _outcomes.values()

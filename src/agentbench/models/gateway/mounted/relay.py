@@ -55,13 +55,13 @@ async def _relay(path: str, reader: asyncio.StreamReader, writer: asyncio.Stream
     """Carry bytes both ways until both ways have ended, or one has broken."""
     far_reader, far_writer = await asyncio.open_unix_connection(path)
     try:
-        ways = (_copy(reader, far_writer), _copy(far_reader, writer))
-        tasks = [asyncio.ensure_future(way) for way in ways]
-        done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        for task in left:
+        copies = (_copy(reader, far_writer), _copy(far_reader, writer))
+        tasks = [asyncio.ensure_future(copy) for copy in copies]
+        done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in pending:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if not left and not any(task.exception() for task in done):
+        if not pending and not any(task.exception() for task in done):
             far_writer.close()
             writer.close()
             await writer.wait_closed()  # what is still on its way arrives
@@ -80,16 +80,16 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
 
 
 def _environment(url: str) -> dict[str, str]:
-    told = {name: value.replace(_ADDRESS_PLACEHOLDER, url) for name, value in os.environ.items()}
-    return {**told, "AGENTBENCH_MODEL_URL": url}
+    env = {name: value.replace(_ADDRESS_PLACEHOLDER, url) for name, value in os.environ.items()}
+    return {**env, "AGENTBENCH_MODEL_URL": url}
 
 
 def _signals() -> asyncio.Queue[int]:
     """The signals that come from now on."""
     loop = asyncio.get_event_loop()
     queue: asyncio.Queue[int] = asyncio.Queue()
-    wanted = [each for each in _FORWARDED_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
-    for number in (signal.SIGCHLD, *wanted):
+    signals = [each for each in _FORWARDED_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    for number in (signal.SIGCHLD, *signals):
         loop.add_signal_handler(number, queue.put_nowait, number)
     return queue
 

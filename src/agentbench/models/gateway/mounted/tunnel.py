@@ -178,8 +178,8 @@ class _TunnelledConnection:
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry bytes both ways until both ways have ended, or one has broken."""
-        ways = [asyncio.ensure_future(way) for way in (self._out(reader), self._in(writer))]
-        self._both = asyncio.gather(*ways)
+        tasks = [asyncio.ensure_future(copy) for copy in (self._out(reader), self._in(writer))]
+        self._both = asyncio.gather(*tasks)
         try:
             if not self._was_reset:
                 await self._both
@@ -192,9 +192,9 @@ class _TunnelledConnection:
             with suppress(OSError):  # the stream is gone, too
                 await self._carrier.say(self.number, RESET)
         finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _out(self, reader: asyncio.StreamReader) -> None:
         while True:
