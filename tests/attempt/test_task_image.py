@@ -75,9 +75,9 @@ def test_a_task_that_asks_for_another_python_than_the_machines_is_named(task, tm
 
 def test_a_project_that_admits_no_base_image_is_refused_with_what_to_do(task, tmp_path):
     with pytest.raises(UnavailableError) as refused:
-        with_images([task, asking(task, "<3.6", tmp_path)], CONTAINERS, mirrors())
+        with_images([task, asking(task, "<3.7", tmp_path)], CONTAINERS, mirrors())
     assert str(refused.value) == (
-        f"{task.id}: Requires-Python is <3.6, and base images have Python 3.6 to 3.14; "
+        f"{task.id}: Requires-Python is <3.7, and base images have Python 3.8 to 3.14; "
         "name an image in [environment] of its task.toml"
     )
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.choices import DEFAULT_PYTHON, STACKS
+from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.project_versions import (
     NO_PYTHON_REQUESTED,
@@ -18,7 +18,7 @@ from agentbench.tasks.task import RepoSource
 from tests.validation.environment.trees import write_tree
 
 
-def asked(files: dict[str, str], supported: tuple[str, ...] = tuple(STACKS)) -> RequestedPython:
+def asked(files: dict[str, str], supported: tuple[str, ...] = CHOSEN_PYTHONS) -> RequestedPython:
     return requested_python(files.get, supported=supported, default=DEFAULT_PYTHON)
 
 
@@ -99,13 +99,13 @@ def test_a_project_that_asks_for_none_says_so() -> None:
 
 @pytest.mark.parametrize("files", [{}, requires(">=3.8"), requires(">=3.12"), requires("<3.10")])
 def test_a_newer_python_in_the_table_changes_nothing(files: dict[str, str]) -> None:
-    assert asked(files) == asked(files, (*STACKS, "3.15", "3.16"))
+    assert asked(files) == asked(files, (*CHOSEN_PYTHONS, "3.15", "3.16"))
 
 
 def test_a_folder_and_a_commit_are_read_alike(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "tree", {**requires("==3.9.*"), "a.py": ""})
     mirror = Mirrors(tmp_path / "mirrors").of(RepoSource(files=tree))
     for read in (tree_reader(tree), mirror_reader(mirror)):
-        found = requested_python(read, supported=tuple(STACKS), default=DEFAULT_PYTHON)
+        found = requested_python(read, supported=CHOSEN_PYTHONS, default=DEFAULT_PYTHON)
         assert found.version == "3.9"
         assert read("setup.cfg") is None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentbench.core.choices import DEFAULT_PYTHON, STACKS
+from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker.images import name_of, python_in
@@ -116,7 +116,7 @@ def _python_of_back_end(provider: SandboxProvider) -> str | None:
 def _admits(task: Task, mirrors: Mirrors, own: str) -> bool:
     if _brings_an_image(task) or not _is_readable(task, mirrors):
         return True  # resolving the image, or an attempt, shows it
-    supported = sorted({*STACKS, own}, key=lambda version: int(version.split(".")[1]))
+    supported = sorted({*CHOSEN_PYTHONS, own}, key=lambda version: int(version.split(".")[1]))
     try:
         return _required_python(task, mirrors, default=own, supported=supported).version == own
     except UnavailableError:
@@ -124,7 +124,7 @@ def _admits(task: Task, mirrors: Mirrors, own: str) -> bool:
 
 
 def _required_python(
-    task: Task, mirrors: Mirrors, *, default: str, supported: Sequence[str] = tuple(STACKS)
+    task: Task, mirrors: Mirrors, *, default: str, supported: Sequence[str] = CHOSEN_PYTHONS
 ) -> project_versions.RequestedPython:
     read = _reader(task, mirrors)
     try:

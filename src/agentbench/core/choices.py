@@ -46,6 +46,9 @@ STACKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Requirements by Python version, oldest version first."""
+CHOSEN_PYTHONS = tuple(version for version in STACKS if version not in {"3.6", "3.7"})
+"""The versions that are chosen for a project. Older ones, which few machines can build, are only
+used by a task that names their image."""
 DEFAULT_PYTHON = "3.11"
 """The Python of base images unless another one is requested."""
 
