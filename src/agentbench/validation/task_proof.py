@@ -15,7 +15,7 @@ from agentbench.runs.options import VALIDATION, RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import new_run_id
-from agentbench.scoring.evidence import CaseOutcome, NodeId
+from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.task import Task
@@ -128,8 +128,20 @@ def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
 
 
 def final_outcomes(oracle: Sequence[AttemptRecord]) -> Outcomes:
-    """The outcomes of the tests with the reference solution, in the first attempt."""
-    return _outcomes(oracle[0], StageName.FINAL_TEST) if oracle else {}
+    """The outcomes of the tests with the reference solution, in the first attempt.
+
+    Empty if that run did not reach its end or could not collect a file: then a test that has no
+    outcome may be a good one.
+    """
+    reports = [
+        stage.evidence.report
+        for record in oracle[:1]
+        for stage in record.stages
+        if stage.name is StageName.FINAL_TEST and stage.evidence.report is not None
+    ]
+    if not reports or reports[0].outcome not in {PytestOutcome.PASSED, PytestOutcome.FAILED}:
+        return {}
+    return {case.node_id: case.outcome for case in reports[0].cases}
 
 
 def without_ids(task: Task) -> Task:

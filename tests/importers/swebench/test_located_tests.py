@@ -23,6 +23,18 @@ from tests.importers.swebench.instances import REPO, Project, write_lines
 from tests.validation.test_task_validation import follow
 
 FILE = "tests/test_counting.py"
+ENDING_TESTS = """\
+diff --git a/tests/test_ending.py b/tests/test_ending.py
+new file mode 100644
+--- /dev/null
++++ b/tests/test_ending.py
+@@ -0,0 +1,5 @@
++import os
++
++
++def test_ending():
++    os._exit(0)
+"""
 
 
 @pytest.fixture
@@ -30,7 +42,8 @@ def take(tmp_path):
     """Import an instance with some names of tests; gives its folder."""
     project = Project(tmp_path / "repos")
 
-    def take(**changes):
+    def take(more_tests="", **changes):
+        changes["test_patch"] = project.test_patch + more_tests
         path = write_lines(tmp_path / "in.jsonl", project.instance(**changes))
         sources = EnvironmentSources(
             own=[InstallRecipes(recipe=(InstallRecipe(repo=REPO, install=""),))]
@@ -104,6 +117,15 @@ def test_a_test_to_fix_that_passes_before_any_fix_is_to_be_kept(take, options):
         f"PASS_TO_PASS: {FILE}::test_first",
     )
     assert listed(folder) == ([f"{FILE}::test_last[one]"], [f"{FILE}::test_first"])
+
+
+def test_a_run_that_does_not_reach_its_end_changes_no_list(take, options):
+    names = [f"{FILE}::test_gone", f"{FILE}::test_first"]
+    folder = take(more_tests=ENDING_TESTS, PASS_TO_PASS=names)
+    before = (folder / "task.toml").read_text()
+    result = write_located_tests([folder], options, follow)
+    assert (result.rejections, result.notes) == ((), ())
+    assert (folder / "task.toml").read_text() == before
 
 
 @pytest.mark.parametrize("names", [["test_first"], ["test_gone", "test_last[one]"]])
