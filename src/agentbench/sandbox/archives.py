@@ -12,7 +12,6 @@ from agentbench.core.files import FileContent
 from agentbench.sandbox.trees import FILE, DeepWalk, closing_descriptor, entries_of, open_unlocking
 
 _CHUNK = 1 << 20
-_BLOCK = tarfile.BLOCKSIZE
 _READS_AFTER_END = 3
 _LONGEST_PATH = 4096  # bytes: Linux' PATH_MAX
 _MEMBER_TYPES = {
@@ -85,18 +84,17 @@ def tar_stream(folder: int) -> Iterator[bytes]:
             walk.down(walk.names.pop())
             if len(os.fsencode(walk.path)) <= _LONGEST_PATH:
                 yield from _members(walk)
-    yield b"\0" * (2 * _BLOCK)
+    yield b"\0" * (2 * tarfile.BLOCKSIZE)
 
 
 def _members(walk: DeepWalk) -> Iterator[bytes]:
     """The entries of a walk's present folder; its subfolders are scheduled for the walk."""
-    prefix = walk.path
     for entry in entries_of(walk.folder):
         facts = entry.stat(follow_symlinks=False)
         kind = _MEMBER_TYPES.get(stat.S_IFMT(facts.st_mode))
         if kind is None:
             continue
-        info = tarfile.TarInfo(prefix + entry.name)
+        info = tarfile.TarInfo(walk.path + entry.name)
         info.type, info.mode, info.mtime = kind, stat.S_IMODE(facts.st_mode), int(facts.st_mtime)
         if kind == tarfile.SYMTYPE:
             info.linkname = os.readlink(entry.name, dir_fd=walk.folder)
@@ -117,7 +115,7 @@ def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
         while missing and (chunk := os.read(file, min(missing, _CHUNK))):
             missing -= len(chunk)
             yield chunk
-    if padding := missing + -size % _BLOCK:
+    if padding := missing + -size % tarfile.BLOCKSIZE:
         yield b"\0" * padding
 
 

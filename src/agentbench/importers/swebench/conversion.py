@@ -61,9 +61,7 @@ def _listed_paths(patch: bytes) -> list[str]:
         scratch.write(patch)
         scratch.flush()
         answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
-    listed = answer.output_or(
-        lambda message: UnsupportedPatchError(f"is not a git patch: {message}")
-    )
+    listed = answer.output_or(lambda text: UnsupportedPatchError(f"is not a git patch: {text}"))
     # Added lines, removed lines, and the path; for a moved file the new one.
     fields = listed.decode("utf-8", "replace").split("\0")[:-1]
     return [field.split("\t", 2)[2] for field in fields]
