@@ -9,7 +9,18 @@ import typer
 
 import agentbench.cli
 from agentbench.cli.app import SHORT_HELP, command_named
+from tests.patience import HANG_SECONDS
 
+HEAVY_LIBRARIES = {
+    "docker",
+    "git",
+    "httpx",
+    "httpx2",
+    "jinja2",
+    "msgspec",
+    "pydantic",
+    "rich.table",
+}
 _WIDTH = 80 - 2 - len("validate") - 2
 
 
@@ -55,6 +66,19 @@ def test_help_imports_no_command():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert set(said.stderr.split()) == {"agentbench.cli.app"}
+
+
+@pytest.mark.parametrize("name", SHORT_HELP)
+def test_the_help_of_a_command_imports_no_heavy_library(name):
+    code = (
+        "import sys; from agentbench.cli.app import app\n"
+        f"try: app(['{name}', '--help'])\n"
+        "except SystemExit: pass\n"
+        f"print(*({HEAVY_LIBRARIES} & set(sys.modules)), file=sys.stderr)"
+    )
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
+    assert done.stderr.split() == []
 
 
 def test_a_command_that_is_misspelt_is_recognised(cli):

@@ -15,12 +15,11 @@ from agentbench.cli.process_setup import ExitCode, handling_signals
 from agentbench.cli.tasks.validation import follow_validation, validation_settings
 from agentbench.core.display_text import printable
 from agentbench.errors import RunCancelled
-from agentbench.validation import mutation_results
-from agentbench.validation.mutation_results import MutationScore
 
 if TYPE_CHECKING:
     from agentbench.runs.options import RunOptions
     from agentbench.tasks.task import Task
+    from agentbench.validation.mutation_results import MutationScore
     from agentbench.validation.task_validation import ValidationResult
 
 RecordOption = Annotated[
@@ -127,7 +126,9 @@ def _finish(proven: "Sequence[ValidationResult]") -> None:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(one: "ValidationResult", strength: MutationScore | None) -> dict[str, object]:
+def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str, object]:
+    from agentbench.validation import mutation_results
+
     proof = one.proof
     any_proof = proof or one.stored_proof
     return {
@@ -157,8 +158,9 @@ def _fail_to_pass_count(one: "ValidationResult") -> int:
     return one.stored_proof.fail_to_pass if one.stored_proof is not None else 0
 
 
-def _print(proven: "Sequence[ValidationResult]", strengths: Mapping[Path, MutationScore]) -> None:
+def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
     from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
+    from agentbench.validation import mutation_results
     from agentbench.validation.task_validation import result_lines
 
     console = console_of(sys.stdout)
@@ -189,7 +191,7 @@ def _proof_summary(one: "ValidationResult") -> str:
 
 def measure_valid_tasks(
     proven: "Sequence[ValidationResult]", run_options: "RunOptions", *, most: int, seed: int
-) -> dict[Path, MutationScore]:
+) -> "dict[Path, MutationScore]":
     """Measure each valid task, by its folder; the others are not run again.
 
     Raises:
@@ -199,8 +201,9 @@ def measure_valid_tasks(
     from agentbench.tasks.loading import load_task
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.mutation_measurement import MutationScoreSettings, measure
+    from agentbench.validation.mutation_results import MutationScore
 
-    def show(task: "Task", strength: MutationScore) -> None:
+    def show(task: "Task", strength: "MutationScore") -> None:
         """Print a task's score."""
         typer.echo(f"strength of {task.id}: {_score_text(strength)}", err=True)
 
@@ -218,7 +221,7 @@ def measure_valid_tasks(
     return {one.folder: found.get(one.folder, invalid) for one in proven}
 
 
-def store_in_proofs(strengths: Mapping[Path, MutationScore]) -> None:
+def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
     """Write the scores to proof.json, if there is one.
 
     Raises:
@@ -233,9 +236,11 @@ def store_in_proofs(strengths: Mapping[Path, MutationScore]) -> None:
 
 
 def warn_of_weak_tests(
-    proven: "Sequence[ValidationResult]", strengths: Mapping[Path, MutationScore], least: float
+    proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]", least: float
 ) -> bool:
     """Name on stderr the tasks below the requested score; returns whether there are any."""
+    from agentbench.validation import mutation_results
+
     weak = [one for one in proven if not mutation_results.reaches(strengths[one.folder], least)]
     for one in weak:
         text = _score_text(strengths[one.folder])
@@ -243,7 +248,9 @@ def warn_of_weak_tests(
     return bool(weak)
 
 
-def _score_text(strength: MutationScore) -> str:
+def _score_text(strength: "MutationScore") -> str:
+    from agentbench.validation import mutation_results
+
     if strength.why_not:
         return printable(f"not measured: {strength.why_not}", limit=500)
     count = len(strength.of(mutation_results.MutantOutcome.NOT_JUDGED))

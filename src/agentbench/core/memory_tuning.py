@@ -8,7 +8,6 @@ The C library keeps freed memory for each of its threads' pools, in pieces too s
 again: 500 attempts, eight at a time, left 10 MB so (measured with glibc 2.36).
 """
 
-import ctypes
 import gc
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -81,6 +80,8 @@ def trim_memory() -> None:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
+    import ctypes  # here and not at the top, since each start would pay for it
+
     with suppress(OSError, AttributeError):  # not glibc
         found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
         return found

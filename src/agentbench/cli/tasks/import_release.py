@@ -16,9 +16,9 @@ from agentbench.cli.tasks import validation as validating
 from agentbench.core import extras
 from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.importers.release import package_index
 
 if TYPE_CHECKING:
+    from agentbench.importers.release.package_index import RequestedReleases
     from agentbench.importers.release.release_import import ImportedPair
     from agentbench.tasks.dataset_rows import Rejection
 
@@ -53,6 +53,8 @@ def import_release(
     Example: agentbench tasks import release humanize 4.11.0 4.12.0
     """
     extras.require("tasks import release", extras.RELEASES)
+    # Here and not at the top: its HTTP client takes a quarter of a second.
+    from agentbench.importers.release import package_index
     from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
 
     requested, refused = _requested_pairs(words or [], listed)
@@ -69,7 +71,9 @@ def import_release(
 
 def _requested_pairs(
     words: Sequence[str], listed: Path | None
-) -> "tuple[list[package_index.RequestedReleases], list[Rejection]]":
+) -> "tuple[list[RequestedReleases], list[Rejection]]":
+    from agentbench.importers.release import package_index
+
     if bool(words) == (listed is not None):
         raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with such words on each line")
     if listed is not None:

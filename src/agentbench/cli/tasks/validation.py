@@ -13,10 +13,10 @@ from agentbench.cli.run_execution import follow_run, print_warnings, say_line
 from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
-from agentbench.tasks.dataset_rows import Rejection
 
 if TYPE_CHECKING:
     from agentbench.runs.run import Run
+    from agentbench.tasks.dataset_rows import Rejection
     from agentbench.validation.task_proof import FollowRun
     from agentbench.validation.task_validation import ValidationResult, ValidationSettings
 
@@ -56,7 +56,7 @@ def validation_settings(
 
 
 def validate_and_print(
-    refused: Sequence[Rejection],
+    refused: "Sequence[Rejection]",
     written: Sequence[Path],
     settings: "ValidationSettings | None",
     validation: ValidationOptions,
@@ -94,7 +94,7 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
 
 
 def print_result(
-    refused: Sequence[Rejection],
+    refused: "Sequence[Rejection]",
     written: Sequence[Path],
     proven: "Sequence[ValidationResult] | None",
     *,
@@ -147,7 +147,7 @@ def _print(proven: "Sequence[ValidationResult]") -> None:
 
 
 def _json_document(
-    refused: Sequence[Rejection],
+    refused: "Sequence[Rejection]",
     written: Sequence[Path],
     proven: "Sequence[ValidationResult] | None",
 ) -> dict[str, object]:
