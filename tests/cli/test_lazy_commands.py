@@ -11,7 +11,7 @@ import agentbench.cli
 from agentbench.cli.app import SHORT_HELP, command_named
 from tests.patience import HANG_SECONDS
 
-HEAVY_LIBRARIES = {
+HEAVY_LIBRARIES = {"docker", "git", "httpx", "httpx2", "jinja2", "msgspec"}
     "docker",
     "git",
     "httpx",
