@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from agentbench.core import choices
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.engine import DockerNotFoundError, ImageFacts
@@ -19,7 +20,7 @@ class EngineWith:
 
     def image(self, name: str) -> ImageFacts:
         repository, _, python = name.rpartition(":")
-        if repository == images.REPOSITORY and python in self.pythons:
+        if repository == choices.BASE_IMAGES and python in self.pythons:
             return ImageFacts(id=f"id-{python}", env=(), labels={})
         raise DockerNotFoundError(name)
 
@@ -31,7 +32,7 @@ class EngineWith:
 
 
 def _listed(python: str) -> dict[str, object]:
-    name = images.name_of(python)
+    name = choices.base_image_name(python)
     return {"Id": f"id-{python}", "RepoTags": [name], "Labels": {"agentbench.python": python}}
 
 

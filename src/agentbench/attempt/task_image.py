@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentbench.core import choices
 from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.docker.images import name_of, python_in
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.tasks import project_versions
 from agentbench.tasks.mirror import Mirrors
@@ -38,7 +38,9 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
     if _brings_an_image(task) or _python_of_back_end(provider) is not None:
         return task
     requested = _required_python(task, mirrors, default=DEFAULT_PYTHON)
-    named = task.environment.model_copy(update={"image": name_of(requested.version)})
+    named = task.environment.model_copy(
+        update={"image": choices.base_image_name(requested.version)}
+    )
     return task.model_copy(update={"environment": named})
 
 
@@ -72,7 +74,7 @@ def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
     if own is not None:
         return TaskImage(python=own)
     name = task.environment.image
-    return TaskImage(name=name, python=None if name is None else python_in(name))
+    return TaskImage(name=name, python=None if name is None else choices.python_of_base_image(name))
 
 
 def python_warnings(

@@ -15,7 +15,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
-from agentbench.core.choices import DEFAULT_PYTHON, STACKS, stack_for
+from agentbench.core.choices import DEFAULT_PYTHON, STACKS, base_image_name, stack_for
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
 
@@ -104,12 +104,10 @@ def _check_base_image() -> Check:
 
 def check_base_image(names: Sequence[str]) -> Check:
     """Whether the image is there that tasks without one of their own start from as a rule."""
-    from agentbench.sandbox.docker.images import name_of
-
-    is_present = name_of(DEFAULT_PYTHON) in names
+    is_present = base_image_name(DEFAULT_PYTHON) in names
     images_text = ", ".join(names) or "none"
     if not is_present and names:
-        images_text += f"; the default one, {name_of(DEFAULT_PYTHON)}, is missing"
+        images_text += f"; the default one, {base_image_name(DEFAULT_PYTHON)}, is missing"
     remedy = "" if is_present else "; make it: agentbench images build"
     return Check(what="base image", ok=is_present, detail=f"{images_text}{remedy}")
 

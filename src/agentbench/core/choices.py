@@ -52,6 +52,9 @@ used by a task that names their image."""
 DEFAULT_PYTHON = "3.11"
 """The Python of base images unless another one is requested."""
 
+BASE_IMAGES = "agentbench/python"
+"""The repository of base images; their tag is the Python version."""
+
 
 class ControlLevel(StrEnum):
     """How many control runs an attempt is judged with."""
@@ -86,3 +89,14 @@ def stack_for(python: str) -> tuple[str, ...]:
     except KeyError:
         supported = ", ".join(STACKS)
         raise UsageError(f"no base image has Python {python!r}: use one of {supported}") from None
+
+
+def base_image_name(python: str) -> str:
+    """The name of the base image with a Python."""
+    return f"{BASE_IMAGES}:{python}"
+
+
+def python_of_base_image(name: str) -> str | None:
+    """The Python of a base image by its name; None for any other image."""
+    version = name.removeprefix(f"{BASE_IMAGES}:")
+    return version if version in STACKS else None

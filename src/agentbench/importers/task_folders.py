@@ -12,13 +12,13 @@ from typing import Annotated, Final
 from pydantic import Field, ValidationError
 
 from agentbench.attempt.task_image import resolve_image, with_image
+from agentbench.core.choices import python_of_base_image
 from agentbench.core.display_text import one_line
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import GitCloneError, InputError, UnavailableError, UsageError
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
-from agentbench.sandbox.docker.images import python_in
 from agentbench.sandbox.interface import BuildsBaseImages, SandboxProvider
 from agentbench.tasks.dataset_rows import Rejection, read_origin
 from agentbench.tasks.loading import load_task
@@ -99,7 +99,7 @@ class _ImageChecker:
 
 
 def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], None]) -> None:
-    python = python_in(name)
+    python = python_of_base_image(name)
     if python is None or not isinstance(provider, BuildsBaseImages):
         return
     try:

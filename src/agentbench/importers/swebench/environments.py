@@ -13,6 +13,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from agentbench.core.choices import DEFAULT_PYTHON, base_image_name
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import InstallConfig, SwebenchInstance
@@ -21,7 +22,6 @@ from agentbench.tasks.task_file import EnvironmentTable, PytestLine, PytestTable
 
 _SHIPPED = "recipes.toml"
 DOCKERFILE: Final = "environment/Dockerfile"
-_BASE_IMAGE = "agentbench/python"
 _SETUP_SECONDS = 1800.0
 _TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
 _USER = "1000:1000"
@@ -225,7 +225,7 @@ def _find_environment(
 
 
 def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
-    image = f"{_BASE_IMAGE}:{recipe.python}" if recipe.python is not None else None
+    image = base_image_name(recipe.python) if recipe.python is not None else None
     pip_commands = []
     if recipe.packages:
         # A dated recipe also replaces what the base image has.
@@ -243,7 +243,7 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
     files = {}
     if recipe.apt:
         packages = " ".join(recipe.apt)
-        base = image or f"{_BASE_IMAGE}:3.11"
+        base = image or base_image_name(DEFAULT_PYTHON)
         text = _APT_DOCKERFILE.format(image=base, packages=packages, user=_USER)
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(

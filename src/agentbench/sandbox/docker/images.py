@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agentbench.core.choices import DEFAULT_PYTHON, STACKS
+from agentbench.core.choices import BASE_IMAGES, DEFAULT_PYTHON, STACKS, base_image_name
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
@@ -25,7 +25,6 @@ from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import ImageId
 from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_of
 
-REPOSITORY = "agentbench/python"
 _MOST_RESTARTS = 3
 _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
@@ -49,7 +48,7 @@ class BaseImage:
 def list_images(engine: Engine) -> tuple[BaseImage, ...]:
     """The existing base images, newest Python first."""
     with engine.api("list images") as api:
-        found = api.images(REPOSITORY, filters={"label": f"{KIND}=base-image"})
+        found = api.images(BASE_IMAGES, filters={"label": f"{KIND}=base-image"})
     images = [_base_image(summary) for summary in found if summary.get("RepoTags")]
     return tuple(sorted(images, key=lambda image: _version_key(image.python), reverse=True))
 
@@ -102,10 +101,10 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
         if (found := _id_of(engine, tag)) is not None:
             return found
         return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
-    image = image or name_of(DEFAULT_PYTHON)
+    image = image or base_image_name(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
         return found
-    if image.startswith(f"{REPOSITORY}:"):
+    if image.startswith(f"{BASE_IMAGES}:"):
         version = image.rpartition(":")[2]
         if version not in STACKS:
             raise UnavailableError(
@@ -128,22 +127,11 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     return found
 
 
-def name_of(python: str) -> str:
-    """The name of the base image with a Python."""
-    return f"{REPOSITORY}:{python}"
-
-
-def python_in(name: str) -> str | None:
-    """The Python of a base image by its name; None for any other image."""
-    version = name.removeprefix(f"{REPOSITORY}:")
-    return version if version in STACKS else None
-
-
 def _build_on(
     engine: Engine, base: base_image.BaseImageSource, name: str, progress: base_image.Progress
 ) -> BaseImage:
     recipe = base_image.recipe_hash(base.kind, base.python)
-    tag = name_of(base.python)
+    tag = base_image_name(base.python)
     context = base_image.build_context(base.python)
     progress(f"building {tag} from {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
@@ -225,7 +213,7 @@ def _base_image(summary: Mapping[str, object]) -> BaseImage:
     tags = summary.get("RepoTags")
     named: Mapping[str, str] = labels if isinstance(labels, dict) else {}
     tag = str(tags[0]) if isinstance(tags, list) else ""
-    name = tag[max(0, tag.find(REPOSITORY)) :]  # Podman adds a registry
+    name = tag[max(0, tag.find(BASE_IMAGES)) :]  # Podman adds a registry
     return BaseImage(
         name=name,
         python=named.get(PYTHON, name.rpartition(":")[2]),

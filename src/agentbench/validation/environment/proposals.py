@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from agentbench.sandbox.docker.images import REPOSITORY
+from agentbench.core.choices import base_image_name
 from agentbench.tasks.project_declaration import read_project_file
 from agentbench.tasks.project_files import parse_ini
 from agentbench.tasks.project_versions import RequestedPython
@@ -56,7 +56,7 @@ def propose(
     proposals = [
         Proposal(
             environment=EnvironmentTable(
-                image=None if python is None else f"{REPOSITORY}:{python.version}", env=env
+                image=None if python is None else base_image_name(python.version), env=env
             ),
             setup=TaskSetup(commands=install_strategies.setup_commands(strategy, on=day)),
             tests=tests,
