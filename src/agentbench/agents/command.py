@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from agentbench.agents.interface import AgentOutcome, Budget
-from agentbench.models.gateway.relay import relayed_command
 from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
@@ -131,6 +130,8 @@ def run_with_model(
     """Run a command, with a relay if there is a model; the result names only the command."""
     if model is None:
         return sandbox.run(command)
+    from agentbench.models.gateway.relay import relayed_command  # imports asyncio
+
     result = sandbox.run(relayed_command(command, sandbox, model))
     return result.model_copy(update={"argv": command.argv})
 

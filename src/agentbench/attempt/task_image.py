@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agentbench.core import choices
 from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.interface import ImageId, SandboxProvider
-from agentbench.tasks import project_versions
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.project_declaration import ReadText
 from agentbench.tasks.task import Task
+
+if TYPE_CHECKING:
+    from agentbench.tasks import project_versions
+    from agentbench.tasks.project_declaration import ReadText
 
 _NAMED = 10  # tasks in a warning
 
@@ -127,7 +130,9 @@ def _admits(task: Task, mirrors: Mirrors, own: str) -> bool:
 
 def _required_python(
     task: Task, mirrors: Mirrors, *, default: str, supported: Sequence[str] = CHOSEN_PYTHONS
-) -> project_versions.RequestedPython:
+) -> "project_versions.RequestedPython":
+    from agentbench.tasks import project_versions  # imports several parsers
+
     read = _reader(task, mirrors)
     try:
         return project_versions.requested_python(read, supported=supported, default=default)
@@ -139,7 +144,9 @@ def _required_python(
         ) from None
 
 
-def _reader(task: Task, mirrors: Mirrors) -> ReadText:
+def _reader(task: Task, mirrors: Mirrors) -> "ReadText":
+    from agentbench.tasks import project_versions
+
     source = task.source
     if source.files is not None:
         return project_versions.tree_reader(source.files)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 
-from packaging.version import Version
-
 from agentbench.attempt.context import CloneOutput, SetupOutput, StageContext, StageOutput
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stage_runner import stage_timeout
@@ -19,7 +17,6 @@ from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror
-from agentbench.tasks.project_versions import scm_version
 
 _MIRROR = "mirror"
 
@@ -189,6 +186,11 @@ def version_settings(mirror: Mirror | None) -> dict[str, str]:
     The variables are those of setuptools-scm, which hatch-vcs reads too, and of pbr, which supports
     neither epochs nor local versions.
     """
+    # Here and not at the top: reading a project's declarations imports several parsers.
+    from packaging.version import Version
+
+    from agentbench.tasks.project_versions import scm_version
+
     text = scm_version(mirror) if mirror is not None else None
     if text is None:
         return {}
