@@ -91,7 +91,7 @@ def test_a_name_that_no_mended_test_bears_is_refused_and_its_task_removed(take, 
     (refusal,) = write_located_tests([folder], options, follow).rejections
     assert (refusal.instance, refusal.field) == ("Acme__counting-7", "FAIL_TO_PASS")
     assert refusal.what == (
-        f"no test that the patch mends bears the name '{FILE}::test_last[three', 'test_first'"
+        f"the reference patch fixes no test named '{FILE}::test_last[three', 'test_first'"
     )
     assert not folder.exists()
 
@@ -148,7 +148,7 @@ def test_a_task_that_does_not_load_is_refused_and_starts_no_run(take, options, t
 def test_where_nothing_is_run_such_tasks_are_refused(take):
     folder = take(FAIL_TO_PASS=["test_last"])
     (refusal,) = refuse_unlocated([folder])
-    assert refusal.what.endswith("what they mean shows without --no-prove")
+    assert refusal.what.endswith("import without --no-prove to resolve them")
     assert not folder.exists()
 
 

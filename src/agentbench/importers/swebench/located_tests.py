@@ -46,7 +46,7 @@ class LocatedTests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatingResult:
-    """What became of the test lists of some tasks."""
+    """The refused tasks, and how the lists of the others differ from the data set's."""
 
     rejections: tuple[Rejection, ...] = ()
     notes: tuple[str, ...] = ()  # a line for each list that differs from the data set's
@@ -97,7 +97,7 @@ def write_located_tests(
             continue
         if located.unmatched:
             names = list_with_more([repr(name) for name in located.unmatched], 3)
-            why = f"no test that the patch mends bears the name {names}"
+            why = f"the reference patch fixes no test named {names}"
             why += task_proof.details_of(records)
             refused.append(_remove_and_refuse(folder, origin.instance_id, why))
             continue
@@ -130,7 +130,7 @@ def _differences(origin: SwebenchOrigin, located: LocatedTests) -> Iterator[str]
 
 def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
     """Remove tasks with unresolved test names if nothing may be run."""
-    what = "lists names that are no whole node ids; what they mean shows without --no-prove"
+    what = "lists names that are not node ids; import without --no-prove to resolve them"
     return [_remove_and_refuse(folder, _origin_of(folder).instance_id, what) for folder in folders]
 
 
