@@ -93,6 +93,7 @@ YAML = Extra("terminal-bench", ("yaml",))
 JUNIT = Extra("report", ("junitparser",))
 HTML = Extra("report", ("jinja2", "matplotlib", *STATISTICS.libraries))
 PARQUET = Extra("swebench", ("pyarrow",))
+HUB = Extra("swebench", ("huggingface_hub", *PARQUET.libraries))
 SYMBOLIC = Extra("symbolic", ("crosshair", "hypothesis", "z3"))
 VIEW = Extra("view", ("starlette", "uvicorn", "jinja2", "pygments", *STATISTICS.libraries))
 

@@ -28,6 +28,8 @@ _MAX_DOCUMENT_BYTES = 512 << 20
 _BOM = b"\xef\xbb\xbf"
 _NO_BOM = "begins with a byte order mark; save it as UTF-8 without one"
 _PARQUET_BATCH = 16  # rows of Parquet
+ROW_SUFFIXES: Final = (".parquet", ".jsonl", ".ndjson", ".json")
+"""The names of files of rows end in one of these."""
 _NOT_IN_IDS = re.compile(r"[^a-z0-9._-]")
 ORIGIN_FILE: Final = "swebench.json"
 """Its name in the task's folder."""
@@ -54,35 +56,40 @@ class DatasetRow:
     value: Mapping[str, object]
 
 
-def read_rows(path: Path) -> Iterator[DatasetRow | Rejection]:
+def read_rows(path: Path, *, shown: str = "") -> Iterator[DatasetRow | Rejection]:
     """The entries of a file in order; an invalid entry becomes a Rejection.
+
+    Args:
+        path: The file.
+        shown: The name of the file in rejections; default: its path.
 
     Raises:
         InputError: the file cannot be read.
         UsageError: its suffix is unknown, or Parquet's reader is not installed.
     """
+    shown = shown or str(path)
     try:
         match path.suffix.lower():
             case ".jsonl" | ".ndjson":
                 with path.open("rb") as source:
-                    yield from _lines(path, source)
+                    yield from _lines(shown, source)
             case ".json":
-                yield from _document(path)
+                yield from _document(path, shown)
             case ".parquet":
-                require(f"{path}: a Parquet file", PARQUET)
-                yield from _parquet(path)
+                require(f"{shown}: a Parquet file", PARQUET)
+                yield from _parquet(path, shown)
             case _:
-                raise UsageError(f"{path}: expected a name that ends in .jsonl, .json or .parquet")
+                raise UsageError(f"{shown}: expected a name that ends in .jsonl, .json or .parquet")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{shown}: cannot be read: {error.strerror or error}") from None
 
 
-def _lines(path: Path, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
+def _lines(shown: str, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
     for number in count(1):
         line = source.readline(_MAX_LINE_BYTES)
         if not line:
             return
-        where = f"{path}:{number}"
+        where = f"{shown}:{number}"
         if len(line) == _MAX_LINE_BYTES and not line.endswith(b"\n"):
             while (rest := source.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                 pass
@@ -109,14 +116,14 @@ def _row(where: str, value: object) -> DatasetRow | Rejection:
     return DatasetRow(where=where, value=value)
 
 
-def _document(path: Path) -> Iterator[DatasetRow | Rejection]:
+def _document(path: Path, shown: str) -> Iterator[DatasetRow | Rejection]:
     if path.stat().st_size > _MAX_DOCUMENT_BYTES:
         what = (
             f"is larger than {_MAX_DOCUMENT_BYTES >> 20} MiB; save it as .jsonl, one entry a line"
         )
-        yield Rejection(where=str(path), what=what)
+        yield Rejection(where=shown, what=what)
         return
-    value = _parse_json(str(path), path.read_bytes())
+    value = _parse_json(shown, path.read_bytes())
     if isinstance(value, Rejection):
         yield value
         return
@@ -125,13 +132,13 @@ def _document(path: Path) -> Iterator[DatasetRow | Rejection]:
     entries = value.values() if isinstance(value, dict) else value
     if not isinstance(entries, list) and not isinstance(value, dict):
         what = f"expected a list of objects, found {type(value).__name__}"
-        yield Rejection(where=str(path), what=what)
+        yield Rejection(where=shown, what=what)
         return
     for number, entry in enumerate(cast("list[object]", entries), start=1):
-        yield _row(f"{path}: entry {number}", entry)
+        yield _row(f"{shown}: entry {number}", entry)
 
 
-def _parquet(path: Path) -> Iterator[DatasetRow | Rejection]:
+def _parquet(path: Path, shown: str) -> Iterator[DatasetRow | Rejection]:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
@@ -141,9 +148,9 @@ def _parquet(path: Path) -> Iterator[DatasetRow | Rejection]:
             for batch in ParquetFile(file).iter_batches(batch_size=_PARQUET_BATCH):
                 for entry in batch.to_pylist():
                     number += 1
-                    yield _row(f"{path}: row {number}", entry)
+                    yield _row(f"{shown}: row {number}", entry)
         except (ArrowException, OSError, UnicodeDecodeError) as error:  # depends on the damage
-            where = f"{path}: after row {number}" if number else str(path)
+            where = f"{shown}: after row {number}" if number else shown
             yield Rejection(where=where, what=f"is not Parquet: {' '.join(str(error).split())}")
 
 
@@ -159,6 +166,7 @@ class SwebenchOrigin(Schema):
     instance_id: str
     repo: str
     base_commit: str | None = None
+    dataset: str = ""  # the data set of the Hub that it was read from: owner/name@commit
     version: str = ""
     fail_to_pass: tuple[str, ...]
     pass_to_pass: tuple[str, ...] = ()

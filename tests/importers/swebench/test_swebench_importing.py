@@ -215,7 +215,7 @@ def test_only_those_that_were_asked_for_are_taken(take, project, tmp_path):
     imported = take(other, project.instance(), instances=frozenset({ID, "gone-1"}))
     assert len(imported.written) == 1
     assert [str(each) for each in imported.rejections] == [
-        f"{tmp_path}/in.jsonl: gone-1: the file has no such instance"
+        f"{tmp_path}/in.jsonl: gone-1: the data has no such instance"
     ]
 
 

@@ -1,7 +1,7 @@
 """Import and export of other formats of tasks: Harbor's, Terminal-Bench's, SWE-bench's."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +12,15 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks import validation as validating
 from agentbench.core import extras, host
 from agentbench.core.display_text import counted, printable
+from agentbench.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
     from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.task_folders import ImportResult
-    from agentbench.tasks.dataset_rows import Rejection
+    from agentbench.tasks.dataset_rows import DatasetRow, Rejection
     from agentbench.validation.task_validation import ValidationSettings
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
@@ -115,7 +116,8 @@ class InstanceOptions:
         ),
     ] = None
     instance: Annotated[
-        list[str] | None, typer.Option("--instance", help="Only the instance of this id.")
+        list[str] | None,
+        typer.Option("--instance", help="Only instances with this id, or a pattern: 'django__*'."),
     ] = None
     detect: Annotated[
         bool,
@@ -126,19 +128,42 @@ class InstanceOptions:
     limit: options.Limit = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubOptions:
+    """The part of a data set on the Hugging Face Hub."""
+
+    split: Annotated[
+        str | None, typer.Option("--split", help="Split of the data set; default: test.")
+    ] = None
+    config: Annotated[
+        str | None, typer.Option("--config", help="Configuration of the data set.")
+    ] = None
+    revision: Annotated[
+        str | None,
+        typer.Option("--revision", help="Commit, tag or branch of the data set; default: main."),
+    ] = None
+
+
 @options.expand_groups
 def import_swebench(
-    file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A .jsonl, .json or .parquet file of instances, or the owner/name of a data set "
+            "on the Hugging Face Hub."
+        ),
+    ],
     out: options.Out = Path("tasks"),
     *,
     instances: InstanceOptions,
+    hub: HubOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
     validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
-    Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
+    Example: agentbench tasks import swebench SWE-bench/SWE-bench_Verified --limit 5
     """
     from agentbench.importers.swebench import importing
     from agentbench.importers.task_folders import refuse_without_images
@@ -146,6 +171,8 @@ def import_swebench(
     from agentbench.validation.environment.trials import EnvironmentFinder
 
     settings = validating.validation_settings(validation)
+    repos = _folder(instances.repos)
+    rows, dataset = _rows_of(source, hub, quiet=validation.quiet)
     mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
     detector = None
     if instances.detect:
@@ -156,10 +183,11 @@ def import_swebench(
         replace=replace,
         instances=frozenset(instances.instance) if instances.instance else None,
         limit=instances.limit,
-        repos=_folder(instances.repos),
+        repos=repos,
         sources=_sources(instances.recipes or [], instances.image_template, detector),
+        dataset=dataset,
     )
-    imported = importing.import_file(file, selection, mirrors)
+    imported = importing.import_rows(rows, dataset or source, selection, mirrors)
     refused = [*imported.rejections]
     if not no_prove:
         refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
@@ -167,6 +195,37 @@ def import_swebench(
     written = [folder for folder in imported.written if folder.exists()]
     is_proven = not no_prove and written
     validating.validate_and_print(refused, written, settings if is_proven else None, validation)
+
+
+def _rows_of(
+    source: str, options_of_hub: HubOptions, *, quiet: bool
+) -> "tuple[Iterator[DatasetRow | Rejection], str]":
+    """The rows of a file or a data set, and the data set's name and commit; "" for a file.
+
+    Raises:
+        InputError: the file or the part of the data set does not exist.
+        UnavailableError: the Hub cannot be reached.
+        UsageError: a library is missing.
+    """
+    from agentbench.importers.swebench import hub
+    from agentbench.tasks.dataset_rows import ROW_SUFFIXES, read_rows
+
+    asked = asdict(options_of_hub)
+    is_named_as_file = source.lower().endswith(ROW_SUFFIXES)
+    if not (Path(source).exists() or is_named_as_file or hub.is_dataset_name(source)):
+        raise InputError(
+            f"{source}: expected a {', '.join(ROW_SUFFIXES)} file or the owner/name of a data set "
+            "on the Hugging Face Hub, found neither"
+        )
+    if Path(source).exists() or is_named_as_file:
+        if wrong := [f"--{name}" for name, value in asked.items() if value is not None]:
+            message = f"only for a data set of the Hub; {source} is a file"
+            raise typer.BadParameter(message, param_hint=", ".join(wrong))
+        return read_rows(Path(source)), ""
+    found = hub.download_split(hub.HubDataset(name=source, **asked))
+    if not quiet:
+        typer.echo(f"reading {found.source}, config {found.config}, split {found.split}", err=True)
+    return found.rows(), found.source
 
 
 def _folder(repos: Path | None) -> Path | None:

@@ -128,7 +128,11 @@ def _diff(env: Mapping[str, str], before: str, after: str) -> bytes:
 
 
 def convert_instance(
-    instance: SwebenchInstance, surroundings: InstanceEnvironment, content: TaskContent
+    instance: SwebenchInstance,
+    surroundings: InstanceEnvironment,
+    content: TaskContent,
+    *,
+    dataset: str = "",
 ) -> NewTask:
     """The task of an instance; names of tests that are not node ids are resolved by running."""
     task_id = dataset_rows.task_id_of(instance.instance_id)
@@ -154,6 +158,7 @@ def convert_instance(
         fail_to_pass=instance.fail_to_pass,
         pass_to_pass=instance.pass_to_pass,
         test_files=content.test_files,
+        dataset=dataset,
     )
     # Parts of SWE-smith have no problem statement.
     default = f"Some tests of {instance.repo} fail. Find the bug in its code and mend it.\n"

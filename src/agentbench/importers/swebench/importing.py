@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from agentbench.core.files import owned_folder
@@ -66,10 +67,11 @@ class ImportSelection:
 
     out: Path
     replace: bool = False
-    instances: frozenset[str] | None = None  # the ids of the instances; None: all
+    instances: frozenset[str] | None = None  # their ids, or patterns of them; None: all
     limit: int | None = None  # the most tasks to write; None: all
     repos: Path | None = None  # the folder of local clones
     sources: EnvironmentSources = field(default_factory=EnvironmentSources)
+    dataset: str = ""  # the data set of the Hub with its commit, which tasks remember
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,9 +107,27 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
         InputError: the file cannot be read.
         UsageError: a folder cannot be written, or the file is of an unknown kind.
     """
+    return import_rows(read_rows(path), str(path), choice, mirrors)
+
+
+def import_rows(
+    rows: Iterable[DatasetRow | Rejection], where: str, choice: ImportSelection, mirrors: Mirrors
+) -> SwebenchImportResult:
+    """Write a task's folder for each supported instance among some rows.
+
+    Args:
+        rows: The entries of a data set.
+        where: The name of the file or data set.
+        choice: Which instances to import, and how.
+        mirrors: The mirrors of repositories.
+
+    Raises:
+        InputError: a file of the rows cannot be read.
+        UsageError: a folder cannot be written.
+    """
     imported = SwebenchImportResult()
     makers = _InstanceImporter(choice, mirrors)
-    for row in _selected_rows(read_rows(path), choice, imported):
+    for row in _selected_rows(rows, choice, imported):
         if choice.limit is not None and len(imported.written) >= choice.limit:
             return imported
         if isinstance(row, Rejection):
@@ -127,8 +147,9 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
         if not are_node_ids((*parsed.fail_to_pass, *parsed.pass_to_pass)):
             imported.without_node_ids.append(folder)
     imported.rejections += [
-        Rejection(where=str(path), instance=name, what="the file has no such instance")
-        for name in sorted(set(choice.instances or ()) - imported.read_ids)
+        Rejection(where=where, instance=name, what="the data has no such instance")
+        for name in sorted(choice.instances or ())
+        if not any(fnmatchcase(each, name) for each in imported.read_ids)
     ]
     return imported
 
@@ -140,7 +161,9 @@ def _selected_rows(
     locations: dict[TaskId, str] = {}
     for row in rows:
         name = "" if isinstance(row, Rejection) else instance_name(row.value)
-        if choice.instances is not None and name not in choice.instances:
+        if choice.instances is not None and not any(
+            fnmatchcase(name, each) for each in choice.instances
+        ):
             if isinstance(row, Rejection):
                 yield row  # it may be a requested one
             continue
@@ -182,7 +205,9 @@ class _InstanceImporter:
             with self._content(instance) as content:
                 if content.untagged_version is not None:
                     surroundings = surroundings.with_project_version(content.untagged_version)
-                new = conversion.convert_instance(instance, surroundings, content)
+                new = conversion.convert_instance(
+                    instance, surroundings, content, dataset=self.choice.dataset
+                )
                 return write_task(new, self.choice.out, replace=self.choice.replace)
         except InputError as error:
             raise _RejectedError("", "; ".join(error.faults)) from None
