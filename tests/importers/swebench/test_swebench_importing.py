@@ -128,9 +128,37 @@ BROKEN = [
     ({"problem_statement": NUL}, "problem_statement", "contains a NUL"),
     ({"problem_statement": "\ud800"}, "problem_statement", "half of a surrogate pair"),
     ({"FAIL_TO_PASS": ...}, "FAIL_TO_PASS", "is missing"),
-    ({"FAIL_TO_PASS": "['tests/a.py::a']"}, "FAIL_TO_PASS", "is not JSON"),
+    ({"FAIL_TO_PASS": "['tests/a.py::a'"}, "FAIL_TO_PASS", "is not JSON"),
+    ({"FAIL_TO_PASS": "[__import__('os')]"}, "FAIL_TO_PASS", "is not JSON"),
+    ({"FAIL_TO_PASS": "[" * 100_000}, "FAIL_TO_PASS", "is not JSON"),
+    ({"FAIL_TO_PASS": "a.py::x[1], a.py::x[2]"}, "FAIL_TO_PASS", "is not JSON"),
+    ({"FAIL_TO_PASS": "test_a, test_b"}, "FAIL_TO_PASS", "is not JSON"),
+    ({"FAIL_TO_PASS": {"a.js": ["x"]}}, "FAIL_TO_PASS", "expected lists of names by file"),
+    ({"FAIL_TO_PASS": {"a.py": "x"}}, "FAIL_TO_PASS", "expected lists of names by file"),
+    ({"FAIL_TO_PASS": None}, "FAIL_TO_PASS", "found none"),
+    ({"FAIL_TO_PASS": ["a.py::\ud800"]}, "FAIL_TO_PASS.0", "unicode"),
+    ({"FAIL_TO_PASS": list(range(5000))}, "FAIL_TO_PASS.0", "0 is not a string"),
+    ({"FAIL_TO_PASS": ..., "PASS_TO_PASS": ...}, "FAIL_TO_PASS", "no test judges this instance"),
+    ({"PASS_TO_PASS": ...}, "PASS_TO_PASS", "is missing"),
+    ({"PASS_TO_PASS": [None]}, "PASS_TO_PASS.0", "None is not a string"),
+    ({"version": True}, "version", "True is not a string"),
+    ({"version": ["1"]}, "version", "is not a string"),
+    ({"version": "1\0"}, "version", "contains a NUL"),
+    ({"test_cmds": 7}, "test_cmds", "7 is not a list"),
+    ({"test_cmds": ["a", None]}, "test_cmds.1", "None is not a string"),
+    ({"install_config": []}, "install_config", "is not a table"),
+    ({"install_config": {"python": 3.1}}, "install_config.python", "3.1 is not a string"),
+    ({"install_config": {"env_vars": [1]}}, "install_config.env_vars", "is not a table"),
+    ({"install_config": {"pre_install": [1]}}, "install_config.pre_install.0", "1 is not a string"),
+    ({"docker_image": ["x"]}, "docker_image", "is not a string"),
+    ({"language": 7}, "language", "7 is not a string"),
+    ({"instance_id": "../../etc/passwd"}, "instance_id", "makes no id of a task"),
+    ({"instance_id": "/etc/passwd"}, "instance_id", "makes no id of a task"),
+    ({"instance_id": ".."}, "instance_id", "makes no id of a task"),
+    ({"instance_id": "a\0b"}, "instance_id", "contains a NUL"),
+    ({"patch": f"{'x' * 3_000_000}"}, "patch", "is not a git patch"),
     ({"FAIL_TO_PASS": '["a.py::a'}, "FAIL_TO_PASS", "is not JSON"),
-    ({"FAIL_TO_PASS": "{}"}, "FAIL_TO_PASS", "expected a list of names"),
+    ({"FAIL_TO_PASS": "{}"}, "FAIL_TO_PASS", "found none"),
     ({"FAIL_TO_PASS": 5}, "FAIL_TO_PASS", "expected a list of names"),
     ({"FAIL_TO_PASS": []}, "FAIL_TO_PASS", "found none"),
     ({"FAIL_TO_PASS": ["a.py::a", 2]}, "FAIL_TO_PASS.1", "2 is not a string"),
@@ -161,12 +189,88 @@ def test_a_wrong_instance_is_refused_with_line_id_and_field_and_the_rest_is_take
     assert sorted(path.name for path in (tmp_path / "tasks").iterdir()) == ["acme__counting-7"]
 
 
-@pytest.mark.parametrize("changes", [{"patch": "{}"}, {"test_patch": "{}"}])
-def test_a_patch_whose_lines_end_in_crlf_is_told_from_one_that_does_not_fit(take, project, changes):
-    (field,) = changes
-    crlf = project.patch.replace("\n", "\r\n")
-    (refusal,) = take(project.instance(**{field: crlf})).rejections
+@pytest.mark.parametrize("field", ["patch", "test_patch"])
+def test_a_patch_of_which_all_lines_end_in_crlf_was_converted(take, project, field):
+    crlf = getattr(project, field).replace("\n", "\r\n")
+    (folder,) = take(project.instance(**{field: crlf})).written
+    stored = {"patch": "solution.patch", "test_patch": "tests.patch"}[field]
+    assert (folder / stored).read_text() == getattr(project, field)
+
+
+@pytest.mark.parametrize("field", ["patch", "test_patch"])
+def test_a_patch_of_which_some_lines_end_in_crlf_is_told_from_one_that_does_not_fit(
+    take, project, field
+):
+    mixed = getattr(project, field).replace("\n", "\r\n").removesuffix("\r\n") + "\n"
+    (refusal,) = take(project.instance(**{field: mixed})).rejections
     assert (refusal.field, refusal.what.partition(";")[0]) == (field, "its lines end in CRLF")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 1},
+        {"FAIL_TO_PASS": "['tests/test_counting.py::test_last[one]']"},
+        {"FAIL_TO_PASS": {"tests/test_counting.py": ["test_last[one]"]}},
+        {"FAIL_TO_PASS": ["tests/test_counting.py::test_last[one]"] * 2},
+        {"PASS_TO_PASS": None},
+        {"PASS_TO_PASS": "tests/test_counting.py::test_first"},
+        {"install_config": ""},
+        {"patch": "strip"},
+    ],
+)
+def test_a_field_in_another_form_of_one_meaning_is_read(take, project, changes):
+    if changes == {"patch": "strip"}:
+        changes = {"patch": project.patch.removesuffix("\n")}
+    (folder,) = take(project.instance(**changes)).written
+    listed = tomllib.loads((folder / "task.toml").read_text())["tests"]
+    assert listed["fail_to_pass"] == ["tests/test_counting.py::test_last[one]"]
+
+
+def test_the_instance_in_a_row_of_nemo_gym_is_read(take, project):
+    inner = json.dumps(project.instance())
+    row = {"responses_create_params": {"metadata": {"instance_dict": inner}}, "agent_ref": {}}
+    assert [folder.name for folder in take(row).written] == ["acme__counting-7"]
+    imported = take(row, instances=frozenset({"Acme__*"}), replace=True)
+    assert (len(imported.written), imported.rejections) == (1, [])
+
+
+FOREIGN = [
+    ({"instance_id": "a-1", "trajectory": []}, "is the trajectory of an agent; import the data"),
+    ({"uuid": "x", "messages": [], "tools": []}, "is the trajectory of an agent; import the data"),
+    ({"repo_name": "a", "commit_hash": "0", "expected_output_json": "{}"}, "is a row of R2E-Gym"),
+    ({"org": "a", "repo": "b", "fix_patch": ""}, "is a row of Multi-SWE-bench"),
+    ({"instance_id": "a-1", "model_patch": "x"}, "is a prediction; judge it with `agentbench run"),
+    ({"responses_create_params": "{"}, "found 'responses_create_params'"),
+    (
+        {"responses_create_params": {"metadata": {"instance_dict": "["}}},
+        "expected the fields of an",
+    ),
+    ({}, "expected the fields of an instance, such as instance_id; found none"),
+    ({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6}, "found 'a', 'b', 'c', 'd', 'e' and 1 more"),
+]
+
+
+@pytest.mark.parametrize(("row", "what"), FOREIGN)
+def test_a_row_that_is_no_instance_is_refused_in_one_line(take, project, row, what):
+    imported = take(row, project.instance())
+    assert len(imported.written) == 1
+    (refusal,) = imported.rejections
+    assert what in str(refusal)
+
+
+def test_a_row_in_another_language_is_refused_by_the_files_it_touches(take, project):
+    row = project.instance(
+        instance_id="chart__chart-1",
+        patch=GIT.format("src/a.js"),
+        test_patch=GIT.format("test/b.ts"),
+        FAIL_TO_PASS=[],
+    )
+    imported = take(row, project.instance())
+    assert len(imported.written) == 1
+    (refusal,) = imported.rejections
+    assert (refusal.instance, refusal.field) == ("chart__chart-1", "language")
+    assert refusal.what == "its patches touch only .js, .ts files; agentbench judges with pytest"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from pydantic import Field, ValidationError, model_validator
 from agentbench.core.choices import DEFAULT_PYTHON, base_image_name
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
-from agentbench.importers.swebench.instance import InstallConfig, SwebenchInstance
+from agentbench.importers.swebench.dialects import apt_packages
+from agentbench.importers.swebench.install_config import InstallConfig
+from agentbench.importers.swebench.instance import SwebenchInstance
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable, PytestLine, PytestTable
 
@@ -31,13 +33,13 @@ _EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
-# The images have the repository in /testbed, where it is installed in development mode. Its history
+# The images have the repository in /testbed or /NAME, installed in development mode. Its history
 # shows the fix, so it is removed; files that the installation created are copied to the workspace.
 _DATASET_IMAGE_DOCKERFILE = """\
 FROM {image}
 USER root
-RUN rm -rf /testbed/.git && mv /testbed /testbed-made && chmod -R a+rX /testbed-made \\
-    && ln -s /workspace /testbed
+RUN rm -rf {folder}/.git && mv {folder} /testbed-made && chmod -R a+rX /testbed-made \\
+    && ln -s /workspace {folder}
 ENV PATH="/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:$PATH"
 """
 # Not `cp -n`: some versions of it fail where a file already exists.
@@ -207,13 +209,20 @@ def _find_environment(
     if own is not None:
         return _by_recipe(own)
     if sources.image_template is not None:
-        return _in_image(_image_name(instance, sources.image_template), recipe)
-    if instance.install_config is not None:
-        return _by_recipe(_recipe_of(instance.repo, instance.install_config))
-    if recipe is not None:
+        image = _image_name(instance, sources.image_template)
+        return _in_image(image, recipe, folder=instance.image_folder)
+    config = instance.install_config
+    if config is not None:
+        _check_test_commands("install_config.test_cmd", config.test_cmd)
+        if not instance.own_image or (
+            config.python and not config.needs_conda(instance.requirements)
+        ):
+            return _by_recipe(_recipe_of(instance.repo, config, instance.requirements))
+    elif recipe is not None:
         return _by_recipe(recipe)
+    _check_test_commands("test_cmds", instance.test_cmds)
     if instance.own_image:
-        return _in_image(instance.own_image, None)
+        return _in_image(instance.own_image, None, folder=instance.image_folder)
     detected = sources.detect(instance) if sources.detect is not None else None
     if detected is None:
         version = f" {instance.version}" if instance.version else ""
@@ -254,8 +263,10 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
     )
 
 
-def _in_image(image: str, recipe: InstallRecipe | None) -> InstanceEnvironment:
-    files = {DOCKERFILE: _DATASET_IMAGE_DOCKERFILE.format(image=image).encode()}
+def _in_image(image: str, recipe: InstallRecipe | None, *, folder: str) -> InstanceEnvironment:
+    if not _IMAGE.fullmatch(image):
+        raise UnknownEnvironmentError(f"{image[:80]!r} names no image")
+    files = {DOCKERFILE: _DATASET_IMAGE_DOCKERFILE.format(image=image, folder=folder).encode()}
     return InstanceEnvironment(
         environment=_environment(None, files, recipe),
         setup=TaskSetup(commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False),
@@ -276,19 +287,31 @@ def _environment(
     )
 
 
-def _recipe_of(repo: str, specs: InstallConfig) -> InstallRecipe:
-    """The environment in a SWE-rebench instance; only the kind of its test command counts."""
-    if specs.test_cmd and not _ANY_PYTEST.fullmatch(specs.test_cmd.strip()):
+def _check_test_commands(field_name: str, commands: Sequence[str]) -> None:
+    """Check that pytest runs the tests; only the kind of a test command counts."""
+    for command in commands:
+        if not _ANY_PYTEST.fullmatch(command.strip()):
+            raise UnknownEnvironmentError(
+                f"{field_name} is {command[:80]!r}, and agentbench judges with pytest"
+            )
+
+
+def _recipe_of(repo: str, config: InstallConfig, frozen: str) -> InstallRecipe:
+    """The environment in a SWE-rebench instance, with the frozen requirements of its image."""
+    if config.needs_conda(frozen):
         raise UnknownEnvironmentError(
-            f"install_config.test_cmd is {specs.test_cmd[:80]!r}, and agentbench judges with pytest"
+            "install_config.packages is environment.yml, which needs conda; give an image with "
+            "--image-template"
         )
     try:
         return InstallRecipe(
             repo=repo,
-            python=specs.python or None,
-            pre_install=specs.pre_install or (),
-            packages=("pytest", *(specs.pip_packages or ())),
-            install=specs.install or InstallRecipe.model_fields["install"].default,
+            python=config.python or None,
+            apt=apt_packages(config.pre_install)[0],
+            pre_install=config.commands(frozen),
+            packages=config.requirements(),
+            install=config.install or InstallRecipe.model_fields["install"].default,
+            env=config.env_vars,
         )
     except ValidationError as error:
         fault = describe_validation_error(error.errors()[0], InstallRecipe)
@@ -304,11 +327,15 @@ def _image_name(instance: SwebenchInstance, template: str) -> str:
 
 
 def _template_names(instance_id: str, repo: str, image: str) -> dict[str, str]:
-    """The placeholders of a template. Docker Hub's names have `_1776_` for two underscores."""
+    """The placeholders of a template.
+
+    Docker Hub allows no two underscores: SWE-bench has `_1776_` for them, and SWE-Gym `_s_`.
+    """
     lowered = instance_id.lower()
     return {
         "instance_id": lowered,
         "hub_id": lowered.replace("__", "_1776_"),
+        "gym_id": lowered.replace("__", "_s_"),
         "repo": repo.lower(),
         "image": image,
     }

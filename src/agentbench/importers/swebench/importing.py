@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench import conversion
+from agentbench.importers.swebench.dialects import instance_row
 from agentbench.importers.swebench.environments import (
     EnvironmentSources,
     InstanceEnvironment,
@@ -40,7 +41,7 @@ from agentbench.tasks.writing import write_task
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
 
 _HOST = "https://github.com"
-_PYTHON = frozenset({"", "python"})
+_PYTHON = frozenset({"", "python", "py"})
 _NOT_APPLICABLE = "does not apply to the base commit: "
 _RELEASE = re.compile(r"\d+(\.\d+)+")
 _OTHER_RUNNERS = frozenset({"parse_log_django"})
@@ -159,7 +160,10 @@ def _selected_rows(
 ) -> Iterator[DatasetRow | Rejection]:
     """The requested instances, each id once."""
     locations: dict[TaskId, str] = {}
-    for row in rows:
+    for each in rows:
+        row = each
+        if isinstance(each, DatasetRow):
+            row = replace(each, value=instance_row(each.value))
         name = "" if isinstance(row, Rejection) else instance_name(row.value)
         if choice.instances is not None and not any(
             fnmatchcase(name, each) for each in choice.instances
@@ -303,8 +307,9 @@ class InstanceEnvironmentFinder:
             raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
-        hidden = git_history.apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
-        solution = git_history.apply_patch_to_commit(instance.patch.encode(), mirror)
+        tests_patch = patch_bytes(instance.test_patch or "")
+        hidden = git_history.apply_patch_to_commit(tests_patch, mirror)
+        solution = git_history.apply_patch_to_commit(patch_bytes(instance.patch), mirror)
         with owned_folder("agentbench-base-") as scratch:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):

@@ -7,7 +7,6 @@ and sympy's runner prints functions without a file. Such names are resolved by r
 changing each id in the same way.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -16,6 +15,13 @@ from typing import Annotated
 import pydantic
 
 from agentbench.core.schema import Schema
+from agentbench.importers.swebench import dialects
+from agentbench.importers.swebench.install_config import (
+    Commands,
+    InstallConfig,
+    OptionalText,
+    Text,
+)
 from agentbench.importers.task_folders import validation_rejections
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, task_id_of
@@ -29,6 +35,8 @@ _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/(?!\.{1,2}$)[A-Za-z0-9._][A-Za-z
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SWESMITH_PREFIX = "swesmith/"
 _MAX_ID_LENGTH = 100
+_LIVE_IMAGE = "starryzhang/sweb.eval.x86_64."
+_REBENCH_V2_IMAGES = "swerebenchv2/"
 
 
 class NameKind(StrEnum):
@@ -78,16 +86,6 @@ def _parser_outputs(node_id: NodeId) -> set[str]:
     return forms | {form.split(maxsplit=1)[0] for form in forms}
 
 
-def _check_text(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("contains a NUL character, which no file of a task may hold")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("bears half of a surrogate pair, which is not text") from None
-    return text
-
-
 def _instance_id(text: str) -> str:
     if not is_task_id(task_id_of(text)):
         raise ValueError("makes no id of a task; expected it to begin with a letter or digit")
@@ -110,43 +108,10 @@ def _matching(pattern: re.Pattern[str], complaint: str) -> pydantic.AfterValidat
     return pydantic.AfterValidator(check)
 
 
-def _from_json(value: object) -> object:
-    """A value that some data sets store as JSON text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"is not JSON: {error}") from None
-
-
-def _list_or_text(value: object) -> object:
-    found = _from_json(value)
-    if not isinstance(found, list | tuple):
-        raise ValueError(  # noqa: TRY004 - pydantic takes these for faults of the value
-            f"expected a list of names, or one as JSON text, found {type(found).__name__}"
-        )
-    return tuple(found)
-
-
-Text = Annotated[str, pydantic.AfterValidator(_check_text)]
-OptionalText = Annotated[
-    Text, pydantic.BeforeValidator(lambda value: "" if value is None else value)
+Filled = Annotated[
+    str, pydantic.Field(min_length=1), pydantic.AfterValidator(dialects.checked_text)
 ]
-Filled = Annotated[str, pydantic.Field(min_length=1), pydantic.AfterValidator(_check_text)]
-Names = Annotated[tuple[Filled, ...], pydantic.BeforeValidator(_list_or_text)]
-
-
-class InstallConfig(Schema):
-    """The set-up of a SWE-rebench instance, without keys for its own harness."""
-
-    model_config = pydantic.ConfigDict(extra="ignore")
-
-    python: OptionalText = ""
-    pre_install: tuple[Text, ...] | None = None
-    install: OptionalText = ""
-    pip_packages: tuple[Text, ...] | None = None
-    test_cmd: OptionalText = ""
+Names = Annotated[tuple[Filled, ...], pydantic.BeforeValidator(dialects.names_of)]
 
 
 class SwebenchInstance(Schema):
@@ -157,17 +122,17 @@ class SwebenchInstance(Schema):
     instance_id: Annotated[
         str,
         pydantic.Field(min_length=1, max_length=_MAX_ID_LENGTH),
-        pydantic.AfterValidator(_check_text),
+        pydantic.AfterValidator(dialects.checked_text),
         pydantic.AfterValidator(_instance_id),
     ]
     repo: Annotated[str, _matching(_REPO, "is not an owner/name")]
     base_commit: (
         Annotated[str, _matching(_COMMIT, "is not a full hash of 40 hex digits")] | None
     ) = None
-    patch: Filled
-    test_patch: Text | None = None
+    patch: Annotated[Filled, pydantic.BeforeValidator(dialects.patch_text)]
+    test_patch: Annotated[Text | None, pydantic.BeforeValidator(dialects.patch_text)] = None
     problem_statement: OptionalText = ""
-    version: OptionalText = ""
+    version: Annotated[Text, pydantic.BeforeValidator(dialects.text_of)] = ""
     fail_to_pass: Annotated[
         Names,
         pydantic.AfterValidator(_check_not_empty),
@@ -180,7 +145,12 @@ class SwebenchInstance(Schema):
     image: OptionalText = ""
     image_name: OptionalText = ""
     docker_image: OptionalText = ""
-    install_config: Annotated[InstallConfig | None, pydantic.BeforeValidator(_from_json)] = None
+    install_config: Annotated[
+        InstallConfig | None,
+        pydantic.BeforeValidator(lambda value: dialects.from_json(None if value == "" else value)),
+    ] = None
+    requirements: OptionalText = ""  # SWE-rebench: the frozen requirements of its image
+    test_cmds: Commands = ()  # SWE-bench-Live
     log_parser: OptionalText = ""
     language: Annotated[
         OptionalText,
@@ -189,8 +159,17 @@ class SwebenchInstance(Schema):
 
     @property
     def own_image(self) -> str:
-        """The image that the data set names, in SWE-bench's, SWE-smith's or SWE-rebench's field."""
-        return self.image or self.image_name or self.docker_image
+        """The image that the data set names, or that SWE-bench-Live has for each instance."""
+        named = self.image or self.image_name or self.docker_image
+        if named or not self.test_cmds:
+            return named
+        return _LIVE_IMAGE + self.instance_id.lower().replace("__", "_1776_")
+
+    @property
+    def image_folder(self) -> str:
+        """The folder of the repository in that image."""
+        is_v2 = _REBENCH_V2_IMAGES in self.own_image
+        return f"/{self.repo.rpartition('/')[2]}" if is_v2 else "/testbed"
 
     @property
     def makes_the_bug(self) -> bool:
@@ -201,21 +180,28 @@ class SwebenchInstance(Schema):
 def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:
     """The instance in a row, or all of the row's faults."""
     name = instance_name(row.value)
+    if foreign := dialects.foreign_row(row.value):
+        field, what = foreign
+        return (Rejection(where=row.where, instance=name, field=field, what=what),)
     try:
         instance = SwebenchInstance.model_validate(row.value)
     except pydantic.ValidationError as error:
-        return tuple(validation_rejections(error, SwebenchInstance, where=row.where, instance=name))
+        faults = validation_rejections(error, SwebenchInstance, where=row.where, instance=name)
+        # One for each field: all names in a list can be wrong.
+        return tuple({each.field.partition(".")[0]: each for each in reversed(faults)}.values())[
+            ::-1
+        ]
     required = {
         "base_commit": instance.base_commit,
         "test_patch": instance.test_patch,
         "problem_statement": instance.problem_statement.strip(),
     }
-    faults = tuple(
+    missing = tuple(
         Rejection(where=row.where, instance=name, field=key, what="is missing")
         for key, value in required.items()
         if not value
     )
-    return instance if instance.makes_the_bug or not faults else faults
+    return instance if instance.makes_the_bug or not missing else missing
 
 
 def instance_name(value: Mapping[str, object]) -> str:

@@ -1,0 +1,191 @@
+"""The forms in which data sets store the fields of an instance, and rows that are no instances.
+
+A field is read in another form only if that form has one meaning.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from agentbench.core.display_text import list_with_more
+
+_PATCHED_FILE = re.compile(r"^diff --git a/.+ b/(.+?)\r?$", re.MULTILINE)
+_TESTS = ("FAIL_TO_PASS", "fail_to_pass", "PASS_TO_PASS", "pass_to_pass")
+_FOREIGN_FIELDS = {
+    "expected_output_json": "is a row of R2E-Gym: it has no patch, and its tests are in its image",
+    "parsed_commit_content": "is a row of R2E-Gym: it has no patch, and its tests are in its image",
+    "trajectory": "is the trajectory of an agent; import the data set of the instances",
+    "messages": "is the trajectory of an agent; import the data set of the instances",
+    "model_patch": "is a prediction; judge it with `agentbench run --agent predictions:FILE`",
+    "fix_patch": "is a row of Multi-SWE-bench, which judges with other runners than pytest",
+}
+"""What a row without `patch` is, by a field of it."""
+
+
+def instance_row(value: Mapping[str, object]) -> Mapping[str, object]:
+    """The row itself, or the instance that a row of NeMo Gym wraps as JSON text."""
+    if "patch" in value:
+        return value
+    metadata = _json_object(_json_object(value.get("responses_create_params")).get("metadata"))
+    return _json_object(metadata.get("instance_dict")) or value
+
+
+def _json_object(value: object) -> Mapping[str, object]:
+    """An object or the JSON text of one; anything else is an empty object."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def foreign_row(value: Mapping[str, object]) -> tuple[str, str] | None:
+    """The field that shows that a row is no instance for pytest, and why; None: it may be one."""
+    if "patch" not in value:
+        for name, why in _FOREIGN_FIELDS.items():
+            if name in value:
+                return name, why
+        if "instance_id" not in value and "repo" not in value:
+            found = list_with_more([repr(str(key)[:40]) for key in value], 5) or "none"
+            return "", f"expected the fields of an instance, such as instance_id; found {found}"
+        return None
+    patches = [value.get(name) for name in ("patch", "test_patch")]
+    files = [
+        file for each in patches if isinstance(each, str) for file in _PATCHED_FILE.findall(each)
+    ]
+    lists = [value.get(name) for name in _TESTS]
+    suffixes = sorted({PurePosixPath(file).suffix for file in files} - {""})
+    if (
+        suffixes
+        and not any(suffix.startswith(".py") for suffix in suffixes)
+        and (".py" not in str(lists[:2]))
+    ):
+        found = list_with_more(suffixes, 5)
+        return "language", f"its patches touch only {found} files; agentbench judges with pytest"
+    if not any(name in value for name in _TESTS):
+        return "FAIL_TO_PASS", "is missing, and PASS_TO_PASS too; no test judges this instance"
+    return None
+
+
+def names_of(value: object) -> tuple[object, ...]:
+    """The names of tests: a list, its text as JSON or Python, a list by file, or node ids in lines.
+
+    Raises:
+        ValueError: the value has another form.
+    """
+    if isinstance(value, str):
+        value = _list_in_text(value)
+    if value is None:
+        return ()
+    if isinstance(value, dict):
+        value = list(_names_by_file(value))
+    if not isinstance(value, list | tuple):
+        raise ValueError(  # noqa: TRY004 - pydantic takes these for faults of the value
+            f"expected a list of names, or one as JSON text, found {type(value).__name__}"
+        )
+    return tuple(dict.fromkeys(value)) if all(isinstance(n, str) for n in value) else tuple(value)
+
+
+def _list_in_text(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fault = f"is not JSON: {error}"
+    if text.lstrip().startswith("["):
+        try:
+            return ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            raise ValueError(fault) from None
+    names = [name.strip() for name in re.split(r"[,\n]", text)]
+    if "[" in text or not all(".py::" in name and " " not in name for name in names):
+        raise ValueError(fault)
+    return names
+
+
+def _names_by_file(files: Mapping[object, object]) -> Iterator[str]:
+    """The names in `{"tests/test_a.py": ["test_x", "TestY::test_z"]}`."""
+    for file, names in files.items():
+        if not str(file).endswith(".py") or not isinstance(names, list | tuple):
+            raise ValueError(f"expected lists of names by file, found {str(file)[:80]!r}")
+        for name in map(str, names):
+            yield name if name.startswith(f"{file}::") else f"{file}::{name}"
+
+
+def commands_of(value: object) -> object:
+    """Commands or requirements: a list, its JSON text, a single text, or null."""
+    if isinstance(value, str):
+        if value.lstrip().startswith("["):
+            value = from_json(value)
+        else:
+            return (value,) if value.strip() else ()
+    return () if value is None else value
+
+
+def from_json(value: object) -> object:
+    """A value that some data sets store as JSON text.
+
+    Raises:
+        ValueError: the text is not JSON.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"is not JSON: {error}") from None
+
+
+def text_of(value: object) -> object:
+    """A text; numbers, as some data sets have versions, are texts, and null is the empty text."""
+    if value is None:
+        return ""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
+def checked_text(text: str) -> str:
+    """A text that a file can hold.
+
+    Raises:
+        ValueError: it cannot be written.
+    """
+    if "\0" in text:
+        raise ValueError("contains a NUL character, which no file of a task may hold")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("bears half of a surrogate pair, which is not text") from None
+    return text
+
+
+def patch_text(value: object) -> object:
+    """A patch; if all of its lines end in CRLF, a program has converted it, and it has LF again."""
+    if isinstance(value, str) and "\r\n" in value and value.count("\n") == value.count("\r\n"):
+        return value.replace("\r\n", "\n")
+    return value
+
+
+def apt_packages(commands: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The Debian packages that commands install, and the other commands.
+
+    Only an image can install packages, since the set-up of a task does not run as root.
+    """
+    packages: list[str] = []
+    others: list[str] = []
+    for command in commands:
+        rest = []
+        for part in command.split("&&"):
+            words = part.split()
+            words = words[1:] if words[:1] == ["sudo"] else words
+            if words[:1] not in (["apt"], ["apt-get"]):
+                if "/var/lib/apt/lists" not in part:
+                    rest.append(part.strip())
+            elif "install" in words:
+                names = words[words.index("install") + 1 :]
+                packages += [name for name in names if not name.startswith("-")]
+        if rest:
+            others.append(" && ".join(rest))
+    return tuple(dict.fromkeys(packages)), tuple(others)
