@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from contextlib import contextmanager
 
 import docker as docker_sdk
 import pytest
@@ -59,15 +60,14 @@ class Installed(Project):
         return super()._diff(name if is_test else f"lib/{name}", NEW_TESTS if is_test else text)
 
 
-@pytest.fixture
-def image(tmp_path):
-    """The image of the one instance; gives the project."""
-    project = Installed(tmp_path / "repos")
+@contextmanager
+def built_image(project, tag, dockerfile=DOCKERFILE):
+    """The image of an instance of a project, until the block ends."""
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as tar:
         entry = tarfile.TarInfo("Dockerfile")
-        entry.size = len(DOCKERFILE)
-        tar.addfile(entry, io.BytesIO(DOCKERFILE.encode()))
+        entry.size = len(dockerfile)
+        tar.addfile(entry, io.BytesIO(dockerfile.encode()))
         tar.add(project.origin.path, "repo")
     client = docker_sdk.from_env()
 
@@ -75,12 +75,20 @@ def image(tmp_path):
         context.seek(0)
         # Without the cache: another test may remove the steps in it.
         options = {"custom_context": True, "rm": True, "nocache": True, "decode": True}
-        return client.api.build(fileobj=context, tag=TAG, **options)
+        return client.api.build(fileobj=context, tag=tag, **options)
 
-    run_build(build, TAG)
-    yield project
-    client.images.remove(TAG, force=True)
+    run_build(build, tag)
+    yield
+    client.images.remove(tag, force=True)
     client.close()
+
+
+@pytest.fixture
+def image(tmp_path):
+    """The image of the one instance; gives the project."""
+    project = Installed(tmp_path / "repos")
+    with built_image(project, TAG):
+        yield project
 
 
 def test_an_instance_is_proven_in_its_image_with_what_is_installed_there(image, tmp_path):
