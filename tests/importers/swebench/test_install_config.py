@@ -1,6 +1,5 @@
 import pytest
 
-from agentbench.importers.swebench.dialects import apt_packages
 from agentbench.importers.swebench.environments import (
     DOCKERFILE,
     EnvironmentSources,
@@ -135,17 +134,3 @@ def test_a_set_up_that_cannot_be_used_is_refused(changes, what):
     with pytest.raises(UnknownEnvironmentError) as told:
         environment(**changes)
     assert what in str(told.value)
-
-
-@pytest.mark.parametrize(
-    ("command", "packages", "rest"),
-    [
-        ("apt-get update", (), ()),
-        ("sudo apt install --yes a b", ("a", "b"), ()),
-        ("apt-get update && apt-get install -y a && rm -rf /var/lib/apt/lists/*", ("a",), ()),
-        ("cd x && apt-get install a && make", ("a",), ("cd x && make",)),
-        ("make apt", (), ("make apt",)),
-    ],
-)
-def test_packages_of_debian_go_into_the_image(command, packages, rest):
-    assert apt_packages([command]) == (packages, rest)

@@ -136,6 +136,7 @@ BROKEN = [
     ({"FAIL_TO_PASS": {"a.js": ["x"]}}, "FAIL_TO_PASS", "expected lists of names by file"),
     ({"FAIL_TO_PASS": {"a.py": "x"}}, "FAIL_TO_PASS", "expected lists of names by file"),
     ({"FAIL_TO_PASS": None}, "FAIL_TO_PASS", "found none"),
+    ({"FAIL_TO_PASS": " "}, "FAIL_TO_PASS", "found none"),
     ({"FAIL_TO_PASS": ["a.py::\ud800"]}, "FAIL_TO_PASS.0", "unicode"),
     ({"FAIL_TO_PASS": list(range(5000))}, "FAIL_TO_PASS.0", "0 is not a string"),
     ({"FAIL_TO_PASS": ..., "PASS_TO_PASS": ...}, "FAIL_TO_PASS", "no test judges this instance"),

@@ -112,7 +112,7 @@ class InstanceOptions:
         str | None,
         typer.Option(
             "--image-template",
-            help="Instance images to use; with {instance_id}, {hub_id}, {repo} or {image}.",
+            help="Instance images to use; with {instance_id}, {hub_id}, {gym_id}, {repo}, {image}.",
         ),
     ] = None
     instance: Annotated[

@@ -91,7 +91,7 @@ def names_of(value: object) -> tuple[object, ...]:
 
 def _list_in_text(text: str) -> object:
     try:
-        return json.loads(text)
+        return json.loads(text) if text.strip() else None
     except (ValueError, RecursionError) as error:
         fault = f"is not JSON: {error}"
     if text.lstrip().startswith("["):
