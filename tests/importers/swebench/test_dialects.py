@@ -49,6 +49,7 @@ def test_no_names_are_an_empty_list(value):
         "a.py::x with b.py::y",
         "[__import__('os')]",
         "['a.py::x'",
+        "[{[]: 1}]",
         "[" * 100_000,
         "7",
         7,

@@ -3,12 +3,12 @@
 A field is read in another form only if that form has one meaning.
 """
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from agentbench.core import python_syntax
 from agentbench.core.display_text import list_with_more
 
 _PATCHED_FILE = re.compile(r"^diff --git a/.+ b/(.+?)\r?$", re.MULTILINE)
@@ -96,8 +96,8 @@ def _list_in_text(text: str) -> object:
         fault = f"is not JSON: {error}"
     if text.lstrip().startswith("["):
         try:
-            return ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return python_syntax.literal(text.strip())
+        except (*python_syntax.UNPARSABLE, TypeError):
             raise ValueError(fault) from None
     names = [name.strip() for name in re.split(r"[,\n]", text)]
     if "[" in text or not all(".py::" in name and " " not in name for name in names):
