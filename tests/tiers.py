@@ -133,6 +133,7 @@ LONG_FILES = frozenset(
         "agents/llm/test_llm_agent.py",
         "audit/test_patch_rules.py",
         "cli/test_clean.py",
+        "cli/tasks/test_import_hub.py",
         "cli/test_dry_run.py",
         "importers/harbor/mounted/test_agentbench_judge.py",
         "report/html/test_html_page.py",

@@ -56,40 +56,40 @@ class DatasetRow:
     value: Mapping[str, object]
 
 
-def read_rows(path: Path, *, shown: str = "") -> Iterator[DatasetRow | Rejection]:
+def read_rows(path: Path, *, label: str = "") -> Iterator[DatasetRow | Rejection]:
     """The entries of a file in order; an invalid entry becomes a Rejection.
 
     Args:
         path: The file.
-        shown: The name of the file in rejections; default: its path.
+        label: The name of the file in rejections; default: its path.
 
     Raises:
         InputError: the file cannot be read.
         UsageError: its suffix is unknown, or Parquet's reader is not installed.
     """
-    shown = shown or str(path)
+    label = label or str(path)
     try:
         match path.suffix.lower():
             case ".jsonl" | ".ndjson":
                 with path.open("rb") as source:
-                    yield from _lines(shown, source)
+                    yield from _lines(label, source)
             case ".json":
-                yield from _document(path, shown)
+                yield from _document(path, label)
             case ".parquet":
-                require(f"{shown}: a Parquet file", PARQUET)
-                yield from _parquet(path, shown)
+                require(f"{label}: a Parquet file", PARQUET)
+                yield from _parquet(path, label)
             case _:
-                raise UsageError(f"{shown}: expected a name that ends in .jsonl, .json or .parquet")
+                raise UsageError(f"{label}: expected a name that ends in .jsonl, .json or .parquet")
     except OSError as error:
-        raise InputError(f"{shown}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{label}: cannot be read: {error.strerror or error}") from None
 
 
-def _lines(shown: str, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
+def _lines(label: str, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
     for number in count(1):
         line = source.readline(_MAX_LINE_BYTES)
         if not line:
             return
-        where = f"{shown}:{number}"
+        where = f"{label}:{number}"
         if len(line) == _MAX_LINE_BYTES and not line.endswith(b"\n"):
             while (rest := source.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                 pass
@@ -116,14 +116,14 @@ def _row(where: str, value: object) -> DatasetRow | Rejection:
     return DatasetRow(where=where, value=value)
 
 
-def _document(path: Path, shown: str) -> Iterator[DatasetRow | Rejection]:
+def _document(path: Path, label: str) -> Iterator[DatasetRow | Rejection]:
     if path.stat().st_size > _MAX_DOCUMENT_BYTES:
         what = (
             f"is larger than {_MAX_DOCUMENT_BYTES >> 20} MiB; save it as .jsonl, one entry a line"
         )
-        yield Rejection(where=shown, what=what)
+        yield Rejection(where=label, what=what)
         return
-    value = _parse_json(shown, path.read_bytes())
+    value = _parse_json(label, path.read_bytes())
     if isinstance(value, Rejection):
         yield value
         return
@@ -132,13 +132,13 @@ def _document(path: Path, shown: str) -> Iterator[DatasetRow | Rejection]:
     entries = value.values() if isinstance(value, dict) else value
     if not isinstance(entries, list) and not isinstance(value, dict):
         what = f"expected a list of objects, found {type(value).__name__}"
-        yield Rejection(where=shown, what=what)
+        yield Rejection(where=label, what=what)
         return
     for number, entry in enumerate(cast("list[object]", entries), start=1):
-        yield _row(f"{shown}: entry {number}", entry)
+        yield _row(f"{label}: entry {number}", entry)
 
 
-def _parquet(path: Path, shown: str) -> Iterator[DatasetRow | Rejection]:
+def _parquet(path: Path, label: str) -> Iterator[DatasetRow | Rejection]:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
@@ -148,9 +148,9 @@ def _parquet(path: Path, shown: str) -> Iterator[DatasetRow | Rejection]:
             for batch in ParquetFile(file).iter_batches(batch_size=_PARQUET_BATCH):
                 for entry in batch.to_pylist():
                     number += 1
-                    yield _row(f"{shown}: row {number}", entry)
+                    yield _row(f"{label}: row {number}", entry)
         except (ArrowException, OSError, UnicodeDecodeError) as error:  # depends on the damage
-            where = f"{shown}: after row {number}" if number else shown
+            where = f"{label}: after row {number}" if number else label
             yield Rejection(where=where, what=f"is not Parquet: {' '.join(str(error).split())}")
 
 

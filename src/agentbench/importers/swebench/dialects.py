@@ -1,4 +1,4 @@
-"""The forms in which data sets store the fields of an instance, and rows that are no instances.
+"""The forms in which data sets store the fields of an instance, and rows that are not instances.
 
 A field is read in another form only if that form has one meaning.
 """
@@ -43,7 +43,7 @@ def _json_object(value: object) -> Mapping[str, object]:
 
 
 def foreign_row(value: Mapping[str, object]) -> tuple[str, str] | None:
-    """The field that shows that a row is no instance for pytest, and why; None: it may be one."""
+    """The field that shows that pytest cannot judge a row, and why; None: it may be an instance."""
     if "patch" not in value:
         for name, why in _FOREIGN_FIELDS.items():
             if name in value:

@@ -28,7 +28,7 @@ _CARD = "README.md"
 _DEFAULT_CONFIG = "default"
 _DEFAULT_SPLIT = "test"
 _OF_NO_SPLIT = frozenset({"dataset_infos.json", "state.json", "package.json"})
-_MAX_SHOWN = 12
+_MAX_VALUES = 12
 _MAX_ERROR = 300
 
 Splits = Mapping[str, Mapping[str, Sequence[str]]]
@@ -62,7 +62,7 @@ class DownloadedSplit:
             UsageError: the reader of Parquet is not installed.
         """
         return chain.from_iterable(
-            read_rows(path, shown=f"{self.source}/{name}") for name, path in self.files.items()
+            read_rows(path, label=f"{self.source}/{name}") for name, path in self.files.items()
         )
 
 
@@ -98,16 +98,16 @@ def download_split(dataset: HubDataset) -> DownloadedSplit:
         listed = hub.get_cached_repo_tree(name, repo_type=kind, revision=commit.resolved)
         names = sorted(each.path for each in listed if _is_visible(each.path))
         splits = splits_of_card(Path(folder, _CARD), names) or splits_by_name(names)
-        config, split = _choose(dataset, splits)
-        chosen = splits[config][split]
+        config, split = _select(dataset, splits)
+        selected = splits[config][split]
         hub.snapshot_download(
-            name, repo_type=kind, revision=commit, allow_patterns=[glob.escape(n) for n in chosen]
+            name, repo_type=kind, revision=commit, allow_patterns=[glob.escape(n) for n in selected]
         )
     return DownloadedSplit(
         source=f"{name}@{commit.resolved}",
         config=config,
         split=split,
-        files={each: Path(folder, each) for each in chosen},
+        files={each: Path(folder, each) for each in selected},
     )
 
 
@@ -196,7 +196,7 @@ def _of_one_format(names: Sequence[str]) -> list[str]:
     )
 
 
-def _choose(dataset: HubDataset, splits: Splits) -> tuple[str, str]:
+def _select(dataset: HubDataset, splits: Splits) -> tuple[str, str]:
     """The configuration and the split to read."""
     if not splits:
         formats = ", ".join(ROW_SUFFIXES)
@@ -210,7 +210,7 @@ def _choose(dataset: HubDataset, splits: Splits) -> tuple[str, str]:
 
 def _one_of(where: str, kind: str, wanted: str | None, default: str, known: Sequence[str]) -> str:
     """The value that is asked for, or the default, or the only one."""
-    values = list_with_more(known, _MAX_SHOWN)
+    values = list_with_more(known, _MAX_VALUES)
     if wanted is None:
         if default in known or len(known) == 1:
             return default if default in known else known[0]
