@@ -1,6 +1,6 @@
 """Closed sets of values that options and files share, for modules that must start quickly.
 
-They are the levels of control runs, the executors, and the Python versions of base images with
+They are the test runners, the levels of control runs, the executors, and the Python versions of base images with
 their requirements.
 """
 
@@ -54,6 +54,14 @@ DEFAULT_PYTHON = "3.11"
 
 BASE_IMAGES = "agentbench/python"
 """The repository of base images; their tag is the Python version."""
+
+
+class Runner(StrEnum):
+    """The program that runs a task's tests."""
+
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+    DJANGO = "django"  # runtests.py in the folder of Django's own tests
 
 
 class ControlLevel(StrEnum):

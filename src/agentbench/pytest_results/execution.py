@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from threading import Event
 from types import MappingProxyType
 
+from agentbench.core.choices import Runner
 from agentbench.pytest_results import parse, report_files
 from agentbench.pytest_results.model import PytestResult
 from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox
@@ -37,7 +38,7 @@ def reporter_mounts() -> tuple[ReadOnlyMount, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestRequest:
-    """Which tests to run, and how; ValueError if pytest would misread a target or an expression."""
+    """Which tests to run, and how; ValueError if the runner would misread an argument."""
 
     command: PytestCommand
     timeout: timedelta
@@ -58,6 +59,8 @@ class PytestRequest:
         for expression in (self.keyword, self.markers):
             if expression is not None and (expression[:1] == "-" or "\x00" in expression):
                 raise ValueError(f"expected an expression of names, found {expression!r}")
+        if self.command.runner is not Runner.PYTEST and (self.markers or self.last_failed):
+            raise ValueError(f"expected tests by path or name: {self.command.runner} has no others")
         if self.max_failures is not None and self.max_failures < 1:
             raise ValueError(f"expected max_failures of 1 or more, found {self.max_failures}")
 
@@ -71,14 +74,11 @@ def pytest_command(
     cancel: Event | None = None,
 ) -> Command:
     """The command for a sandbox with `reporter_mounts`; it creates the folder `results`."""
-    reports = (
-        "-ra",  # not -rA, which repeats the output of every passed test
-        f"--junitxml={results / report_files.JUNIT_FILE}",
-        *("-o", "junit_family=xunit1"),  # includes the file of each test
-    )
-    options = [*reports, *request.command.options, *_selection(request)]
+    runs_pytest = request.command.runner is Runner.PYTEST
     return Command(
-        argv=(*_launcher(sandbox, request, results), "--", *options, *request.targets),
+        argv=tuple(
+            (_pytest_arguments if runs_pytest else _other_arguments)(sandbox, request, results)
+        ),
         timeout=request.timeout,
         env=MappingProxyType({**_FIXED_ENV, **request.env}),
         sink=sink,
@@ -86,14 +86,44 @@ def pytest_command(
     )
 
 
+def _pytest_arguments(
+    sandbox: Sandbox, request: PytestRequest, results: PurePosixPath
+) -> Iterator[str]:
+    yield from _launcher(sandbox, request, results)
+    yield from ("--jsonreport", str(sandbox.mounted(JSON_REPORT_MOUNT)))
+    if request.command.as_module:
+        yield "--as-module"
+    reports = (
+        "-ra",  # not -rA, which repeats the output of every passed test
+        f"--junitxml={results / report_files.JUNIT_FILE}",
+        *("-o", "junit_family=xunit1"),  # includes the file of each test
+    )
+    yield from ("--", *reports, *request.command.options, *_selection(request), *request.targets)
+
+
+def _other_arguments(
+    sandbox: Sandbox, request: PytestRequest, results: PurePosixPath
+) -> Iterator[str]:
+    command = request.command
+    yield from _launcher(sandbox, request, results)
+    yield from ("--runner", command.runner.value)
+    if command.script:
+        yield from ("--script", command.script)
+    if request.max_failures is not None:
+        yield from ("--max-failures", str(request.max_failures))
+    if request.collect_only:
+        yield "--collect-only"
+    yield from (f"--target={target}" for target in request.targets)
+    yield from ("--", *command.options)
+    if request.keyword is not None:
+        yield from ("-k", request.keyword)
+
+
 def _launcher(sandbox: Sandbox, request: PytestRequest, results: PurePosixPath) -> Iterator[str]:
     # -I and -B: neither the environment nor the project's byte-code affects imports
     yield from (request.command.interpreter, "-I", "-B")
     yield str(sandbox.mounted(LAUNCHER_MOUNT) / "agentbench_launch.py")
     yield from ("--results", str(results))
-    yield from ("--jsonreport", str(sandbox.mounted(JSON_REPORT_MOUNT)))
-    if request.command.as_module:
-        yield "--as-module"
 
 
 def _selection(request: PytestRequest) -> Iterator[str]:

@@ -2,11 +2,15 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Annotated, NewType
 
 from pydantic import Field
 
+from agentbench.core.choices import Runner
 from agentbench.core.schema import Schema
 
 TaskId = NewType("TaskId", str)
@@ -17,7 +21,19 @@ TaskId = NewType("TaskId", str)
 Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
 _INTERPRETER = re.compile(r"python(3(\.\d{1,2})?)?")
 _SHELL = re.compile(r"[|&;<>`\n\r\x00]|\$\(|\$\{")
-_EXPECTED_COMMAND = "expected `pytest …` or `python[3[.N]] -m pytest …`"
+_EXPECTED_COMMANDS = {
+    Runner.PYTEST: "expected `pytest …` or `python[3[.N]] -m pytest …`",
+    Runner.UNITTEST: "expected `python[3[.N]] -m unittest …`",
+    Runner.DJANGO: "expected `python[3[.N]] tests/runtests.py …`",
+}
+DEFAULT_COMMANDS: Mapping[Runner, str] = MappingProxyType(
+    {
+        Runner.PYTEST: "python -m pytest",
+        Runner.UNITTEST: "python -m unittest",
+        Runner.DJANGO: "python tests/runtests.py --settings=test_sqlite --parallel 1 --verbosity 2",
+    }
+)
+"""The command of each runner, unless a task gives another one."""
 
 
 class AgentLimits(Schema):
@@ -44,30 +60,64 @@ class Problem(Schema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestCommand:
-    """How a project runs pytest, without the names of tests."""
+    """How a project runs its tests, mostly by pytest, without the names of tests."""
 
     as_module: bool  # `python -m pytest` puts the working folder on sys.path, `pytest` does not
     interpreter: str = "python"
     options: tuple[str, ...] = ()
+    runner: Runner = Runner.PYTEST
+    script: str = ""  # Django's runtests.py, relative to the workspace
 
 
-def parse_pytest_command(text: str) -> PytestCommand:
+def parse_pytest_command(text: str, runner: Runner | None = None) -> PytestCommand:
     """Parse a command. It is never run by a shell.
 
+    Args:
+        text: The command.
+        runner: The runner that it must start; None: any.
+
     Raises:
-        ValueError: it does not run pytest, or needs a shell; says what was expected and found.
+        ValueError: it does not start the runner, or needs a shell; says what was expected and
+            found.
     """
+    expected = _EXPECTED_COMMANDS[runner or Runner.PYTEST]
     if _SHELL.search(_without_quoted(text)):
-        raise ValueError(f"{_EXPECTED_COMMAND} without a shell's operators, found {text!r}")
+        raise ValueError(f"{expected} without a shell's operators, found {text!r}")
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise ValueError(f"{_EXPECTED_COMMAND}, found {text!r}: {error}") from error
+        raise ValueError(f"{expected}, found {text!r}: {error}") from error
+    command = _command_of(words)
+    if command is None:
+        raise ValueError(f"{expected}, found {text!r}{_hint(words)}")
+    if runner not in {None, command.runner}:
+        fitting = f'give another command, or runner = "{command.runner.value}"'
+        raise ValueError(f"{expected}, found {text!r}; {fitting}")
+    return command
+
+
+def _command_of(words: list[str]) -> PytestCommand | None:
     if words[:1] == ["pytest"]:
         return PytestCommand(as_module=False, options=tuple(words[1:]))
-    if words[1:3] == ["-m", "pytest"] and _INTERPRETER.fullmatch(words[0]):
-        return PytestCommand(as_module=True, interpreter=words[0], options=tuple(words[3:]))
-    raise ValueError(f"{_EXPECTED_COMMAND}, found {text!r}{_hint(words)}")
+    if not words or not _INTERPRETER.fullmatch(words[0]):
+        return None
+    if words[1:2] == ["-m"] and words[2:3] in (["pytest"], ["unittest"]):
+        return PytestCommand(
+            as_module=True,
+            interpreter=words[0],
+            options=tuple(words[3:]),
+            runner=Runner(words[2]),
+        )
+    script = PurePosixPath(words[1]) if len(words) > 1 else PurePosixPath()
+    if script.name != "runtests.py" or script.is_absolute() or ".." in script.parts:
+        return None
+    return PytestCommand(
+        as_module=False,
+        interpreter=words[0],
+        options=tuple(words[2:]),
+        runner=Runner.DJANGO,
+        script=str(script),
+    )
 
 
 def _without_quoted(text: str) -> str:

@@ -1,10 +1,12 @@
-"""Runs pytest inside a sandbox so that the project cannot stand in for pytest or the reporters.
+"""Runs tests inside a sandbox so that the project cannot stand in for the runner or the reporters.
 
     python -I -B launch.py --results DIR --jsonreport DIR [--as-module] -- ARGS...
+    python -I -B launch.py --results DIR --runner unittest [--target FILE]... -- OPTIONS...
+    python -I -B launch.py --results DIR --runner django --script FILE [--target FILE]... -- ...
 
-Isolated mode keeps the working folder and PYTHONPATH off `sys.path` until pytest, its own plugins
-and both reporters are imported; then the path becomes what a plain run would have had. Standard
-library only; runs on Python 3.6 to 3.14.
+Isolated mode keeps the working folder and PYTHONPATH off `sys.path` until the runner, its own
+plugins and the reporters are imported; then the path becomes what a plain run would have had.
+Standard library only; runs on Python 3.6 to 3.14.
 """
 
 import argparse
@@ -70,8 +72,63 @@ class RecordStream:
             raise OSError("the stream was replaced")
 
 
+class WatchedFunction:
+    """One function of a runner: the class it belongs to, the attribute, and its code."""
+
+    def __init__(self, module: "ModuleType", dotted: str) -> None:
+        self.label = f"{module.__name__}.{dotted}"
+        self._module = vars(module)
+        self._owner_name, _, self._name = dotted.rpartition(".")
+        self._owner = self._module.get(self._owner_name)
+        self._value = self._look_up()
+        self._function = getattr(self._value, "__func__", None) or self._value
+        self._function = getattr(self._function, "fget", None) or self._function
+        self._code = getattr(self._function, "__code__", None)
+
+    @property
+    def exists(self) -> bool:
+        """Whether this version of the runner has such a function."""
+        return self._value is not None
+
+    def changed(self) -> bool:
+        """Whether another object stands in its place by now, or other code in the object."""
+        if self._owner_name and self._module.get(self._owner_name) is not self._owner:
+            return True
+        has_its_code = getattr(self._function, "__code__", None) is self._code
+        return self._look_up() is not self._value or not has_its_code
+
+    def _look_up(self) -> object:
+        if not self._owner_name:
+            return self._module.get(self._name)
+        return None if self._owner is None else vars(self._owner).get(self._name)
+
+
+class ChangeDetector:
+    """Reports the functions that a report rests on and that the project has replaced."""
+
+    def __init__(
+        self, stream: RecordStream, table: "tuple[tuple[str, tuple[str, ...]], ...]"
+    ) -> None:
+        self._put = stream.put
+        self._watched = []
+        for module_name, names in table:
+            try:
+                module = importlib.import_module(module_name)
+            except ImportError:
+                continue  # of another version
+            self._watched += [WatchedFunction(module, dotted) for dotted in names]
+        self._watched = [function for function in self._watched if function.exists]
+
+    def detect(self) -> None:
+        """Report each change once."""
+        changed = [function for function in self._watched if function.changed()]
+        if changed:
+            self._put("changed", names=[function.label for function in changed])
+            self._watched = [function for function in self._watched if function not in changed]
+
+
 def main() -> int:
-    """Run pytest and return its exit code."""
+    """Run the tests and return the exit code, as pytest means it."""
     gc.disable()  # nothing of what is imported here is garbage: looking takes a fifth of it all
     options = _options()
     _restart_with_interpreter_settings()
@@ -79,6 +136,12 @@ def main() -> int:
         del sys.path[0]  # this file's folder
     options.results.mkdir(parents=True)
     stream = RecordStream(options.results / "stream.jsonl")
+    code = (_run_pytest if options.runner == "pytest" else _run_unittest)(options, stream)
+    stream.put("exit", code=code)
+    return code
+
+
+def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
     try:
         pytest = _import_pytest()
     except ImportError as error:
@@ -89,21 +152,41 @@ def main() -> int:
     _load("pytest_jsonreport", options.jsonreport / "__init__.py")
     json_report = importlib.import_module("pytest_jsonreport.plugin")
     _leave_unwritten("pytest_jsonreport")
-    stream.put(
-        "start",
-        format=1,
-        pytest=pytest.__version__,
-        python="{}.{}.{}".format(*sys.version_info[:3]),
-        in_project=_in_project(str(pytest.__file__)),
-        root=str(Path.cwd()),
-    )
-    _restore_paths(pytest, as_module=options.as_module)
+    _put_start(stream, pytest=pytest.__version__, in_project=_in_project(str(pytest.__file__)))
+    main = Path(str(pytest.__file__)).with_name("__main__.py")
+    scripts = Path(sysconfig.get_path("scripts"))
+    if options.as_module:
+        _restore_paths(Path.cwd(), main)
+    else:
+        _restore_paths(scripts, scripts / "pytest")
     sys.argv[1:] = options.args
     _collect_as_usual()
-    watcher = reporter.Reporter(stream, json_report, str(options.results / "report.json"))
-    code = int(pytest.main(options.args, plugins=[watcher]))
-    stream.put("exit", code=code)
-    return code
+    detector = ChangeDetector(stream, reporter.WATCHED_FUNCTIONS)
+    file = str(options.results / "report.json")
+    watcher = reporter.Reporter(stream, json_report, file, detector)
+    return int(pytest.main(options.args, plugins=[watcher]))
+
+
+def _run_unittest(options: argparse.Namespace, stream: RecordStream) -> int:
+    reporter = _load("agentbench_unittest", Path(__file__).with_name("agentbench_unittest.py"))
+    _put_start(stream, runner=options.runner)
+    watcher = reporter.Reporter(
+        stream, max_failures=options.max_failures, collect_only=options.collect_only
+    )
+    watcher.detect_changes = ChangeDetector(stream, reporter.WATCHED_FUNCTIONS).detect
+    if options.runner == "django":
+        script = Path.cwd() / options.script
+        _restore_paths(script.parent, Path(options.script))
+        _collect_as_usual()
+        return int(watcher.run_script(options.script, options.args, options.target))
+    _restore_paths(Path.cwd(), Path(str(reporter.unittest.__file__)).with_name("__main__.py"))
+    _collect_as_usual()
+    return int(watcher.run_unittest(options.args, options.target))
+
+
+def _put_start(stream: RecordStream, **fields: object) -> None:
+    python = "{}.{}.{}".format(*sys.version_info[:3])
+    stream.put("start", format=1, python=python, root=str(Path.cwd()), **fields)
 
 
 def _leave_unwritten(package: str) -> None:
@@ -127,8 +210,13 @@ def _collect_as_usual() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--jsonreport", type=Path, required=True)
+    parser.add_argument("--jsonreport", type=Path)
     parser.add_argument("--as-module", action="store_true")
+    parser.add_argument("--runner", default="pytest")
+    parser.add_argument("--script")
+    parser.add_argument("--target", action="append", default=[])
+    parser.add_argument("--max-failures", type=int, default=0)
+    parser.add_argument("--collect-only", action="store_true")
     end = sys.argv.index("--")
     options = parser.parse_args(sys.argv[1:end])
     options.args = sys.argv[end + 1 :]
@@ -138,7 +226,7 @@ def _options() -> argparse.Namespace:
 def _restart_with_interpreter_settings() -> None:
     """Start again when the task sets what an interpreter reads at its start and `-I` ignores.
 
-    The rest of PYTHON*, which could change what is imported, waits until pytest is there.
+    The rest of PYTHON*, which could change what is imported, waits until the runner is there.
     """
     if _WITHHELD in os.environ:
         os.environ.update(json.loads(os.environ.pop(_WITHHELD)))
@@ -184,16 +272,13 @@ def _load(name: str, path: Path) -> ModuleType:
     return module
 
 
-def _restore_paths(pytest: ModuleType, *, as_module: bool) -> None:
-    """Give `sys.path` and `sys.argv[0]` the values of `python -m pytest` or of `pytest`."""
-    scripts = Path(sysconfig.get_path("scripts"))
+def _restore_paths(first: Path, program: Path) -> None:
+    """Give `sys.path` and `sys.argv[0]` the values of a plain run."""
     python_path = os.environ.get("PYTHONPATH", "")
     extra = (
         [str(Path.cwd() / entry) for entry in python_path.split(os.pathsep)] if python_path else []
     )
-    sys.path[:0] = [str(Path.cwd() if as_module else scripts), *extra]
-    main = Path(str(pytest.__file__)).with_name("__main__.py")
-    program = main if as_module else scripts / "pytest"
+    sys.path[:0] = [str(first), *extra]
     sys.argv[0] = str(program)
 
 

@@ -5,7 +5,6 @@ Standard library and pytest only; pytest 4.6 to 9, Python 3.6 to 3.14. Under xdi
 controller has this plugin.
 """
 
-import importlib
 import os
 import time
 from traceback import format_exception
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from agentbench.pytest_results.mounted.agentbench_launch import RecordStream
+    from agentbench.pytest_results.mounted.agentbench_launch import ChangeDetector, RecordStream
 
 _TEXT_LIMIT = 40000
 _IDS_A_LINE = 2000
 
-_WATCHED_FUNCTIONS = (
+WATCHED_FUNCTIONS = (
     ("_pytest.main", ("Session.perform_collect", "pytest_runtestloop", "wrap_session")),
     ("_pytest.python", ("Function.runtest", "pytest_pyfunc_call")),
     ("_pytest.reports", ("BaseReport.failed", "BaseReport.passed", "BaseReport.skipped")),
@@ -45,59 +44,22 @@ _WATCHED_FUNCTIONS = (
 )
 
 
-class WatchedFunction:
-    """One function of pytest: the class it belongs to, the attribute, and its code."""
-
-    def __init__(self, module: "ModuleType", dotted: str) -> None:
-        self.label = f"{module.__name__}.{dotted}"
-        self._module = vars(module)
-        self._owner_name, _, self._name = dotted.rpartition(".")
-        self._owner = self._module.get(self._owner_name)
-        self._value = self._look_up()
-        self._function = getattr(self._value, "__func__", None) or self._value
-        self._function = getattr(self._function, "fget", None) or self._function
-        self._code = getattr(self._function, "__code__", None)
-
-    @property
-    def exists(self) -> bool:
-        """Whether this version of pytest has such a function."""
-        return self._value is not None
-
-    def changed(self) -> bool:
-        """Whether another object stands in its place by now, or other code in the object."""
-        if self._owner_name and self._module.get(self._owner_name) is not self._owner:
-            return True
-        has_its_code = getattr(self._function, "__code__", None) is self._code
-        return self._look_up() is not self._value or not has_its_code
-
-    def _look_up(self) -> object:
-        if not self._owner_name:
-            return self._module.get(self._name)
-        return None if self._owner is None else vars(self._owner).get(self._name)
-
-
-def watched_functions() -> "list[WatchedFunction]":
-    """The functions of this version of pytest that a report rests on, as they are now."""
-    found = []
-    for module_name, names in _WATCHED_FUNCTIONS:
-        try:
-            module = importlib.import_module(module_name)
-        except ImportError:
-            continue  # of another version
-        found += [WatchedFunction(module, dotted) for dotted in names]
-    return [function for function in found if function.exists]
-
-
 class Reporter:
     """Hooks of one session; registers pytest-json-report beside itself."""
 
-    def __init__(self, stream: "RecordStream", json_report: "ModuleType", report_file: str) -> None:
+    def __init__(
+        self,
+        stream: "RecordStream",
+        json_report: "ModuleType",
+        report_file: str,
+        detector: "ChangeDetector",
+    ) -> None:
         self._put = stream.put
         self._json_report = json_report
         self._report_file = report_file
         self._clock = time.perf_counter
         self._started = self._clock()
-        self._watched = watched_functions()
+        self._detect_changes = detector.detect
         self._deselected = 0
 
     def pytest_plugin_registered(
@@ -190,12 +152,6 @@ class Reporter:
         self._detect_changes()
         duration = self._clock() - self._started
         self._put("finish", exit=int(session.exitstatus), duration=duration)
-
-    def _detect_changes(self) -> None:
-        changed = [function for function in self._watched if function.changed()]
-        if changed:
-            self._put("changed", names=[function.label for function in changed])
-            self._watched = [function for function in self._watched if function not in changed]
 
 
 def _texts(report: "pytest.CollectReport | pytest.TestReport") -> "dict[str, str]":
