@@ -13,7 +13,7 @@ from tests.pytest_results.interpreters import find_python
 PYTHONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 IN_THE_GATE = {"3.6", "3.8", "3.11", "3.13"}
 
-EVERYTHING = '''
+EVERYTHING = """
 import sys, unittest
 
 class Base(unittest.TestCase):
@@ -76,7 +76,7 @@ class SkippedInClass(unittest.TestCase):
 @unittest.skip("the whole class")
 class SkippedClass(unittest.TestCase):
     def test_x(self): pass
-'''
+"""
 EVERY = "test_every.py::"
 OUTCOMES = EVERY + "Outcomes::"
 

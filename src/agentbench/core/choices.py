@@ -1,7 +1,7 @@
 """Closed sets of values that options and files share, for modules that must start quickly.
 
-They are the test runners, the levels of control runs, the executors, and the Python versions of base images with
-their requirements.
+They are the test runners, the levels of control runs, the executors, and the Python versions of
+base images with their requirements.
 """
 
 from collections.abc import Mapping

@@ -34,6 +34,7 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
         "float_type": "is not a number",
         "finite_number": "is not a finite number",
         "literal_error": "is not {expected}",
+        "enum": "is not {expected}",
         "value_error": "{error}",
     }
 )

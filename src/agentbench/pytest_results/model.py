@@ -1,7 +1,8 @@
 """A pytest run's result, in ADR-006's form with a few more fields, and a reporter's session."""
 
+import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -43,6 +44,8 @@ class CaseResult:
     message: str | None = None
     traceback: str | None = None
     phases: Annotated[tuple[int, int, int], Field(exclude=True)] = (0, 0, 0)
+    names: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
+    """How unittest prints it: its class and method, and its documentation. Pytest has none."""
 
 
 class CollectionError(Schema):
@@ -57,7 +60,7 @@ class CollectionError(Schema):
 class Versions(Schema):
     """What ran the tests. `in_project`: pytest itself is in the project's tree."""
 
-    pytest: str
+    pytest: str  # empty for another runner
     python: str
     in_project: bool = False
 
@@ -136,6 +139,7 @@ class ReportedSession:
     durations: dict[NodeId, float] = field(default_factory=dict)  # of all phases of a test
     results: dict[NodeId, CaseResult] = field(default_factory=dict)  # results without phases
     collected: dict[NodeId, None] = field(default_factory=dict)  # an ordered set
+    names: dict[NodeId, tuple[str, ...]] = field(default_factory=dict)  # by unittest
     collected_count: int | None = None  # if the ids are unknown
     deselected: int = 0
     collection_errors: list[CollectionError] = field(default_factory=list)
@@ -179,6 +183,8 @@ def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:
     """All tests that started, and results without phases, such as skipped files."""
     phases_of, durations = session.phases, session.durations
     cases = [case_result(test, phases_of[test], durations.get(test, 0.0)) for test in phases_of]
+    if names := session.names:
+        cases = [replace(case, names=names.get(case.node_id, ())) for case in cases]
     without_phases = [case for node_id, case in session.results.items() if node_id not in phases_of]
     return (*cases, *without_phases)
 

@@ -176,7 +176,13 @@ def facts_of(result: PytestResult) -> ReportFacts:
 
 def _case_fact(case: CaseResult) -> CaseFact:
     node_id, outcome = case.node_id, case.outcome
-    return CaseFact(node_id=node_id, outcome=outcome, phases=case.phases, duration=case.duration)
+    return CaseFact(
+        node_id=node_id,
+        outcome=outcome,
+        phases=case.phases,
+        duration=case.duration,
+        names=case.names,
+    )
 
 
 def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestSummary:

@@ -9,6 +9,7 @@ from agentbench.pytest_results.fallback import collection_fact
 from agentbench.scoring.evidence import NodeId, ReportSource
 
 LINE_LIMIT = 16 * 1024 * 1024  # the most characters of a line
+_NAMES_OF_A_TEST = 2  # as unittest prints it: with its class, and by its documentation
 FORGED = "agentbench stream"
 """The entry among changed internals if lines are missing, repeated or forged."""
 
@@ -66,9 +67,14 @@ def _file(record: JsonObject) -> str:
 
 
 def _collected(session: model.ReportedSession, record: JsonObject) -> None:
-    ids = record.get("ids")
-    if isinstance(ids, list):
-        session.collected.update((NodeId(untrusted_json.text(node_id)), None) for node_id in ids)
+    ids, names = record.get("ids"), record.get("names")
+    if not isinstance(ids, list):
+        return
+    node_ids = [NodeId(untrusted_json.text(node_id)) for node_id in ids]
+    session.collected.update(dict.fromkeys(node_ids))
+    for node_id, texts in zip(node_ids, names if isinstance(names, list) else (), strict=False):
+        if isinstance(texts, list):
+            session.names[node_id] = tuple(map(untrusted_json.text, texts[:_NAMES_OF_A_TEST]))
 
 
 def _collection_finish(session: model.ReportedSession, record: JsonObject) -> None:

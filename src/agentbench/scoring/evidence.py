@@ -3,6 +3,7 @@
 Nothing here judges. `classify` and `judge` read only these values.
 """
 
+import operator
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NewType
@@ -15,7 +16,7 @@ from agentbench.scoring.taxonomy import Fault, StageName
 DECIDING = "reward"
 """The name of the reward that decides if a script writes several."""
 NodeId = NewType("NodeId", str)
-"""A pytest node id, as pytest prints it: `tests/test_a.py::test_b[x]`."""
+"""A node id, as pytest prints it: `tests/test_a.py::test_b[x]`. All runners' tests have one."""
 
 
 class RewardFacts(Schema):
@@ -120,6 +121,17 @@ class CaseFact(Schema):
     outcome: CaseOutcome
     phases: tuple[int, int, int] = (1, 1, 1)
     duration: float = 0.0  # seconds
+    names: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """How unittest prints it: its class and method, and its documentation. Pytest has none."""
+
+    def has_name(self, name: str) -> bool:
+        """Whether a runner of any version prints the test with this name.
+
+        Python 3.11 and newer print `test_x (module.Class.test_x)`, older ones `(module.Class)`.
+        """
+        method, _, rest = name.partition(" (")
+        older = name.replace(f".{method})", ")") if rest.endswith(f".{method})") else name
+        return bool({name, older}.intersection(self.names))
 
 
 class CollectionFact(Schema):

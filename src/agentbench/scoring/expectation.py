@@ -1,6 +1,6 @@
 """Which tests an attempt must fix or keep passing, and whether its final run shows that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -54,6 +54,44 @@ class Expectation(NamedTuple):
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
+
+
+def with_node_ids(expected: ExpectedTests, *evidence: Evidence) -> ExpectedTests:
+    """The expected tests, with node ids in place of names that a runner prints.
+
+    A name stands for every test of these runs that has it; without such a test, it stays.
+    """
+    names = [name for name in _listed(expected) if "::" not in name]
+    if not names:
+        return expected
+    cases = [case for one in evidence for case in reported_cases(one) if case.names]
+    found = {
+        name: tuple(dict.fromkeys(case.node_id for case in cases if case.has_name(name)))
+        for name in names
+    }
+
+    def located(listed: Iterable[NodeId]) -> tuple[NodeId, ...]:
+        """The node ids of a list."""
+        ids = (node_id for name in listed for node_id in found.get(name) or (name,))
+        return tuple(dict.fromkeys(ids))
+
+    passing = expected.pass_to_pass
+    return expected.model_copy(
+        update={
+            "fail_to_pass": located(expected.fail_to_pass),
+            "pass_to_pass": passing if passing == "baseline" else located(passing),
+        }
+    )
+
+
+def has_names(expected: ExpectedTests) -> bool:
+    """Whether a listed test is not a node id."""
+    return any("::" not in name for name in _listed(expected))
+
+
+def _listed(expected: ExpectedTests) -> tuple[NodeId, ...]:
+    passing = () if expected.pass_to_pass == "baseline" else expected.pass_to_pass
+    return (*expected.fail_to_pass, *passing)
 
 
 def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectation:

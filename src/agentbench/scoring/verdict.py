@@ -24,6 +24,7 @@ from agentbench.scoring.expectation import (
     outcomes_of,
     resolve_expectation,
     shortfall_of,
+    with_node_ids,
 )
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
@@ -70,6 +71,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     by_stage = {result.stage: result.evidence for result in stages}
     baseline = by_stage.get(StageName.BASELINE_RUN, Evidence())
     final = by_stage.get(StageName.FINAL_TEST)
+    expected = with_node_ids(expected, baseline, *([final] if final is not None else []))
     expectation = resolve_expectation(expected, baseline)
     tests = _changes(expectation, baseline, final or Evidence())
     failures = _stage_failures(expected, stages)
@@ -85,6 +87,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
 
 def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | None:
     """The failure in a task's baseline run, with the task's listed tests taken into account."""
+    expected = with_node_ids(expected, evidence)
     failure = classify(StageName.BASELINE_RUN, evidence)
     if failure is None and expected.reward_above is not None:
         shortfall = reward_shortfall(evidence.rewards, expected.reward_above)
@@ -128,7 +131,7 @@ def _failure(reason: FailureReason, detail: str) -> Failure:
 def _fail_to_pass_warnings(expected: ExpectedTests, evidence: Evidence) -> list[str]:
     """Which fail_to_pass tests did not fail in the baseline. A skipped test did not run."""
     outcomes = outcomes_of(evidence)
-    listed = dict.fromkeys(expected.fail_to_pass)
+    listed = dict.fromkeys(with_node_ids(expected, evidence).fail_to_pass)
     skipped = [i for i in listed if outcomes.get(i) is CaseOutcome.SKIPPED]
     ran = [i for i in listed if i in outcomes and i not in skipped]
     early = [i for i in ran if outcomes[i] is CaseOutcome.PASSED]

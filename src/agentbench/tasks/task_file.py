@@ -5,14 +5,28 @@ import tomllib
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
-from agentbench.core.choices import ControlLevel
+from agentbench.core.choices import ControlLevel, Runner
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks import scripts
-from agentbench.tasks.problem import AgentLimits, Seconds, TaskId, parse_pytest_command
+from agentbench.tasks.problem import (
+    DEFAULT_COMMANDS,
+    AgentLimits,
+    Seconds,
+    TaskId,
+    parse_pytest_command,
+)
 from agentbench.tasks.task import TaskSetup
 
 _SYSTEM_FOLDERS = frozenset(
@@ -91,20 +105,31 @@ def _node_id(node_id: NodeId) -> NodeId:
     return NodeId(scripts.check_argument(node_id))
 
 
+def _listed_test(name: NodeId, info: ValidationInfo) -> NodeId:
+    """A node id, or a name that the table's runner prints, such as `test_x (module.Class)`."""
+    runner = (info.data or {}).get("runner", Runner.PYTEST)
+    if runner is Runner.PYTEST or "::" in name:
+        return _node_id(name)
+    if not name.strip():
+        raise ValueError("is empty; give a node id or a name that the runner prints")
+    return NodeId(scripts.check_argument(name))
+
+
 def _kind_of_ids(value: object) -> str:
     return "word" if isinstance(value, str) else "list"
 
 
-def _pytest_command(command: str) -> str:
-    parse_pytest_command(command)
+def _pytest_command(command: str, info: ValidationInfo) -> str:
+    parse_pytest_command(command, (info.data or {}).get("runner"))
     return command
 
 
 PytestLine = Annotated[str, AfterValidator(_pytest_command)]
 ListedId = Annotated[NodeId, AfterValidator(_node_id)]
+ListedTest = Annotated[NodeId, AfterValidator(_listed_test)]
 # Tagged, so that a wrong value is one fault and not one for each member of the union.
 ListedIds = Annotated[
-    Annotated[tuple[ListedId, ...], Tag("list")] | Annotated[Literal["baseline"], Tag("word")],
+    Annotated[tuple[ListedTest, ...], Tag("list")] | Annotated[Literal["baseline"], Tag("word")],
     Discriminator(_kind_of_ids),
 ]
 
@@ -157,15 +182,25 @@ class QuarantinedTest(Schema):
 
 
 class PytestTable(Schema):
-    """`[tests]`: how to run pytest, and which tests decide."""
+    """`[tests]`: how the tests run, and which of them decide."""
 
-    command: PytestLine = "python -m pytest"
+    runner: Runner = Runner.PYTEST
+    command: PytestLine = DEFAULT_COMMANDS[Runner.PYTEST]
     paths: tuple[scripts.InsidePath, ...] = ()
     timeout_s: Seconds = 300.0
-    fail_to_pass: tuple[ListedId, ...] = ()
+    fail_to_pass: tuple[ListedTest, ...] = ()
     pass_to_pass: ListedIds = ()
     protected: tuple[scripts.InsidePath, ...] = ()
     quarantined: tuple[QuarantinedTest, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_command(cls, values: object) -> object:
+        """The values, with the usual command of a runner for which they give none."""
+        runner = values.get("runner") if isinstance(values, dict) else None
+        if isinstance(values, dict) and isinstance(runner, str) and runner in set(Runner):
+            return {"command": DEFAULT_COMMANDS[Runner(runner)], **values}
+        return values
 
     @model_validator(mode="after")
     def _quarantine_holds(self) -> "PytestTable":

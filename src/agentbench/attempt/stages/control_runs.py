@@ -33,7 +33,12 @@ from agentbench.integrity.records import ControlledTest, ControlRun, Controls
 from agentbench.pytest_results.execution import PytestRun, execute_tests
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
-from agentbench.scoring.expectation import outcomes_of, resolve_expectation
+from agentbench.scoring.expectation import (
+    has_names,
+    outcomes_of,
+    resolve_expectation,
+    with_node_ids,
+)
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 
 Files = Mapping[PurePosixPath, FileContent | None]
@@ -290,6 +295,9 @@ class ControlRuns:
 
     def _plan_listed(self) -> None:
         expected = judged_tests.expected_tests(self._context.task)
+        expected = with_node_ids(expected, self._baseline)
+        if has_names(expected):
+            return  # only the final test can say which tests they are
         if self._context.control_level is not ControlLevel.OFF and expected.fail_to_pass:
             listed = resolve_expectation(expected, self._baseline)
             self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
@@ -305,8 +313,14 @@ class ControlRuns:
             return self.skip("turned off")
         passed = _passed(final)
         if self._plan is None:
-            before = _passed(self._baseline)
-            self._begin_plan(tuple(sorted(passed - before)), tuple(sorted(passed & before)))
+            expected = judged_tests.expected_tests(self._context.task)
+            expected = with_node_ids(expected, self._baseline, final)
+            if expected.fail_to_pass:
+                listed = resolve_expectation(expected, self._baseline)
+                self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
+            else:
+                before = _passed(self._baseline)
+                self._begin_plan(tuple(sorted(passed - before)), tuple(sorted(passed & before)))
             self._start_planned(change)
         assert self._plan is not None
         plan, memory = self._plan.result(), self._context.control_memory

@@ -9,14 +9,14 @@ from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.stage_runner import stage_timeout
-from agentbench.core.choices import ControlLevel
+from agentbench.core.choices import ControlLevel, Runner
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.pytest_results.execution import PytestRequest, PytestRun, reporter_mounts
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Promise, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import Evidence, ReportFacts
-from agentbench.scoring.expectation import ExpectedTests, outcomes_of
+from agentbench.scoring.expectation import ExpectedTests, has_names, outcomes_of, with_node_ids
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
@@ -182,10 +182,11 @@ def judged_request(context: StageContext) -> PytestRequest:
     It runs all tests, whatever the task's command or configuration says: a control run has to go
     on after a failure, and code under test must not be able to tell it from the final test.
     """
-    problem = context.task.problem
-    command = parse_pytest_command(problem.test_command)
+    command = parse_pytest_command(context.task.problem.test_command)
+    if command.runner is Runner.PYTEST:  # the others run all tests anyway
+        command = replace(command, options=(*command.options, _RUN_ALL_TESTS))
     return PytestRequest(
-        command=replace(command, options=(*command.options, _RUN_ALL_TESTS)),
+        command=command,
         targets=judged_targets(context.task),
         timeout=judged_timeout(context),
         env=context.task.environment.env,
@@ -200,15 +201,18 @@ def judged_timeout(context: StageContext) -> timedelta:
 def judged_targets(task: Task) -> tuple[str, ...]:
     """The files of the listed ids; the task's test paths where ids alone do not decide.
 
-    Files and not ids: one id that does not exist would make pytest run nothing at all.
+    Files and not ids: one id that does not exist would make pytest run nothing at all. A name that
+    is not an id has no file, so the test paths must include its test.
     """
     key = task.answer_key
     pass_to_pass = () if key.pass_to_pass == "baseline" else key.pass_to_pass
-    files = dict.fromkeys(
-        node_id.partition("::")[0] for node_id in (*key.fail_to_pass, *pass_to_pass)
-    )
-    if key.fail_to_pass and key.pass_to_pass != "baseline":
+    listed = (*key.fail_to_pass, *pass_to_pass)
+    files = dict.fromkeys(test.partition("::")[0] for test in listed if "::" in test)
+    names = has_names(expected_tests(task))
+    if key.fail_to_pass and key.pass_to_pass != "baseline" and not names:
         return tuple(files)
+    if names and not task.problem.test_paths:
+        return ()
     return tuple(dict.fromkeys((*task.problem.test_paths, *_outside_test_paths(files, task))))
 
 
@@ -227,7 +231,12 @@ def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
     if not key.fail_to_pass or key.pass_to_pass == "baseline":
         return facts
     listed = {*key.fail_to_pass, *key.pass_to_pass}
-    cases = tuple(case for case in facts.cases if case.node_id in listed)
+    names = [name for name in listed if "::" not in name]
+    cases = tuple(
+        case
+        for case in facts.cases
+        if case.node_id in listed or any(map(case.has_name, names if case.names else ()))
+    )
     return facts.model_copy(update={"cases": cases})
 
 
@@ -251,7 +260,8 @@ def unchanged_tests(
     prepared = context.prepared
     if context.control_level is ControlLevel.OFF:
         return {}
-    listed = context.task.answer_key.fail_to_pass or outcomes_of(baseline)
+    expected = with_node_ids(expected_tests(context.task), baseline)
+    listed = expected.fail_to_pass or outcomes_of(baseline)
     found = {}
     for name in dict.fromkeys(node_id.partition("::")[0] for node_id in listed):
         path = PurePosixPath(name)

@@ -15,7 +15,7 @@ from agentbench.integrity.records import Controls, control_findings
 from agentbench.pytest_results.execution import execute_tests
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence
-from agentbench.scoring.expectation import resolve_expectation, shortfall_of
+from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
 from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import baseline_warnings
 
@@ -160,7 +160,7 @@ def _finished_controls(
     controls: ControlRuns,
     change: ChangedFiles,
 ) -> Controls:
-    expected = judged_tests.expected_tests(context.task)
+    expected = with_node_ids(judged_tests.expected_tests(context.task), baseline, final)
     expectation = resolve_expectation(expected, baseline)
     if shortfall_of(expected, expectation, baseline, final) is not None:
         return controls.skip("the final test did not pass")

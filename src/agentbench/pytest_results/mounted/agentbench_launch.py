@@ -168,7 +168,9 @@ def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
 
 
 def _run_unittest(options: argparse.Namespace, stream: RecordStream) -> int:
-    reporter = _load("agentbench_unittest", Path(__file__).with_name("agentbench_unittest.py"))
+    for name in ("agentbench_unittest_loading", "agentbench_unittest"):
+        _load(name, Path(__file__).with_name(name + ".py"))
+    reporter = sys.modules["agentbench_unittest"]
     _put_start(stream, runner=options.runner)
     watcher = reporter.Reporter(
         stream, max_failures=options.max_failures, collect_only=options.collect_only

@@ -6,7 +6,6 @@ only; Python 3.6 to 3.14.
 """
 
 import contextlib
-import importlib
 import os
 import runpy
 import sys
@@ -16,21 +15,21 @@ import unittest.case
 import unittest.loader
 import unittest.runner
 import unittest.suite
-from traceback import TracebackException
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
-
+    from agentbench.pytest_results.mounted import agentbench_unittest_loading as loading
     from agentbench.pytest_results.mounted.agentbench_launch import RecordStream
+else:
+    import agentbench_unittest_loading as loading
 
 __unittest = True  # hides the frames of this file from the tracebacks that unittest prints
-_TEXT_LIMIT = 40000
 _IDS_A_LINE = 2000
 _SETUP, _CALL, _TEARDOWN = "setup", "call", "teardown"
 _PASSED, _SKIPPED, _FAILED = "passed", "skipped", "failed"
-_FAILED_IMPORT, _SKIPPED_MODULE = "_FailedTest", "ModuleSkipped"  # classes of unittest.loader
+_NOTHING = {"outcome": _PASSED}  # the report of a part that said nothing
 _INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS = 2, 3, 4, 5  # exit codes of pytest
 
 _RESULT_METHODS = (
@@ -93,7 +92,7 @@ class _RunningTest:
         for part, error in self.raised.items():
             expected = self.reports.get(part, {}).get("outcome") == _SKIPPED
             if not (expected or isinstance(error, (KeyboardInterrupt, unittest.SkipTest))):
-                self.report(part, _FAILED, **_texts(error))
+                self.report(part, _FAILED, **loading.texts_of(error))
         if _CALL not in self.reports and _CALL in self.entered and _CALL not in self.raised:
             self.reports[_CALL] = {"outcome": _PASSED}
         if self.succeeded and (_CALL in self.entered or not self.entered):
@@ -103,9 +102,7 @@ class _RunningTest:
 class Reporter:
     """Runs the tests once, and reports them to a stream."""
 
-    def __init__(
-        self, stream: "RecordStream", *, max_failures: int, collect_only: bool
-    ) -> None:
+    def __init__(self, stream: "RecordStream", *, max_failures: int, collect_only: bool) -> None:
         self._put = stream.put
         self.detect_changes = lambda: None  # type: Callable[[], None]
         self._max_failures, self._collect_only = max_failures, collect_only
@@ -125,7 +122,7 @@ class Reporter:
     def run_unittest(self, options: "list[str]", targets: "list[str]") -> int:
         """Run `python -m unittest`, with files in place of the tests that the options name."""
         argv = [sys.executable + " -m unittest", *options]
-        loader = _TargetLoader(targets, self)
+        loader = loading.TargetLoader(targets, self)
         return self._guard(
             ".",
             lambda: unittest.main(module=None, argv=argv, testLoader=loader, exit=False),
@@ -134,18 +131,20 @@ class Reporter:
     def run_script(self, script: str, options: "list[str]", targets: "list[str]") -> int:
         """Run Django's script with the labels of some files."""
         folder = os.path.dirname(script)
-        labels = [label for label in (_label(target, folder) for target in targets) if label]
+        labels = [
+            label for label in (loading.label_of(target, folder) for target in targets) if label
+        ]
         sys.argv[1:] = [*options, *dict.fromkeys(labels)]
         return self._guard(script, lambda: runpy.run_path(script, run_name="__main__"))
 
     def collect_error(self, file: str, error: BaseException) -> None:
         """Record a file that cannot be imported, or a run that cannot start."""
         self._errors += 1
-        self._put("collect_error", file=file, **_texts(error))
+        self._put("collect_error", file=file, **loading.texts_of(error))
 
     def collect_skip(self, file: str, reason: str) -> None:
         """Record a file that skips itself."""
-        self._put("collect_skip", file=file, message=_cut(reason))
+        self._put("collect_skip", file=file, message=loading.cut(reason))
 
     def _guard(self, file: str, run: "Callable[[], object]") -> int:
         """Run to the end, and return the code with which pytest would have ended."""
@@ -153,7 +152,7 @@ class Reporter:
         try:
             run()
         except KeyboardInterrupt as error:
-            self._put("interrupt", message=_texts(error)["message"])
+            self._put("interrupt", message=loading.texts_of(error)["message"])
             code = _INTERRUPTED
         except SystemExit as error:
             code = self._code_of_exit(file, error)
@@ -172,20 +171,21 @@ class Reporter:
         """The code of a script that exits; before the tests, only a wrong option may end it."""
         if self._has_run and not self._was_cut_off:
             return 1 if error.code else 0
-        if error.code == 2 and _raised_in("argparse", error):
+        if error.code == 2 and loading.was_raised_in("argparse", error):
             return _USAGE
         return self._code_of_error(file, error)
 
     def _code_of_error(self, file: str, error: BaseException) -> int:
         if self._has_run:
-            self._put("internal_error", message=_texts(error)["traceback"])
+            self._put("internal_error", message=loading.texts_of(error)["traceback"])
             return _INTERNAL
         self.collect_error(file, error)
         return 1
 
     def _wrap_unittest(self) -> None:
         reporter = self
-        run, executor = unittest.TextTestRunner.run, _testPartExecutor()
+        outcomes = vars(unittest.case)["_Outcome"]
+        run, executor = unittest.TextTestRunner.run, outcomes.testPartExecutor
 
         def watched_run(runner: "Any", test: "Any") -> "Any":
             """Run a suite; only the outermost run is reported."""
@@ -196,12 +196,12 @@ class Reporter:
         @contextlib.contextmanager
         def watched_executor(outcome: "Any", case: "Any", *args: "Any", **kw: "Any") -> "Any":
             """Run a part of a test, and note which part raised what."""
-            with executor(outcome, case, *args, **kw):
-                with reporter._part(case):
-                    yield
+            with executor(outcome, case, *args, **kw), reporter._part(case):
+                yield
 
-        unittest.TextTestRunner.run = watched_run  # type: ignore[method-assign]
-        vars(unittest.case)["_Outcome"].testPartExecutor = watched_executor
+        vars_of_runner = unittest.TextTestRunner  # type: Any
+        vars_of_runner.run = watched_run
+        outcomes.testPartExecutor = watched_executor
 
     def _run_suite(self, runner: "Any", suite: "Any", run: "Callable[..., Any]") -> "Any":
         self._collect(suite)
@@ -222,41 +222,45 @@ class Reporter:
 
     def _collect(self, suite: "Any") -> None:
         """Record what will run; a test that could not be imported is an error of its file."""
-        ids = []
-        for test in _flat(suite):
+        tests = []
+        for test in loading.flat(suite):
             kind = type(test).__name__ if type(test).__module__ == "unittest.loader" else ""
-            if kind == _FAILED_IMPORT:
+            if kind == loading.FAILED_IMPORT:
                 self._failed_import(test)
-            elif kind == _SKIPPED_MODULE:
+            elif kind == loading.SKIPPED_MODULE:
                 reason = getattr(type(test), "__unittest_skip_why__", "")
                 method = getattr(test, test._testMethodName)
                 reason = reason or getattr(method, "__unittest_skip_why__", "")
                 self._count += 1
-                self.collect_skip(_file_of_module(test._testMethodName), str(reason))
+                self.collect_skip(loading.file_of_module(test._testMethodName), str(reason))
             else:
-                ids.append(self._identify(test))
-        for start in range(0, len(ids), _IDS_A_LINE):
-            self._put("collected", ids=ids[start : start + _IDS_A_LINE])
-        self._count += len(ids)
+                tests.append(test)
+        for start in range(0, len(tests), _IDS_A_LINE):
+            self._put_collected(tests[start : start + _IDS_A_LINE])
+        self._count += len(tests)
         self._put("collection_finish", deselected=0)
+
+    def _put_collected(self, tests: "list[Any]") -> None:
+        names = [loading.names_of(test) for test in tests]
+        self._put("collected", ids=[self._identify(test) for test in tests], names=names)
 
     def _failed_import(self, test: "Any") -> None:
         self._errors += 1
         text = str(getattr(test, "_exception", ""))
         lines = [line for line in text.splitlines() if line.strip()]
-        file = _file_of_module(test._testMethodName)
-        self._put("collect_error", file=file, message=(lines or [""])[-1], traceback=_cut(text))
+        fields = {"message": (lines or [""])[-1], "traceback": loading.cut(text)}
+        self._put("collect_error", file=loading.file_of_module(test._testMethodName), **fields)
 
     def _identify(self, test: "Any") -> str:
         """The node id of a test: the same one each time, and numbered if another test has it."""
-        name = _name(test, self._root)
+        name = loading.node_id_of(test, self._root)
         known = self._tests.get(id(test))
         if known is not None and known[0] == name:
             return known[1]
         count = self._seen[name] = self._seen.get(name, 0) + 1
-        node_id = name if count == 1 else "{}[{}]".format(name, count)
+        node_id = name if count == 1 else f"{name}[{count}]"
         self._tests[id(test)] = name, node_id
-        for group in _groups(test):
+        for group in loading.groups_of(test):
             self._node_ids.setdefault(group, []).append(node_id)
         return node_id
 
@@ -296,93 +300,95 @@ class Reporter:
                 running.part_of[id(error)] = part
             raise
 
-    def _startTest(self, test: "Any") -> None:  # noqa: N802 - as unittest spells it
-        if _is_loaders(test):
+    def _startTest(self, test: "Any") -> None:
+        if loading.is_substitute(test):
             return
+        if id(test) not in self._tests:  # the suite made it while it ran
+            self._put_collected([test])
         self._current = _RunningTest(test, self._identify(test), self._clock())
-        self._put("begin", id=self._current.node_id, names=_runners_names(test))
+        self._put("begin", id=self._current.node_id)
 
-    def _stopTest(self, test: "Any") -> None:  # noqa: N802 - as unittest spells it
+    def _stopTest(self, test: "Any") -> None:
         running, self._current = self._current, None
         if running is None:
             return
         self._latest = running
-        for group in _groups(test):
+        for group in loading.groups_of(test):
             self._last[group] = running.node_id
         running.check()
         duration = self._clock() - running.started
         reports = running.reports
-        for part in (_SETUP, _CALL, _TEARDOWN):
-            ran_before = reports.get(_SETUP, {}).get("outcome", _PASSED) == _PASSED
-            if part in reports or part == _SETUP or (part == _TEARDOWN):
-                if part != _CALL or ran_before:
-                    self._phase(
-                        running.node_id, part, duration if part == _CALL else 0.0, reports.get(part)
-                    )
+        self._phase(running.node_id, _SETUP, 0.0, reports.get(_SETUP))
+        if _CALL in reports and reports.get(_SETUP, _NOTHING)["outcome"] == _PASSED:
+            self._phase(running.node_id, _CALL, duration, reports[_CALL])
+        self._phase(running.node_id, _TEARDOWN, 0.0, reports.get(_TEARDOWN))
         self.detect_changes()
 
     def _phase(
         self, node_id: str, part: str, duration: float, report: "dict[str, Any] | None"
     ) -> None:
-        report = report or {"outcome": _PASSED}
+        report = report or _NOTHING
         self._failures += report["outcome"] == _FAILED
         self._put("phase", id=node_id, when=part, duration=duration, **report)
 
-    def _addSuccess(self, test: "Any") -> None:  # noqa: N802 - as unittest spells it
+    def _addSuccess(self, _test: "Any") -> None:
         if self._current is not None:
             self._current.succeeded = True
 
-    def _addError(self, test: "Any", err: "Any") -> None:  # noqa: N802 - as unittest spells it
+    def _addError(self, test: "Any", err: "Any") -> None:
         running = self._current
-        if _is_loaders(test):
+        if loading.is_substitute(test):
             return
         if running is not None:
-            running.report(running.part_of_error(err[1]), _FAILED, **_texts(err[1]))
+            running.report(running.part_of_error(err[1]), _FAILED, **loading.texts_of(err[1]))
         elif not isinstance(test, unittest.TestCase):
-            self._fixture(str(test), dict(_texts(err[1]), outcome=_FAILED))
+            self._fixture(str(test), dict(loading.texts_of(err[1]), outcome=_FAILED))
         elif self._latest is not None and self._latest.test is test:  # Django's _post_teardown
-            report = dict(_texts(err[1]), outcome=_FAILED)
+            report = dict(loading.texts_of(err[1]), outcome=_FAILED)
             self._phase(self._latest.node_id, _TEARDOWN, 0.0, report)
         else:  # Django's _pre_setup
-            self._unstarted(self._identify(test), dict(_texts(err[1]), outcome=_FAILED))
+            self._unstarted(self._identify(test), dict(loading.texts_of(err[1]), outcome=_FAILED))
 
-    _addFailure = _addError  # noqa: N815 - as unittest spells it
+    _addFailure = _addError
 
-    def _addSkip(self, test: "Any", reason: str) -> None:  # noqa: N802 - as unittest spells it
+    def _addSkip(self, test: "Any", reason: str) -> None:
         running = self._current
-        message = _cut(str(reason))
+        message = loading.cut(str(reason))
         if running is not None and test is running.test:
             raised = [p for p, e in running.raised.items() if isinstance(e, unittest.SkipTest)]
             part = (raised or running.entered[-1:] or [_SETUP])[0]
             running.report(part, _SKIPPED, message=message)
-        elif running is None and not isinstance(test, unittest.TestCase):
-            self._fixture(str(test), {"outcome": _SKIPPED, "message": message})
+        elif running is None and not loading.is_substitute(test):
+            report = {"outcome": _SKIPPED, "message": message}
+            if isinstance(test, unittest.TestCase):  # Python 3.12.1 does not start it
+                self._unstarted(self._identify(test), report)
+            else:
+                self._fixture(str(test), report)
 
-    def _addExpectedFailure(self, test: "Any", err: "Any") -> None:  # noqa: N802
+    def _addExpectedFailure(self, _test: "Any", err: "Any") -> None:
         if self._current is not None:
-            message = _texts(err[1])["message"]
+            message = loading.texts_of(err[1])["message"]
             self._current.report(_CALL, _SKIPPED, message=message, xfail=message)
 
-    def _addUnexpectedSuccess(self, test: "Any") -> None:  # noqa: N802
+    def _addUnexpectedSuccess(self, _test: "Any") -> None:
         if self._current is not None:
             self._current.report(_CALL, _FAILED, message="Unexpected success")
 
-    def _addSubTest(self, test: "Any", subtest: "Any", err: "Any") -> None:  # noqa: N802
+    def _addSubTest(self, _test: "Any", subtest: "Any", err: "Any") -> None:
         running = self._current
         if running is None or err is None:
             return
-        texts = _texts(err[1])
-        texts["message"] = "{} {}".format(_subtest_name(subtest), texts["message"])
+        texts = loading.texts_of(err[1])
+        texts["message"] = "{} {}".format(loading.subtest_name(subtest), texts["message"])
         self._put("subtest", id=running.node_id, when=_CALL, outcome=_FAILED, duration=0.0, **texts)
         running.report(_CALL, _FAILED, message="a subtest failed")
 
     def _fixture(self, description: str, report: "dict[str, Any]") -> None:
         """Report a fixture of a class or module for its tests, or its end for the last of them."""
         name, _, group = description.rstrip(")").partition(" (")
-        if name.startswith("tearDown"):
-            if group in self._last:
-                self._phase(self._last[group], _TEARDOWN, 0.0, report)
-                return
+        if name.startswith("tearDown") and group in self._last:
+            self._phase(self._last[group], _TEARDOWN, 0.0, report)
+            return
         for node_id in self._node_ids.get(group, ()):
             self._unstarted(node_id, report)
         if group not in self._node_ids and report["outcome"] == _FAILED:
@@ -392,195 +398,3 @@ class Reporter:
         self._put("begin", id=node_id)
         self._phase(node_id, _SETUP, 0.0, report)
         self._phase(node_id, _TEARDOWN, 0.0, None)
-
-
-class _TargetLoader(unittest.TestLoader):
-    """Loads given files and folders in place of what the command would load, if there are some."""
-
-    def __init__(self, targets: "list[str]", reporter: Reporter) -> None:
-        super().__init__()
-        self._targets, self._reporter = targets, reporter
-
-    def discover(
-        self, start_dir: str, pattern: str = "test*.py", top_level_dir: "str | None" = None
-    ) -> unittest.TestSuite:
-        """Load the targets; a `load_tests` function that discovers gets what it asks for."""
-        targets, self._targets = self._targets, []
-        if not targets:
-            return super().discover(start_dir, pattern, top_level_dir)
-        top = top_level_dir or (None if start_dir == "." else start_dir)
-        return self.suiteClass([self._load(target, pattern, top) for target in targets])
-
-    def loadTestsFromNames(self, names: "Any", module: "Any" = None) -> unittest.TestSuite:  # noqa: N802
-        """Load the targets, or the names if there are none."""
-        if not self._targets:
-            return super().loadTestsFromNames(names, module)
-        return self.discover(".")
-
-    def _load(self, target: str, pattern: str, top: "str | None") -> "Any":
-        path, _, inner = target.partition("::")
-        if os.path.isdir(path):
-            is_below = top is not None and _is_below(path, top)
-            return super().discover(path, pattern, top if is_below else _package_root(path))
-        try:
-            module = _import_file(path, top)
-        except unittest.SkipTest as skip:
-            self._reporter.collect_skip(path, str(skip))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - also the SystemExit of a module
-            self._reporter.collect_error(path, error)
-        else:
-            if inner:
-                return self.loadTestsFromName(inner.partition("[")[0].replace("::", "."), module)
-            return self.loadTestsFromModule(module)
-        return self.suiteClass()
-
-
-def _testPartExecutor() -> "Any":  # noqa: N802 - as unittest spells it
-    return vars(unittest.case)["_Outcome"].testPartExecutor
-
-
-def _import_file(path: str, top: "str | None") -> "Any":
-    """Import a file by its name below its top-level folder, as discovery does."""
-    root = top if top is not None and _is_below(path, top) else _package_root(os.path.dirname(path))
-    for folder in (root, "."):  # two folders may have modules of one name
-        folder = os.path.abspath(folder)
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        module = importlib.import_module(_dotted(os.path.relpath(path, folder)))
-        if os.path.realpath(str(module.__file__)) == os.path.realpath(path):
-            break
-    return module
-
-
-def _label(target: str, folder: str) -> str:
-    """Django's label of a file or a node id; empty for the folder of all tests and for data."""
-    path, _, inner = target.partition("::")
-    relative = os.path.relpath(path, folder or ".")
-    if relative.startswith(os.curdir) or not (path.endswith(".py") or os.path.isdir(path)):
-        return ""
-    names = inner.partition("[")[0].split("::") if inner else []
-    return ".".join([_dotted(relative), *names])
-
-
-def _dotted(path: str) -> str:
-    parts = os.path.normpath(path[: -len(".py")] if path.endswith(".py") else path).split(os.sep)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
-
-
-def _package_root(folder: str) -> str:
-    """The folder that has to be on `sys.path` to import the modules of a folder."""
-    folder = os.path.abspath(folder or ".")
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        folder = os.path.dirname(folder)
-    return folder
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return not os.path.relpath(path, folder).startswith(os.pardir)
-
-
-def _flat(suite: "Any") -> "Iterator[Any]":
-    if isinstance(suite, unittest.suite.BaseTestSuite):
-        for member in suite:
-            yield from _flat(member)
-    else:
-        yield suite
-
-
-def _is_loaders(test: object) -> bool:
-    """Whether unittest's loader made the test in place of a module that it could not load."""
-    kind = type(test)
-    return kind.__module__ == "unittest.loader" and kind.__name__ in (
-        _FAILED_IMPORT,
-        _SKIPPED_MODULE,
-    )
-
-
-def _groups(test: object) -> "tuple[str, str]":
-    """The names of a test's class and of its module, as fixtures of both are reported."""
-    kind = type(test)
-    return "{}.{}".format(kind.__module__, kind.__qualname__), kind.__module__
-
-
-def _name(test: "Any", root: str) -> str:
-    """The node id of a test: its file, the class that runs it, and its method."""
-    kind = type(test)
-    doctest = getattr(test, "_dt_test", None)
-    function = getattr(test, "_testFunc", None)
-    if doctest is not None:
-        file, names = doctest.filename, [doctest.name]
-    elif function is not None:
-        file, names = _file(function.__module__), [function.__qualname__]
-    else:
-        method = getattr(test, "_testMethodName", None) or str(test)
-        file, names = _file(kind.__module__), [*kind.__qualname__.split("."), method]
-    path = os.path.realpath(file) if file else "unknown"
-    relative = os.path.relpath(path, root) if file else path
-    return "::".join([path if relative.startswith(os.pardir) else relative, *names])
-
-
-def _file(module: str) -> "str | None":
-    return getattr(sys.modules.get(module), "__file__", None)
-
-
-def _file_of_module(name: str) -> str:
-    """The file of a module that could not be imported; its name if no folder has it."""
-    relative = name.replace(".", os.sep)
-    for folder in [*sys.path, *(os.path.join(os.getcwd(), top) for top in ("tests", "test"))]:
-        for path in (relative + ".py", os.path.join(relative, "__init__.py")):
-            full = os.path.join(folder, path)
-            if os.path.isfile(full) and _is_below(full, os.getcwd()):
-                return os.path.relpath(full)
-    return name
-
-
-def _runners_names(test: "Any") -> "list[str]":
-    """How unittest prints a test: with its class and, if it has one, by its documentation."""
-    kind = type(test)
-    method = getattr(test, "_testMethodName", None)
-    if method is None:
-        return [str(test)]
-    documentation = (getattr(test, "_testMethodDoc", None) or "").strip().split("\n")[0].strip()
-    name = "{} ({}.{})".format(method, kind.__module__, kind.__qualname__)
-    return [name, *([documentation] if documentation else [])]
-
-
-def _subtest_name(subtest: "Any") -> str:
-    describe = getattr(subtest, "_subDescription", None)
-    return str(describe()) if describe is not None else ""
-
-
-def _raised_in(module: str, error: BaseException) -> bool:
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback is not None and traceback.tb_frame.f_globals.get("__name__") == module
-
-
-def _texts(error: "BaseException | None") -> "dict[str, str]":
-    """The message and the traceback of an exception."""
-    if error is None:
-        return {"message": "", "traceback": ""}
-    report = TracebackException(type(error), error, error.__traceback__)
-    own = {os.path.abspath(__file__)}
-    folder = os.path.dirname(str(unittest.__file__))
-    frames = [
-        frame
-        for frame in report.stack
-        if frame.filename not in own and os.path.dirname(frame.filename) != folder
-    ]
-    report.stack[:] = frames
-    lines = "".join(report.format_exception_only()).strip().splitlines()
-    message = lines[-1] if isinstance(error, SyntaxError) else "\n".join(lines)
-    return {"message": _cut(message), "traceback": _cut("".join(report.format()))}
-
-
-def _cut(text: str) -> str:
-    """The head and the tail of a long text."""
-    if len(text) <= _TEXT_LIMIT:
-        return text
-    half = _TEXT_LIMIT // 2
-    left_out = len(text) - 2 * half
-    return "{}\n[... {} characters left out ...]\n{}".format(text[:half], left_out, text[-half:])
