@@ -31,10 +31,12 @@ _STARTED_WITH_PYTHON = frozenset({"sitecustomize", "usercustomize"})
 _PLUGIN_ROOTS = frozenset(
     {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "xdist", "execnet",
      "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
-     "agentbench_launch"}
+     "agentbench_launch", "agentbench_unittest", "agentbench_unittest_loading"}
 )  # fmt: skip
 _IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
+_SHADOWS = "shadows the standard library, pytest or a plugin"
+_LOAD_HOOK = b"load_tests"
 _TABLES_RESTORED = "its pytest tables are the base's again"
 
 
@@ -153,6 +155,8 @@ class ProtectionRules:
     patterns: tuple[str, ...]
     hidden: frozenset[PurePosixPath]
     a_script_judges: bool = False
+    script_folder: PurePosixPath | None = None
+    """The folder of Django's runtests.py: its files run before the tests, and it is importable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +177,7 @@ def protect(
     files: dict[PurePosixPath, FileContent | None] = {}
     dropped: list[DroppedPath] = []
     for path, file in change.files.items():
-        why = _why_dropped(path, rules, roots)
+        why = _why_dropped(path, rules, roots) or _why_hook(path, file, rules, base_content)
         if why is None and not rules.a_script_judges and path.name in _RESTORERS:
             file, why = _with_base_tables(path, file, base_content)
         if why is None or (file is not None and why == _TABLES_RESTORED):
@@ -192,10 +196,20 @@ def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -
     if any(_matches(path, pattern) for pattern in rules.patterns):
         return "protected by the task"
     if not rules.a_script_judges:
-        return _why_in_pytest(path, roots)
+        return _why_in_pytest(path, roots) or _why_beside_script(path, rules.script_folder)
     if _starts_with_python(path):
         return "runs whenever Python starts"
     return "shadows pytest or a plugin" if _shadows(path, _PLUGIN_ROOTS, roots) else None
+
+
+def _why_hook(
+    path: PurePosixPath, file: FileContent | None, rules: ProtectionRules, base: BaseContent
+) -> str | None:
+    """Whether a package says in a new way which of its tests unittest loads."""
+    if rules.a_script_judges or file is None or path.name != "__init__.py":
+        return None
+    is_new = _LOAD_HOOK in file.content and _LOAD_HOOK not in (base(path) or b"")
+    return "configuration of the tests" if is_new else None
 
 
 def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
@@ -206,9 +220,18 @@ def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
         "byte-code": path.suffix in {".pyc", ".pyo"} or "__pycache__" in parts,
         "runs whenever Python starts": _starts_with_python(path),
         "could register a plugin": any(p.endswith((".egg-info", ".dist-info")) for p in parts),
-        "shadows the standard library, pytest or a plugin": _shadows(path, _SHADOWABLE, roots),
+        _SHADOWS: _shadows(path, _SHADOWABLE, roots),
     }
     return next((why for why, applies in reasons.items() if applies), None)
+
+
+def _why_beside_script(path: PurePosixPath, folder: PurePosixPath | None) -> str | None:
+    if folder is None or not path.is_relative_to(folder):
+        return None
+    if path.parent == folder:
+        return "configuration of the tests"
+    below = path.relative_to(folder)
+    return _SHADOWS if _shadows(below, _SHADOWABLE, set()) else None
 
 
 def _starts_with_python(path: PurePosixPath) -> bool:

@@ -25,6 +25,7 @@ _ENDS = "ends the process past its clean-up"
 _AT_EXIT = "does something when the process ends"
 _TRACES = "watches or changes other code as it runs"
 _PYTEST = "reaches into pytest"
+_UNITTEST = "reaches into unittest"
 _NATIVE = "reaches past the interpreter"
 _WHICH_TEST = "asks which test is running"
 _DESCRIPTORS = "reaches for open files of its own process"
@@ -38,6 +39,9 @@ _DOTTED: Mapping[str, str] = {
     **dict.fromkeys(("os._exit", "os.abort", "pytest.exit"), _ENDS),
     **dict.fromkeys(("sys.settrace", "sys.setprofile", "sys.monitoring"), _TRACES),
     **dict.fromkeys(("threading.settrace", "threading.setprofile"), _TRACES),
+    **dict.fromkeys(("unittest.case", "unittest.result", "unittest.runner"), _UNITTEST),
+    **dict.fromkeys(("unittest.TestCase.run", "unittest.TestResult"), _UNITTEST),
+    **dict.fromkeys(("unittest.TextTestResult", "unittest.TextTestRunner"), _UNITTEST),
 }
 _MODULES = {"_pytest": _PYTEST, "pluggy": _PYTEST, "ctypes": _NATIVE, "atexit": _AT_EXIT}
 # Suspicious as an attribute of any object.

@@ -33,6 +33,7 @@ from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.mirror import tracked_files
+from agentbench.tasks.problem import parse_pytest_command
 
 _GRACE = timedelta(seconds=10)  # for a fresh sandbox to answer
 _DIFFABLE_BYTES = 512 * 1024  # difflib's time grows with the square of a text's length
@@ -98,12 +99,14 @@ def suspicious_findings(context: PreparedContext, change: JudgedChange) -> Itera
 def judged_change(context: PreparedContext, change: WorkspaceChange) -> JudgedChange:
     """The judged part of a change; saves it as a patch, and the whole if something was dropped."""
     prepared, task = context.prepared, context.task
-    listed = (node_id.partition("::")[0] for node_id in task.answer_key.fail_to_pass)
+    listed = (test.partition("::")[0] for test in task.answer_key.fail_to_pass if "::" in test)
+    command = parse_pytest_command(task.problem.test_command)
     protection = ProtectionRules(
         test_paths=(*task.problem.test_paths, *listed),
         patterns=task.answer_key.protected,
         hidden=frozenset(context.hidden_tests.files),
         a_script_judges=task.answer_key.verifier is not None,
+        script_folder=PurePosixPath(command.script).parent if command.script else None,
     )
     work, caches = change, tuple[ToolCache, ...]()
     if not protection.a_script_judges:  # a script may test any of these files

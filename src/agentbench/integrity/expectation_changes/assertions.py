@@ -27,7 +27,8 @@ Sites = Iterator[list[ExpectedValue]]
 _EQUALITY_METHODS = frozenset([
     "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
     "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
-    "assert_equal", "assert_array_equal", "eq_"
+    "assert_equal", "assert_array_equal", "eq_", "assertQuerySetEqual", "assertQuerysetEqual",
+    "assertHTMLEqual", "assertXMLEqual", "assertJSONEqual", "assertURLEqual"
 ])  # fmt: skip
 _ALMOST = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
 _COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
@@ -42,9 +43,21 @@ _MOCK_METHODS = frozenset([
     "assert_called_with", "assert_called_once_with", "assert_any_call", "assert_has_calls",
     "assert_awaited_with", "assert_awaited_once_with", "assert_any_await", "assert_has_awaits"
 ])  # fmt: skip
-_RAISES = frozenset(
-    ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
-)
+_RAISES = frozenset([
+    "raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage", "warns", "assertWarns",
+    "assertWarnsRegex", "assertWarnsMessage"
+])  # fmt: skip
+_DJANGOS: Mapping[str, int] = {
+    "assertContains": 1,
+    "assertFormError": -1,
+    "assertFormSetError": -1,
+    "assertFormsetError": -1,
+    "assertInHTML": 0,
+    "assertNumQueries": 0,
+    "assertRedirects": 1,
+    "assertTemplateUsed": -1,
+}
+"""Django's assertions, and the position of the expected value among their arguments."""
 _CALLS_PLAINLY = 1  # the positional arguments of these if they are used without a function to call
 Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 
@@ -191,7 +204,7 @@ def _sites(reader: LiteralReader, function: scopes.FunctionNode, helpers: Helper
             case ast.With(items=items) | ast.AsyncWith(items=items):
                 for item in items:
                     if isinstance(item.context_expr, ast.Call):
-                        yield from _raised(reader, item.context_expr, doubt)
+                        yield from _called(reader, item.context_expr, doubt)
             case _:
                 pass
 
@@ -203,6 +216,12 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
             yield reader.literals(node, doubt)
     elif name in _RAISES:
         yield from _raised(reader, call, doubt)
+    elif name in _DJANGOS:
+        at = _DJANGOS[name]
+        if len(call.args) > at:
+            yield reader.literals(call.args[at], doubt + 1, FAR)
+    elif name == "assertTrue" and call.args:
+        yield from _asserted(reader, call.args[0], doubt)
     elif len(call.args) > 1:
         yield _of_two(reader, call, doubt)
 
@@ -242,6 +261,8 @@ def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
     yield reader.errors(call.args[0], doubt)
     if name.endswith("Regex") and len(call.args) > _CALLS_PLAINLY:
         yield reader.patterns(call.args[1], doubt)
+    if name.endswith("Message") and len(call.args) > _CALLS_PLAINLY:
+        yield reader.literals(call.args[1], doubt, FAR)
     for keyword in call.keywords:
         if keyword.arg == "match" and len(call.args) == _CALLS_PLAINLY:
             yield reader.patterns(keyword.value, doubt)

@@ -19,7 +19,9 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SCOPES = (*_DEFINITIONS, ast.Lambda)
 _NAMED = (*_DEFINITIONS, ast.arg, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expression
-_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+_RAISING = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage", "suppress"}
+)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 

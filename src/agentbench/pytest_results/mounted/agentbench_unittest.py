@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
+
     from agentbench.pytest_results.mounted import agentbench_unittest_loading as loading
     from agentbench.pytest_results.mounted.agentbench_launch import RecordStream
 else:
@@ -123,10 +124,8 @@ class Reporter:
         """Run `python -m unittest`, with files in place of the tests that the options name."""
         argv = [sys.executable + " -m unittest", *options]
         loader = loading.TargetLoader(targets, self)
-        return self._guard(
-            ".",
-            lambda: unittest.main(module=None, argv=argv, testLoader=loader, exit=False),
-        )
+        run = unittest.main
+        return self._guard(".", lambda: run(None, argv=argv, testLoader=loader, exit=False))
 
     def run_script(self, script: str, options: "list[str]", targets: "list[str]") -> int:
         """Run Django's script with the labels of some files."""
