@@ -119,6 +119,13 @@ def _kind_of_ids(value: object) -> str:
     return "word" if isinstance(value, str) else "list"
 
 
+def with_usual_command(values: object, key: str) -> object:
+    """A table's values, with the usual command of its runner if they have no command."""
+    if not isinstance(values, dict) or values.get("runner") not in set(Runner):
+        return values
+    return {key: DEFAULT_COMMANDS[Runner(values["runner"])], **values}
+
+
 def _pytest_command(command: str, info: ValidationInfo) -> str:
     parse_pytest_command(command, (info.data or {}).get("runner"))
     return command
@@ -197,10 +204,7 @@ class PytestTable(Schema):
     @classmethod
     def _usual_command(cls, values: object) -> object:
         """The values, with the usual command of a runner for which they give none."""
-        runner = values.get("runner") if isinstance(values, dict) else None
-        if isinstance(values, dict) and isinstance(runner, str) and runner in set(Runner):
-            return {"command": DEFAULT_COMMANDS[Runner(runner)], **values}
-        return values
+        return with_usual_command(values, "command")
 
     @model_validator(mode="after")
     def _quarantine_holds(self) -> "PytestTable":

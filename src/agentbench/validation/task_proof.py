@@ -9,15 +9,17 @@ from statistics import median
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
-from agentbench.core.choices import ControlLevel
+from agentbench.core.choices import ControlLevel, Runner
 from agentbench.integrity.records import WeakControl
 from agentbench.runs.options import VALIDATION, RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import new_run_id
-from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome
+from agentbench.scoring.evidence import CaseFact, CaseOutcome, NodeId, PytestOutcome
+from agentbench.scoring.expectation import reported_cases
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.loading import TASK_FILE
+from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.environment.found_tests import is_collected_by_default
@@ -142,6 +144,17 @@ def final_outcomes(oracle: Sequence[AttemptRecord]) -> Outcomes:
     if not reports or reports[0].outcome not in {PytestOutcome.PASSED, PytestOutcome.FAILED}:
         return {}
     return {case.node_id: case.outcome for case in reports[0].cases}
+
+
+def named_tests(records: Sequence[AttemptRecord]) -> dict[NodeId, CaseFact]:
+    """The tests with names that their runner prints, in any run; empty for pytest."""
+    return {
+        case.node_id: case
+        for record in records
+        for stage in record.stages
+        for case in reported_cases(stage.evidence)
+        if case.names
+    }
 
 
 def without_ids(task: Task) -> Task:
@@ -340,15 +353,26 @@ def details_of(records: Sequence[AttemptRecord]) -> str:
 
 
 def _without_listed_tests(task: Task) -> Task:
-    """The task before its tests are known; pytest goes on after files that it cannot collect."""
+    """The task before its tests are known; the run goes on after files that cannot be collected."""
     task = without_ids(task)
+    if not _runs_pytest(task):
+        return task  # the other runners go on anyway
     command = f"{task.problem.test_command} --continue-on-collection-errors"
     return with_problem(task, test_command=command)
 
 
 def _narrowed(task: Task) -> Task | None:
     """The task with only the test files that its hidden tests change; None: it has no others."""
+    is_test = is_collected_by_default if _runs_pytest(task) else _is_python
     changed = [file for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
-    files = tuple(file.path for file in changed if is_collected_by_default(file.path))
+    files = tuple(file.path for file in changed if is_test(file.path))
     changes_others = files and files != task.problem.test_paths
     return with_problem(task, test_paths=files) if changes_others else None
+
+
+def _runs_pytest(task: Task) -> bool:
+    return parse_pytest_command(task.problem.test_command).runner is Runner.PYTEST
+
+
+def _is_python(path: str) -> bool:
+    return path.endswith(".py")

@@ -293,12 +293,12 @@ class ControlRuns:
             self._plan_listed()
         self._start_planned(change)
 
-    def _plan_listed(self) -> None:
+    def _plan_listed(self, *final: Evidence) -> None:
         expected = judged_tests.expected_tests(self._context.task)
-        expected = with_node_ids(expected, self._baseline)
-        if has_names(expected):
-            return  # only the final test can say which tests they are
-        if self._context.control_level is not ControlLevel.OFF and expected.fail_to_pass:
+        expected = with_node_ids(expected, self._baseline, *final)
+        if self._context.control_level is ControlLevel.OFF or not expected.fail_to_pass:
+            return
+        if final or not has_names(expected):  # else only the final test says which tests it has
             listed = resolve_expectation(expected, self._baseline)
             self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
 
@@ -313,12 +313,8 @@ class ControlRuns:
             return self.skip("turned off")
         passed = _passed(final)
         if self._plan is None:
-            expected = judged_tests.expected_tests(self._context.task)
-            expected = with_node_ids(expected, self._baseline, final)
-            if expected.fail_to_pass:
-                listed = resolve_expectation(expected, self._baseline)
-                self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
-            else:
+            self._plan_listed(final)
+            if self._plan is None:
                 before = _passed(self._baseline)
                 self._begin_plan(tuple(sorted(passed - before)), tuple(sorted(passed & before)))
             self._start_planned(change)

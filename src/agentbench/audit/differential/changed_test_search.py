@@ -12,6 +12,7 @@ from agentbench.audit.differential.tree_difference import NotCompared
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.audit.rule import RuleHit, warning
 from agentbench.audit.task_facts import TaskFacts
+from agentbench.core.choices import Runner
 from agentbench.core.files import FileContent
 from agentbench.core.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
@@ -158,6 +159,10 @@ def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.Sear
     Raises:
         SandboxError: a sandbox is lost.
     """
+    runner = parse_pytest_command(subject.facts.task.problem.test_command).runner
+    if runner is not Runner.PYTEST:
+        why = f"only tests of pytest can be changed for this, and these run under {runner}"
+        return search.SearchResult(left=(NotCompared("tests", why),))
     changed = _changed_files(subject.facts)
     if not changed:
         return search.SearchResult()

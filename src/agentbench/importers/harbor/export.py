@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import tomlkit
 
 from agentbench.attempt.stages.judged_tests import judged_targets
+from agentbench.core.choices import Runner
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError
 from agentbench.importers import task_folders
@@ -179,10 +180,12 @@ def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> None
         raise _UnsupportedTaskError(
             "a script of its own judges it, and it is no import of Harbor's"
         )
+    command = parse_pytest_command(task.problem.test_command)
+    if command.runner is not Runner.PYTEST:
+        raise _UnsupportedTaskError(f"its tests run under {command.runner}; expected pytest")
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
     hidden = {"tests/hidden" / path: file for path, file in overlay.items() if file}
-    command = parse_pytest_command(task.problem.test_command)
     judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
     _write_environment(task, target / "environment", image)
     (target / "tests/hidden").mkdir(parents=True)

@@ -13,14 +13,20 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from agentbench.core.choices import DEFAULT_PYTHON, base_image_name
+from agentbench.core.choices import DEFAULT_PYTHON, Runner, base_image_name
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers.swebench.dialects import apt_packages
 from agentbench.importers.swebench.install_config import InstallConfig
 from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import TaskSetup
-from agentbench.tasks.task_file import EnvironmentTable, PytestLine, PytestTable
+from agentbench.tasks.task_file import (
+    EnvironmentTable,
+    PytestLine,
+    PytestTable,
+    with_usual_command,
+)
 
 _SHIPPED = "recipes.toml"
 DOCKERFILE: Final = "environment/Dockerfile"
@@ -33,6 +39,7 @@ _EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
+_ANY_OTHER = re.compile(r"python3? (?:-m unittest|\S*\bruntests\.py)\b[^|&;<>`$\n]*")
 # The images have the repository in /testbed or /NAME, installed in development mode. Its history
 # shows the fix, so it is removed; files that the installation created are copied to the workspace.
 _DATASET_IMAGE_DOCKERFILE = """\
@@ -68,10 +75,17 @@ class InstallRecipe(Schema):
     uploaded_before: date | None = None
     """Pip ignores files that were uploaded later; only for Python 3.9 and newer, whose pip can."""
     install: str = "python -m pip install -e ."
+    runner: Runner | None = None  # None: the one that the command starts
     test_command: PytestLine = "pytest"
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
     refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_command(cls, values: object) -> object:
+        """The values, with the usual command of a runner for which they give none."""
+        return with_usual_command(values, "test_command")
 
     @model_validator(mode="after")
     def _check_date(self) -> Self:
@@ -143,7 +157,12 @@ class InstanceEnvironment:
 
     def tests(self) -> PytestTable:
         """The `[tests]` table without the deciding tests."""
-        return PytestTable(command=self.command, timeout_s=_TEST_SECONDS)
+        return PytestTable(runner=self.runner, command=self.command, timeout_s=_TEST_SECONDS)
+
+    @property
+    def runner(self) -> Runner:
+        """The runner that the command starts."""
+        return parse_pytest_command(self.command).runner
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment whose set-up knows the project's version, which no tag of git says."""
@@ -183,6 +202,25 @@ def environment_of(instance: SwebenchInstance, sources: EnvironmentSources) -> I
         raise UnknownEnvironmentError(f"its set-up makes no task: {fault}") from None
 
 
+def runner_of(instance: SwebenchInstance, sources: EnvironmentSources) -> Runner:
+    """The runner of an instance's tests, as far as no environment has to be tried to know it."""
+    own = find_recipe(sources.own, instance.repo, instance.version)
+    shipped = find_recipe(sources.shipped, instance.repo, instance.version)
+    command = ""
+    if own is not None:
+        command = own.test_command
+    elif instance.install_config is not None and sources.image_template is None:
+        command = next(iter(instance.install_config.test_cmd), "")
+    elif shipped is not None:
+        command = shipped.test_command
+    else:
+        command = next(iter(instance.test_cmds), "")
+    try:
+        return parse_pytest_command(command).runner
+    except ValueError:
+        return Runner.PYTEST
+
+
 def check_image_template(template: str) -> None:
     """Check a template of image names.
 
@@ -210,19 +248,17 @@ def _find_environment(
         return _by_recipe(own)
     if sources.image_template is not None:
         image = _image_name(instance, sources.image_template)
-        return _in_image(image, recipe, folder=instance.image_folder)
+        return _in_image(image, recipe, instance)
     config = instance.install_config
     if config is not None:
-        _check_test_commands("install_config.test_cmd", config.test_cmd)
         if not instance.own_image or (
             config.python and not config.needs_conda(instance.requirements)
         ):
             return _by_recipe(_recipe_of(instance.repo, config, instance.requirements))
     elif recipe is not None:
         return _by_recipe(recipe)
-    _check_test_commands("test_cmds", instance.test_cmds)
     if instance.own_image:
-        return _in_image(instance.own_image, None, folder=instance.image_folder)
+        return _in_image(instance.own_image, None, instance)
     detected = sources.detect(instance) if sources.detect is not None else None
     if detected is None:
         version = f" {instance.version}" if instance.version else ""
@@ -263,14 +299,20 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
     )
 
 
-def _in_image(image: str, recipe: InstallRecipe | None, *, folder: str) -> InstanceEnvironment:
+def _in_image(
+    image: str, recipe: InstallRecipe | None, instance: SwebenchInstance
+) -> InstanceEnvironment:
     if not _IMAGE.fullmatch(image):
         raise UnknownEnvironmentError(f"{image[:80]!r} names no image")
-    files = {DOCKERFILE: _DATASET_IMAGE_DOCKERFILE.format(image=image, folder=folder).encode()}
+    files = {
+        DOCKERFILE: _DATASET_IMAGE_DOCKERFILE.format(
+            image=image, folder=instance.image_folder
+        ).encode()
+    }
     return InstanceEnvironment(
         environment=_environment(None, files, recipe),
         setup=TaskSetup(commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False),
-        command=recipe.test_command if recipe is not None else "pytest",
+        command=recipe.test_command if recipe is not None else _own_command(instance),
         files=files,
     )
 
@@ -287,17 +329,31 @@ def _environment(
     )
 
 
-def _check_test_commands(field_name: str, commands: Sequence[str]) -> None:
-    """Check that pytest runs the tests; only the kind of a test command counts."""
-    for command in commands:
-        if not _ANY_PYTEST.fullmatch(command.strip()):
-            raise UnknownEnvironmentError(
-                f"{field_name} is {command[:80]!r}, and agentbench judges with pytest"
-            )
+def _own_command(instance: SwebenchInstance) -> str:
+    config = instance.install_config
+    if config is not None and config.test_cmd:
+        return _test_command("install_config.test_cmd", config.test_cmd)
+    return _test_command("test_cmds", instance.test_cmds)
+
+
+def _test_command(field_name: str, commands: Sequence[str]) -> str:
+    """The command of a data set's test commands; of one for pytest only its kind counts."""
+    found = dict.fromkeys(
+        "pytest" if _ANY_PYTEST.fullmatch(command.strip()) else command.strip()
+        for command in commands
+    )
+    wrong = [each for each in found if each != "pytest" and not _ANY_OTHER.fullmatch(each)]
+    if wrong or len(found) > 1:
+        raise UnknownEnvironmentError(
+            f"{field_name} is {(wrong or list(found))[-1][:80]!r}, and agentbench judges with one "
+            "command for pytest, unittest or Django's runtests.py"
+        )
+    return next(iter(found), "pytest")
 
 
 def _recipe_of(repo: str, config: InstallConfig, frozen: str) -> InstallRecipe:
     """The environment in a SWE-rebench instance, with the frozen requirements of its image."""
+    command = _test_command("install_config.test_cmd", config.test_cmd)
     if config.needs_conda(frozen):
         raise UnknownEnvironmentError(
             "install_config.packages is environment.yml, which needs conda; give an image with "
@@ -311,6 +367,7 @@ def _recipe_of(repo: str, config: InstallConfig, frozen: str) -> InstallRecipe:
             pre_install=config.commands(frozen),
             packages=config.requirements(),
             install=config.install or InstallRecipe.model_fields["install"].default,
+            test_command=command,
             env=config.env_vars,
         )
     except ValidationError as error:

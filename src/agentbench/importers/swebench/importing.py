@@ -9,6 +9,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from agentbench.core.choices import Runner
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench import conversion
@@ -18,6 +19,7 @@ from agentbench.importers.swebench.environments import (
     InstanceEnvironment,
     UnknownEnvironmentError,
     environment_of,
+    runner_of,
 )
 from agentbench.importers.swebench.instance import (
     NameKind,
@@ -193,12 +195,8 @@ class _InstanceImporter:
         if instance.language.lower() not in _PYTHON:
             what = f"{instance.language!r}; agentbench judges with pytest"
             raise _RejectedError("language", what)
-        if instance.log_parser in _OTHER_RUNNERS:
-            raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
-        for name in instance.fail_to_pass:
-            if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
-                what = f"{name[:80]!r} is not a pytest test, and agentbench judges with pytest"
-                raise _RejectedError("FAIL_TO_PASS", what)
+        if runner_of(instance, self.choice.sources) is Runner.PYTEST:
+            _check_names_for_pytest(instance)
         path = self.choice.out / task_id_of(instance.instance_id)
         if os.path.lexists(path) and not self.choice.replace:
             message = f"{path} already exists; give another --out, or --replace"
@@ -263,6 +261,15 @@ class _InstanceImporter:
         if not mirror.has_commit:
             raise _RejectedError("base_commit", f"{url} has no commit {commit}")
         return mirror
+
+
+def _check_names_for_pytest(instance: SwebenchInstance) -> None:
+    if instance.log_parser in _OTHER_RUNNERS:
+        raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
+    for name in instance.fail_to_pass:
+        if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
+            what = f"{name[:80]!r} is not a pytest test, and the instance's tests run under pytest"
+            raise _RejectedError("FAIL_TO_PASS", what)
 
 
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:

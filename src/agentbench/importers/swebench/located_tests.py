@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
@@ -18,7 +19,7 @@ from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
-from agentbench.scoring.evidence import CaseOutcome, NodeId
+from agentbench.scoring.evidence import CaseFact, CaseOutcome, NodeId
 from agentbench.scoring.expectation import FAILING_OUTCOMES
 from agentbench.tasks import dataset_rows
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
@@ -91,7 +92,10 @@ def write_located_tests(
     for folder, (task, origin) in known.items():
         records = finished.of(task)
         located = locate_tests(
-            origin, task_proof.deciding_tests(records), task_proof.final_outcomes(records)
+            origin,
+            task_proof.deciding_tests(records),
+            task_proof.final_outcomes(records),
+            named=task_proof.named_tests(records),
         )
         if located is None:
             continue
@@ -138,6 +142,7 @@ def locate_tests(
     origin: SwebenchOrigin,
     found: task_proof.DecidingTests,
     final: Mapping[NodeId, CaseOutcome],
+    named: Mapping[NodeId, CaseFact] = MappingProxyType({}),
 ) -> LocatedTests | None:
     """The test lists of an instance by the outcomes of its tests; None: the data set's lists stay.
 
@@ -148,12 +153,20 @@ def locate_tests(
         origin: The instance.
         found: The tests that the reference solution fixes, and those that pass with and without it.
         final: The outcome of each test with the reference solution.
+        named: The tests of a runner that prints names of its own.
     """
+
+    def matching(name: str, ids: Sequence[NodeId]) -> tuple[NodeId, ...]:
+        """The tests that a name stands for."""
+        if named:
+            return tuple(each for each in ids if each in named and named[each].has_name(name))
+        return matching_node_ids(name, ids)
+
     node_ids: dict[str, tuple[NodeId, ...]] = {}
     is_cut = {name: name_kind(name) is not NameKind.NODE_ID for name in origin.names}
     for name in origin.fail_to_pass:
         if is_cut[name]:
-            node_ids[name] = matching_node_ids(name, found.fail_to_pass)
+            node_ids[name] = matching(name, found.fail_to_pass)
     unmatched = [name for name in origin.fail_to_pass if is_cut[name] and not node_ids[name]]
     whole = [NodeId(name) for name in origin.fail_to_pass if not is_cut[name]]
     passing = [name for name in whole if name in set(found.pass_to_pass)]
@@ -166,16 +179,16 @@ def locate_tests(
     failing = []
     for name in origin.pass_to_pass:
         if is_cut[name]:
-            node_ids.setdefault(name, matching_node_ids(name, found.pass_to_pass))
+            node_ids.setdefault(name, matching(name, found.pass_to_pass))
         elif final and final.get(NodeId(name), CaseOutcome.FAILED) in FAILING_OUTCOMES:
             failing.append(name)
             node_ids[name] = ()
-    named = origin.model_copy(update={"node_ids": node_ids})
-    fixed = [n for n in _all_ids(named, origin.fail_to_pass) if n not in set(passing)]
+    located = origin.model_copy(update={"node_ids": node_ids})
+    fixed = [n for n in _all_ids(located, origin.fail_to_pass) if n not in set(passing)]
     return LocatedTests(
         fail_to_pass=tuple(fixed),
         pass_to_pass=tuple(
-            n for n in _all_ids(named, (*origin.pass_to_pass, *passing)) if n not in set(fixed)
+            n for n in _all_ids(located, (*origin.pass_to_pass, *passing)) if n not in set(fixed)
         ),
         node_ids=node_ids,
         unmatched=tuple(unmatched),
