@@ -245,3 +245,33 @@ def test_a_scripts_own_tables_of_pytest_are_the_works():
     content = b"[tool.pytest.ini_options]\naddopts = '-x'\n"
     new = FileContent(content=content, executable=False)
     assert judged({"pyproject.toml": new}, a_script_judges=True).files == {P("pyproject.toml"): new}
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("checks/runtests.py", "configuration of the tests"),
+        ("checks/test_sqlite.py", "configuration of the tests"),
+        ("checks/urls.py", "configuration of the tests"),
+        ("checks/sqlite3.py", "configuration of the tests"),
+        ("checks/unittest/__init__.py", "shadows the standard library, pytest or a plugin"),
+        ("unittest.py", "shadows the standard library, pytest or a plugin"),
+        ("agentbench_unittest.py", "shadows the standard library, pytest or a plugin"),
+    ],
+)
+def test_what_runs_before_djangos_tests_is_dropped(path, why):
+    change = judged({path: NEW}, script_folder=P("checks"))
+    assert change.files == {}
+    assert [(one.path, one.why) for one in change.dropped] == [(path, why)]
+
+
+@pytest.mark.parametrize("path", ["checks/shop/models.py", "src/shop/urls.py"])
+def test_other_files_are_judged_with_djangos_runner(path):
+    assert judged({path: NEW}, script_folder=P("checks")).files == {P(path): NEW}
+
+
+def test_a_package_may_not_begin_to_say_which_tests_it_has():
+    hook = FileContent(content=b"def load_tests(*args): ...\n", executable=False)
+    change = judged({"src/shop/__init__.py": hook, "src/shop/till.py": hook})
+    assert set(change.files) == {P("src/shop/till.py")}
+    assert [one.why for one in change.dropped] == ["configuration of the tests"]

@@ -11,6 +11,7 @@ from agentbench.scoring.expectation import (
     reported_cases,
     resolve_expectation,
     shortfall_of,
+    with_node_ids,
 )
 from tests.scoring.strategies import (
     A,
@@ -214,3 +215,30 @@ def test_spoiling_a_listed_test_always_leaves_a_lack(run, spoilt, other, drop):
         new = new.model_copy(update={"outcome": CaseOutcome.SKIPPED})
     rest = tuple(c for c in run if c.node_id != spoilt)
     assert lack(ran(*rest, *(() if drop else (new,))), expected) is not None
+
+
+def named(node_id, *names, outcome="passed"):
+    return case(node_id, outcome).model_copy(update={"names": names})
+
+
+def test_a_name_stands_for_every_test_that_has_it_in_any_run():
+    before = ran(named(A, "test_a (m.T)", "It counts.", outcome="failed"))
+    final = ran(named(A, "test_a (m.T)", "It counts."), named(B, "test_b (m.T)", "It counts."))
+    for older_or_newer in ("test_a (m.T)", "test_a (m.T.test_a)"):
+        expected = with_node_ids(expecting([older_or_newer], [C]), before, final)
+        assert (expected.fail_to_pass, expected.pass_to_pass) == ((A,), (C,))
+    assert with_node_ids(expecting(["It counts."], "baseline"), before, final) == expecting(
+        [A, B], "baseline"
+    )
+    assert with_node_ids(expecting([B], ["test_a (m.T)"]), before).pass_to_pass == (A,)
+
+
+def test_a_name_that_no_test_has_is_missing():
+    final = ran(named(A, "test_a (m.T)"))
+    expected = with_node_ids(expecting(["test_x (m.T)"], []), BEFORE, final)
+    assert lack(final, expected) == "test_x (m.T) not run"
+
+
+def test_node_ids_stand_as_they_are_listed():
+    expected = expecting([A], [B])
+    assert with_node_ids(expected, ran(named(A, "test_a (m.T)"))) is expected

@@ -1,6 +1,7 @@
 import pytest
 
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+from agentbench.core.choices import Runner
+from agentbench.tasks.problem import DEFAULT_COMMANDS, PytestCommand, parse_pytest_command
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,11 @@ def test_both_spellings_of_pytest_are_taken_apart(text, expected):
         ("/usr/bin/pytest", "not its path"),
         ("./venv/bin/python -m pytest", "not its path"),
         ("python2 -m pytest", "'python2 -m pytest'"),
-        ("python -m unittest", "unittest"),
+        ("python -m unittests", "unittests"),
+        ("python runtest.py", "runtest.py"),
+        ("python ../tests/runtests.py", "../tests"),
+        ("python /x/runtests.py", "/x/runtests.py"),
+        ("./tests/runtests.py", "not its path"),
         ("python -I -m pytest", "-I"),
         ("python3.12; -m pytest", "shell's operators"),
         ("pytest && rm x", "shell's operators"),
@@ -53,3 +58,31 @@ def test_anything_else_is_refused_with_what_was_expected_and_found(text, named):
     with pytest.raises(ValueError, match="expected `pytest …`") as caught:
         parse_pytest_command(text)
     assert named in str(caught.value)
+
+
+def test_commands_of_other_runners_are_taken_apart():
+    assert parse_pytest_command("python3.9 -m unittest discover -s tests") == PytestCommand(
+        as_module=True,
+        interpreter="python3.9",
+        options=("discover", "-s", "tests"),
+        runner=Runner.UNITTEST,
+    )
+    assert parse_pytest_command("python tests/runtests.py --parallel 1") == PytestCommand(
+        as_module=False,
+        options=("--parallel", "1"),
+        runner=Runner.DJANGO,
+        script="tests/runtests.py",
+    )
+
+
+@pytest.mark.parametrize("runner", Runner)
+def test_the_usual_command_of_a_runner_starts_it(runner):
+    assert parse_pytest_command(DEFAULT_COMMANDS[runner], runner).runner is runner
+
+
+def test_a_command_of_another_runner_is_refused_with_the_key_that_would_take_it():
+    with pytest.raises(ValueError, match=r"expected `python\[3\[.N\]\] -m unittest …`") as caught:
+        parse_pytest_command("pytest", Runner.UNITTEST)
+    assert 'runner = "pytest"' in str(caught.value)
+    with pytest.raises(ValueError, match=r"tests/runtests.py …`, found 'make test'$"):
+        parse_pytest_command("make test", Runner.DJANGO)

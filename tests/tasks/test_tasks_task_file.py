@@ -18,6 +18,7 @@ from agentbench.tasks.task_file import (
     is_task_id,
     parse_task_file,
 )
+from agentbench.tasks.writing import task_toml
 
 BY_PATH = 'schema_version = 1\ntitle = "t"\n[repo]\npath = "repo"\n'
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -109,6 +110,22 @@ def test_every_key_of_the_format_is_read():
             "tests.fail_to_pass.0: 'a::b\\x00' contains a NUL",
         ),
         ('[tests]\ncommand = "tox"', "tests.command: expected `pytest …` or"),
+        (
+            '[tests]\nrunner = "nose"',
+            "tests.runner: 'nose' is not 'pytest', 'unittest' or 'django'",
+        ),
+        (
+            '[tests]\nrunner = "django"\ncommand = "pytest"',
+            "tests.command: expected `python[3[.N]] tests/runtests.py …`, found 'pytest'; give",
+        ),
+        (
+            '[tests]\ncommand = "python -m unittest"',
+            "tests.command: expected `pytest …` or `python[3[.N]] -m pytest …`, found 'python -m",
+        ),
+        (
+            '[tests]\nrunner = "unittest"\nfail_to_pass = [" "]',
+            "tests.fail_to_pass.0: ' ' is empty; give a node id or a name that the runner prints",
+        ),
         ("[setup]\nnetwork = 1", "setup.network: 1 is neither true nor false"),
         ('[setup]\ncommands = [""]', "setup.commands.0: '' is empty"),
         ('[setup]\ncommands = ["a\\u0000"]', "setup.commands.0: 'a\\x00' contains a NUL"),
@@ -318,3 +335,14 @@ def test_a_script_may_judge_what_the_image_holds():
 )
 def test_a_wrong_script_table_is_refused(text, said):
     assert any(fault.startswith(f"x/task.toml: {said}") for fault in faults(SCRIPTED + text))
+
+
+def test_a_runner_has_its_usual_command_and_lists_take_the_names_that_it_prints():
+    names = ("test_a (shop.tests.Till)", "A till counts.", "tests/test_a.py::Till::test_b")
+    listed = ", ".join(f'"{name}"' for name in names)
+    text = f'{BY_PATH}[tests]\nrunner = "unittest"\nfail_to_pass = [{listed}]\n'
+    table = parse_task_file(text, name="task.toml")
+    assert table.tests.command == "python -m unittest"
+    assert table.tests.fail_to_pass == names
+    assert 'runner = "unittest"' in task_toml(table)
+    assert parse_task_file(task_toml(table), name="task.toml") == table

@@ -198,3 +198,9 @@ def outcomes_of(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
         if outcomes.get(case.node_id, CaseOutcome.PASSED) is CaseOutcome.PASSED:
             outcomes[case.node_id] = case.outcome
     return outcomes
+
+
+def passed_tests(evidence: Evidence) -> frozenset[NodeId]:
+    """The tests that passed each time that a stage's report shows them."""
+    outcomes = outcomes_of(evidence).items()
+    return frozenset(node_id for node_id, was in outcomes if was is CaseOutcome.PASSED)

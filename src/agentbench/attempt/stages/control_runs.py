@@ -32,13 +32,8 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlledTest, ControlRun, Controls
 from agentbench.pytest_results.execution import PytestRun, execute_tests
 from agentbench.sandbox.interface import Sandbox
-from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
-from agentbench.scoring.expectation import (
-    has_names,
-    outcomes_of,
-    resolve_expectation,
-    with_node_ids,
-)
+from agentbench.scoring import expectation
+from agentbench.scoring.evidence import Evidence, NodeId
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 
 Files = Mapping[PurePosixPath, FileContent | None]
@@ -245,7 +240,7 @@ class ControlCalibration:
         return bool(uncertain)
 
     def _control_run(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
-        outcomes = outcomes_of(Evidence(report=run.facts))
+        outcomes = expectation.outcomes_of(Evidence(report=run.facts))
         tests = [
             ControlledTest(
                 node_id=node_id,
@@ -295,11 +290,11 @@ class ControlRuns:
 
     def _plan_listed(self, *final: Evidence) -> None:
         expected = judged_tests.expected_tests(self._context.task)
-        expected = with_node_ids(expected, self._baseline, *final)
+        expected = expectation.with_node_ids(expected, self._baseline, *final)
         if self._context.control_level is ControlLevel.OFF or not expected.fail_to_pass:
             return
-        if final or not has_names(expected):  # else only the final test says which tests it has
-            listed = resolve_expectation(expected, self._baseline)
+        if final or not expectation.has_names(expected):  # else the final test has to say
+            listed = expectation.resolve_expectation(expected, self._baseline)
             self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
 
     def finish(self, final: Evidence, change: ChangedFiles) -> Controls:
@@ -311,11 +306,11 @@ class ControlRuns:
         """
         if self._context.control_level is ControlLevel.OFF:
             return self.skip("turned off")
-        passed = _passed(final)
+        passed = expectation.passed_tests(final)
         if self._plan is None:
             self._plan_listed(final)
             if self._plan is None:
-                before = _passed(self._baseline)
+                before = expectation.passed_tests(self._baseline)
                 self._begin_plan(tuple(sorted(passed - before)), tuple(sorted(passed & before)))
             self._start_planned(change)
         assert self._plan is not None
@@ -401,8 +396,3 @@ class ControlRuns:
         if not wrong or self._context.control_level is ControlLevel.FULL:
             return _PARTITIONS if wrong else ()
         return (Random(f"{self.seed}/sample").choice(wrong),)
-
-
-def _passed(evidence: Evidence) -> frozenset[NodeId]:
-    after = outcomes_of(evidence)
-    return frozenset(n for n, outcome in after.items() if outcome is CaseOutcome.PASSED)
