@@ -83,10 +83,11 @@ def _import_below(folder: str, path: str) -> "Any":
 
 
 def label_of(target: str, folder: str) -> str:
-    """Django's label of a file or a node id; empty for the folder of all tests and for data."""
+    """Django's label of a file, package or node id; empty for the folder of all and for data."""
     path, _, inner = target.partition("::")
     relative = os.path.relpath(path, folder or ".")
-    if relative.startswith(os.curdir) or not (path.endswith(".py") or os.path.isdir(path)):
+    is_package = os.path.isfile(os.path.join(path, "__init__.py"))
+    if relative.startswith(os.curdir) or not (path.endswith(".py") or is_package):
         return ""
     names = inner.partition("[")[0].split("::") if inner else []
     return ".".join([_dotted(relative), *names])
