@@ -78,7 +78,7 @@ class PytestTool(arguments.NamedTool):
         "execute_tests",
         arguments.ExecuteArguments,
         envelope.PytestAnswer,
-        "Run the project's pytest tests: all, or those that paths or node_ids, keyword and markers "
+        "Run the project's tests: all, or those that paths or node_ids, keyword and markers "
         "select. last_failed repeats failures, max_failures and timeout_s end a run early, detail "
         "lifts the limit on size. Returns every test's outcome, with message and traceback of "
         "those that failed.",
@@ -87,7 +87,7 @@ class PytestTool(arguments.NamedTool):
         "discover_tests",
         arguments.DiscoverArguments,
         envelope.PytestAnswer,
-        "Collect the project's pytest tests without running them, all or those that paths, keyword "
+        "Collect the project's tests without running them, all or those that paths, keyword "
         "and markers select. Returns their ids, and the error of every file that cannot be "
         "collected.",
     )

@@ -37,7 +37,7 @@ _CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicEr
 ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
 _FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
 INSTRUCTIONS = (
-    "Runs the project's pytest tests and reports their results. Call execute_tests after a "
+    "Runs the project's tests and reports their results. Call execute_tests after a "
     "change; start with the tests next to it (paths or node_ids), then all of them. `outcome` is "
     "decided by evidence, not by the exit code alone: only `passed` means that every collected "
     "test ran to its end. Failing tests are not an error of the tool. A timeout or a crash keeps "

@@ -60,7 +60,9 @@ class PytestRequest:
             if expression is not None and (expression[:1] == "-" or "\x00" in expression):
                 raise ValueError(f"expected an expression of names, found {expression!r}")
         if self.command.runner is not Runner.PYTEST and (self.markers or self.last_failed):
-            raise ValueError(f"expected tests by path or name: {self.command.runner} has no others")
+            raise ValueError(
+                f"markers and last_failed need pytest; these tests run under {self.command.runner}"
+            )
         if self.max_failures is not None and self.max_failures < 1:
             raise ValueError(f"expected max_failures of 1 or more, found {self.max_failures}")
 

@@ -68,6 +68,11 @@ class PytestCommand:
     runner: Runner = Runner.PYTEST
     script: str = ""  # Django's runtests.py, relative to the workspace
 
+    @property
+    def script_folder(self) -> PurePosixPath | None:
+        """The folder of the script, which Python has first on its path."""
+        return PurePosixPath(self.script).parent if self.script else None
+
 
 def parse_pytest_command(text: str, runner: Runner | None = None) -> PytestCommand:
     """Parse a command. It is never run by a shell.

@@ -33,8 +33,8 @@ class Project:
         self.repo = repo
         self.origin = Origin(repos / repo)
         self.base_commit = self._commit(BUGGY, OLD_TESTS)
-        self.patch = self._diff("counting.py", FIXED)
-        self.test_patch = self._diff("tests/test_counting.py", NEW_TESTS)
+        self.patch = self.diff("counting.py", FIXED)
+        self.test_patch = self.diff("tests/test_counting.py", NEW_TESTS)
 
     def instance(self, **changes: object) -> dict[str, object]:
         """An instance, right but for what a test wants different; `...` leaves a field out."""
@@ -84,7 +84,7 @@ class Project:
         self.origin.write("conftest.py", "")  # so that pytest puts this folder on its path
         return self.origin.commit()
 
-    def _diff(self, name: str, text: str) -> str:
+    def diff(self, name: str, text: str) -> str:
         self.origin.write(name, text)
         self.origin.git("add", "--all")
         patch = self.origin.diff().decode()

@@ -42,11 +42,14 @@ def take(tmp_path):
     """Import an instance with some names of tests; gives its folder."""
     project = Project(tmp_path / "repos")
 
-    def take(more_tests="", **changes):
-        changes["test_patch"] = project.test_patch + more_tests
+    def take(more_tests="", tests=None, **changes):
+        changes["test_patch"], runner = project.test_patch + more_tests, {}
+        if tests is not None:
+            changes["test_patch"] = project.diff("tests/test_counting.py", tests)
+            runner = {"runner": "unittest"}
         path = write_lines(tmp_path / "in.jsonl", project.instance(**changes))
         sources = EnvironmentSources(
-            own=[InstallRecipes(recipe=(InstallRecipe(repo=REPO, install=""),))]
+            own=[InstallRecipes(recipe=(InstallRecipe(repo=REPO, install="", **runner),))]
         )
         choice = ImportSelection(out=tmp_path / "tasks", repos=tmp_path / "repos", sources=sources)
         imported = import_file(path, choice, Mirrors(tmp_path / "mirrors"))
@@ -166,3 +169,60 @@ def test_a_test_that_is_to_be_fixed_is_not_also_to_be_kept():
     assert located.fail_to_pass == ("t.py::a[x y]",)
     assert located.pass_to_pass == ("t.py::a[x z]",)
     assert located.unmatched == ()
+
+
+UNITTESTS = """\
+import unittest
+
+from counting import first, last
+
+
+class Counting(unittest.TestCase):
+    def test_first(self):
+        self.assertEqual(first([1, 2]), 1)
+
+    def test_last(self):
+        "The last of some."
+        self.assertEqual(last([1, 2]), 2)
+
+    def test_asks_a_host(self):
+        raise OSError("no such host")
+"""
+
+
+def test_names_that_unittest_prints_become_node_ids(take, options):
+    folder = take(
+        tests=UNITTESTS,
+        FAIL_TO_PASS=["The last of some.", "test_first (test_counting.Counting)"],
+        PASS_TO_PASS=[
+            "test_first (test_counting.Counting.test_first)",
+            "test_asks_a_host (test_counting.Counting)",
+            "test_gone (test_counting.Counting)",
+        ],
+    )
+    result = write_located_tests([folder], options, follow)
+    assert result.rejections == ()
+    assert [note.partition(": ")[2] for note in result.notes] == [
+        "1 of 3 tests in PASS_TO_PASS fail here with the reference solution, and do not count: "
+        "test_asks_a_host (test_counting.Counting)",
+        "1 of 2 tests in FAIL_TO_PASS pass here before any fix, and count as PASS_TO_PASS: "
+        "test_first (test_counting.Counting)",
+    ]
+    assert listed(folder) == (
+        [f"{FILE}::Counting::test_last"],
+        [f"{FILE}::Counting::test_first"],
+    )
+    origin = read_origin(folder)
+    assert origin.ids_of("The last of some.") == (f"{FILE}::Counting::test_last",)
+    assert origin.ids_of("test_gone (test_counting.Counting)") == ()
+
+
+def test_a_printed_name_that_no_fixed_test_has_is_refused(take, options):
+    folder = take(
+        tests=UNITTESTS,
+        FAIL_TO_PASS=["test_first (test_counting.Counting)"],
+        PASS_TO_PASS=[],
+    )
+    (refusal,) = write_located_tests([folder], options, follow).rejections
+    assert "fixes no test named 'test_first (test_counting.Counting)'" in refusal.what
+    assert not folder.exists()

@@ -3,6 +3,7 @@ from datetime import date
 import pytest
 from pydantic import ValidationError
 
+from agentbench.core.choices import Runner
 from agentbench.importers.swebench.environments import (
     DOCKERFILE,
     EnvironmentSources,
@@ -12,6 +13,7 @@ from agentbench.importers.swebench.environments import (
     UnknownEnvironmentError,
     check_image_template,
     environment_of,
+    runner_of,
     shipped_recipes,
 )
 from agentbench.importers.swebench.instance import SwebenchInstance
@@ -143,12 +145,57 @@ def test_words_that_make_no_task_are_refused(told, what):
     assert what in str(error.value)
 
 
-def test_django_is_refused_by_name_even_with_an_image():
+@pytest.mark.parametrize(
+    ("version", "python"),
+    [
+        ("1.8", "3.6"),
+        ("2.2", "3.6"),
+        ("3.2", "3.6"),
+        ("4.0", "3.8"),
+        ("4.2", "3.9"),
+        ("5.2", "3.11"),
+    ],
+)
+def test_django_runs_under_its_own_runner_with_the_authors_python(version, python):
+    django = instance(repo="django/django", version=version)
+    found = environment_of(django, EnvironmentSources(shipped=SHIPPED))
+    assert f"FROM agentbench/python:{python}\n" in found.files[DOCKERFILE].decode()
+    assert found.environment.env["LC_ALL"] == "C.UTF-8"
+    assert any("tests/requirements/py3.txt" in command for command in found.setup.commands)
+    assert found.tests().runner is Runner.DJANGO
+    assert found.tests().command.startswith("python tests/runtests.py --settings=test_sqlite")
+    assert runner_of(django, EnvironmentSources(shipped=SHIPPED)) is Runner.DJANGO
+
+
+def test_django_in_an_image_of_the_data_set_has_its_runner_too():
     django = instance(repo="django/django", version="4.2")
-    with pytest.raises(UnknownEnvironmentError, match=r"tests/runtests\.py"):
-        environment_of(
-            django, EnvironmentSources(shipped=SHIPPED, image_template="x/{instance_id}")
-        )
+    sources = EnvironmentSources(shipped=SHIPPED, image_template="x/{instance_id}")
+    assert environment_of(django, sources).tests().runner is Runner.DJANGO
+    assert runner_of(django, sources) is Runner.DJANGO
+
+
+@pytest.mark.parametrize(
+    ("command", "runner"),
+    [
+        ("python -m unittest discover -v", Runner.UNITTEST),
+        ("python3 ./runtests.py --verbosity 2", Runner.DJANGO),
+        ("pytest -rA --no-header", Runner.PYTEST),
+        ("", Runner.PYTEST),
+    ],
+)
+def test_the_command_of_swe_rebench_or_of_a_recipe_selects_the_runner(command, runner):
+    rebench = instance(install_config={"test_cmd": command})
+    assert environment_of(rebench, EnvironmentSources()).tests().runner is runner
+    assert runner_of(rebench, EnvironmentSources()) is runner
+    own = EnvironmentSources(own=one(test_command=command or "pytest"))
+    assert environment_of(instance(), own).tests().runner is runner
+    assert runner_of(instance(), own) is runner
+
+
+def test_a_recipe_whose_command_does_not_start_its_runner_is_refused():
+    with pytest.raises(ValidationError, match="expected `python"):
+        one(runner="unittest", test_command="pytest")
+    assert one(runner="unittest")[0].recipe[0].test_command == "python -m unittest"
 
 
 def test_what_nobody_described_is_left_to_whoever_finds_it_out():

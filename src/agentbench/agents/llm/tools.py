@@ -152,7 +152,7 @@ def _call_tests(context: ToolContext, arguments: ExecuteArguments | DiscoverArgu
 
 RUN_TESTS = Tool(
     name="run_tests",
-    description="Run the project's pytest tests: all, or those that paths or node_ids, keyword "
+    description="Run the project's tests: all, or those that paths or node_ids, keyword "
     "and markers select. Returns every test's outcome, with message and traceback of those that "
     "failed.",
     arguments=ExecuteArguments,
@@ -161,7 +161,7 @@ RUN_TESTS = Tool(
 )
 DISCOVER_TESTS = Tool(
     name="discover_tests",
-    description="Collect the project's pytest tests without running them. Returns their ids, and "
+    description="Collect the project's tests without running them. Returns their ids, and "
     "the error of every file that cannot be collected.",
     arguments=DiscoverArguments,
     act=_call_tests,

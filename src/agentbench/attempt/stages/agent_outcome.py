@@ -100,13 +100,12 @@ def judged_change(context: PreparedContext, change: WorkspaceChange) -> JudgedCh
     """The judged part of a change; saves it as a patch, and the whole if something was dropped."""
     prepared, task = context.prepared, context.task
     listed = (test.partition("::")[0] for test in task.answer_key.fail_to_pass if "::" in test)
-    command = parse_pytest_command(task.problem.test_command)
     protection = ProtectionRules(
         test_paths=(*task.problem.test_paths, *listed),
         patterns=task.answer_key.protected,
         hidden=frozenset(context.hidden_tests.files),
         a_script_judges=task.answer_key.verifier is not None,
-        script_folder=PurePosixPath(command.script).parent if command.script else None,
+        script_folder=parse_pytest_command(task.problem.test_command).script_folder,
     )
     work, caches = change, tuple[ToolCache, ...]()
     if not protection.a_script_judges:  # a script may test any of these files

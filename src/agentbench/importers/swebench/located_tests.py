@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 
 from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
@@ -91,11 +90,11 @@ def write_located_tests(
     notes: list[str] = []
     for folder, (task, origin) in known.items():
         records = finished.of(task)
-        located = locate_tests(
-            origin,
-            task_proof.deciding_tests(records),
-            task_proof.final_outcomes(records),
-            named=task_proof.named_tests(records),
+        found, by_id = task_proof.deciding_tests(records), task_proof.named_tests(records)
+        located = (
+            locate_named_tests(origin, found, by_id)
+            if by_id
+            else locate_tests(origin, found, task_proof.final_outcomes(records))
         )
         if located is None:
             continue
@@ -142,7 +141,6 @@ def locate_tests(
     origin: SwebenchOrigin,
     found: task_proof.DecidingTests,
     final: Mapping[NodeId, CaseOutcome],
-    named: Mapping[NodeId, CaseFact] = MappingProxyType({}),
 ) -> LocatedTests | None:
     """The test lists of an instance by the outcomes of its tests; None: the data set's lists stay.
 
@@ -153,20 +151,12 @@ def locate_tests(
         origin: The instance.
         found: The tests that the reference solution fixes, and those that pass with and without it.
         final: The outcome of each test with the reference solution.
-        named: The tests of a runner that prints names of its own.
     """
-
-    def matching(name: str, ids: Sequence[NodeId]) -> tuple[NodeId, ...]:
-        """The tests that a name stands for."""
-        if named:
-            return tuple(each for each in ids if each in named and named[each].has_name(name))
-        return matching_node_ids(name, ids)
-
     node_ids: dict[str, tuple[NodeId, ...]] = {}
     is_cut = {name: name_kind(name) is not NameKind.NODE_ID for name in origin.names}
     for name in origin.fail_to_pass:
         if is_cut[name]:
-            node_ids[name] = matching(name, found.fail_to_pass)
+            node_ids[name] = matching_node_ids(name, found.fail_to_pass)
     unmatched = [name for name in origin.fail_to_pass if is_cut[name] and not node_ids[name]]
     whole = [NodeId(name) for name in origin.fail_to_pass if not is_cut[name]]
     passing = [name for name in whole if name in set(found.pass_to_pass)]
@@ -179,7 +169,7 @@ def locate_tests(
     failing = []
     for name in origin.pass_to_pass:
         if is_cut[name]:
-            node_ids.setdefault(name, matching(name, found.pass_to_pass))
+            node_ids.setdefault(name, matching_node_ids(name, found.pass_to_pass))
         elif final and final.get(NodeId(name), CaseOutcome.FAILED) in FAILING_OUTCOMES:
             failing.append(name)
             node_ids[name] = ()
@@ -194,6 +184,42 @@ def locate_tests(
         unmatched=tuple(unmatched),
         failing=tuple(failing),
         passing=tuple(passing),
+    )
+
+
+def locate_named_tests(
+    origin: SwebenchOrigin,
+    found: task_proof.DecidingTests,
+    named: Mapping[NodeId, CaseFact],
+) -> LocatedTests:
+    """The test lists of an instance whose names are those that its runner prints.
+
+    Args:
+        origin: The instance.
+        found: The tests that the reference solution fixes, and those that pass with and without it.
+        named: All tests with their names.
+    """
+
+    def matching(name: str, ids: Iterable[NodeId]) -> tuple[NodeId, ...]:
+        """The tests that a name stands for."""
+        return tuple(each for each in ids if each in named and named[each].has_name(name))
+
+    to_fix = {name: matching(name, found.fail_to_pass) for name in origin.fail_to_pass}
+    to_keep = {name: matching(name, found.pass_to_pass) for name in origin.names}
+    passing = tuple(name for name, ids in to_fix.items() if not ids and to_keep[name])
+    if len(passing) == len(to_fix):
+        passing = ()  # the instance does not hold here
+    fixed = tuple(dict.fromkeys(node_id for ids in to_fix.values() for node_id in ids))
+    kept = (node_id for name in (*origin.pass_to_pass, *passing) for node_id in to_keep[name])
+    return LocatedTests(
+        fail_to_pass=fixed,
+        pass_to_pass=tuple(dict.fromkeys(kept)),
+        node_ids={**to_keep, **{name: ids for name, ids in to_fix.items() if ids}},
+        unmatched=tuple(name for name, ids in to_fix.items() if not ids and name not in passing),
+        failing=tuple(
+            name for name in origin.pass_to_pass if not to_keep[name] and matching(name, named)
+        ),
+        passing=passing,
     )
 
 

@@ -227,10 +227,14 @@ def _first_with_pytest(
         if interpreter.missing:
             tried.append(f"{interpreter.name}: not there")
             continue
+        try:
+            asked = request(command=interpreter.command)
+        except ValueError as error:  # the runner has no markers, for example
+            raise InvalidArgumentsError([str(error)]) from None
         with project.open() as sandbox:
             found = execute_tests(
                 sandbox,
-                request(command=interpreter.command),
+                asked,
                 progress=watch.progress,
                 cancel=watch.cancel,
             )
