@@ -6,7 +6,7 @@ from agentbench.errors import SandboxError
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.arguments import DiscoverArguments, ExecuteArguments
 from agentbench.pytest_results.tool_calls.project import CallControl, call_tests, sandbox_project
-from agentbench.tasks.problem import PytestCommand
+from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 from tests.fakes.local_sandbox import LocalSandbox
 
 
@@ -48,3 +48,25 @@ def test_whoever_follows_a_run_hears_of_its_end(sandbox):
     told = []
     asked(sandbox, ExecuteArguments(), CallControl(cancel=Event(), progress=told.append))
     assert told[-1].done == 2
+
+
+def test_tests_of_another_runner_are_run_found_and_selected_by_id_and_name(sandbox, tmp_path):
+    folder = tmp_path / "sandbox" / "workspace"
+    (folder / "test_m.py").write_text(
+        "import unittest\nclass T(unittest.TestCase):\n"
+        "    def test_a(self): pass\n    def test_b(self): self.fail()\n"
+    )
+    command = parse_pytest_command("python -m unittest")
+    project = sandbox_project(sandbox, command, env={}, isolated=True)
+
+    def answer(arguments):
+        return call_tests(project, arguments, CallControl(cancel=Event()))
+
+    a, b = "test_m.py::T::test_a", "test_m.py::T::test_b"
+    assert answer(DiscoverArguments())["node_ids"] == [a, b]
+    assert answer(ExecuteArguments())["outcome"] == "failed"
+    for one in (ExecuteArguments(node_ids=[a]), ExecuteArguments(keyword="test_a")):
+        assert [case["node_id"] for case in answer(one)["tests"]] == [a]
+    refused = answer(ExecuteArguments(markers="slow"))
+    assert refused["outcome"] == "invalid_arguments"
+    assert "these tests run under unittest" in str(refused)

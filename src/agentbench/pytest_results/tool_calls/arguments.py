@@ -100,7 +100,7 @@ Markers = Annotated[
     Expression | None,
     pydantic.Field(
         default=None,
-        description="Only tests whose markers fit this expression, as pytest's -m takes it. With pytest only.",
+        description="With pytest, only tests whose markers fit this expression of its -m.",
         examples=["not integration"],
     ),
 ]
