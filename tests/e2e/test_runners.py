@@ -6,6 +6,9 @@ import pytest
 
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.validation.task_proof import prove
 from tests.cheats.cheat import adds, writes
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import BUGGY, FIX, PARTIAL_FIX, SERIAL, SmallTask
@@ -178,3 +181,13 @@ def test_replaced_functions_of_unittest_are_reported(walled_bench: Bench, tmp_pa
     final = next(stage for stage in record.stages if stage.name is StageName.FINAL_TEST)
     assert "unittest.result.TestResult.addFailure" in final.evidence.report.internals_changed
     assert not record.resolved
+
+
+def test_a_task_that_lists_names_is_validated_with_every_control(walled_bench: Bench, tmp_path):
+    folder = BY_NAME.write(tmp_path / "task")
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    solved = walled_bench.attempt(folder, "oracle")
+    proof = prove(task, [solved], [walled_bench.attempt(folder, "noop")])
+    assert proof.faults == ()
+    assert set(proof.controlled) == set(IDS)
+    assert proof.to_control == len(IDS)

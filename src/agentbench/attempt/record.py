@@ -11,7 +11,7 @@ from agentbench.integrity.records import Controls, DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, StageResult
-from agentbench.scoring.expectation import ExpectedTests
+from agentbench.scoring.expectation import ExpectedTests, with_node_ids
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.scoring.verdict import CaseChange, ChangeCounts, Verdict, judge
 from agentbench.tasks.problem import TaskId
@@ -143,6 +143,10 @@ class AttemptRecord(ChecksummedDocument):
     usage: UsageRecord | None = None
     timing: TimingRecord
     environment: EnvironmentRecord
+
+    def expected_node_ids(self) -> ExpectedTests:
+        """The expected tests, with node ids in place of names that the runner printed."""
+        return with_node_ids(self.expected, *(stage.evidence for stage in self.stages))
 
 
 def rescore(record: AttemptRecord) -> AttemptRecord:

@@ -177,7 +177,7 @@ def no_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
         what = f"resolved without control runs: {why}; a forged report would go unnoticed"
         yield warning(_FINAL_TEST_STAGE, what)
         return
-    listed = set(record.expected.fail_to_pass)
+    listed = set(record.expected_node_ids().fail_to_pass)
     spared = sorted(listed - _had_to_fail(controls))
     if spared:
         what = (

@@ -26,7 +26,7 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.scheduler import fitting_jobs
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
-from agentbench.scoring.expectation import resolve_expectation, shortfall_of
+from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import Task
 from agentbench.validation.mutants import FixedFile, Mutant, Mutants, mutants_of
@@ -195,7 +195,8 @@ class MutantRunner:
         """Use `mutant_runner_for` to create one."""
         self._context = context
         self._baseline = baseline
-        self._expected = judged_tests.expected_tests(context.task)
+        expected = judged_tests.expected_tests(context.task)
+        self._expected = with_node_ids(expected, baseline, reference.evidence)
         self._expectation = resolve_expectation(self._expected, baseline)
         limit = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
         self._limit = min(limit, judged_tests.judged_timeout(context))
@@ -248,7 +249,7 @@ def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> Muta
     """
     baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
-    expected = judged_tests.expected_tests(context.task)
+    expected = with_node_ids(judged_tests.expected_tests(context.task), baseline, ran.evidence)
     lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
     if lack is not None:
         return f"the reference solution does not pass: {lack}"

@@ -86,7 +86,7 @@ class DecidingTests:
 
 def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]) -> TaskProof:
     """Compare a task with records of attempts by the oracle and by the no-op agent."""
-    faults = dict.fromkeys([*_oracle_faults(oracle), *_noop_faults(task, noop)])
+    faults = dict.fromkeys([*_oracle_faults(oracle), *_noop_faults(noop)])
     if not oracle or not noop:
         faults["not every attempt was made, so nothing is proved"] = None
     rates = _flake_rates(task, oracle, noop)
@@ -175,13 +175,14 @@ def _oracle_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:
         yield from record.warnings
 
 
-def _noop_faults(task: Task, records: Sequence[AttemptRecord]) -> Iterable[str]:
+def _noop_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:
     for record in records:
         if record.resolved:
             yield "an agent that does nothing resolves it"
             continue
         final = _outcomes(record, StageName.FINAL_TEST)
-        early = [n for n in task.answer_key.fail_to_pass if final.get(n) is CaseOutcome.PASSED]
+        listed = record.expected_node_ids().fail_to_pass
+        early = [n for n in listed if final.get(n) is CaseOutcome.PASSED]
         if early:
             yield f"passes without a fix, though listed as fail_to_pass: {', '.join(early)}"
 
@@ -189,7 +190,7 @@ def _noop_faults(task: Task, records: Sequence[AttemptRecord]) -> Iterable[str]:
 def _tests_to_fix(task: Task, record: AttemptRecord) -> Iterable[NodeId]:
     """The tests to fix: the listed ones, or those that the reference solution fixed."""
     if task.answer_key.fail_to_pass:
-        return task.answer_key.fail_to_pass
+        return record.expected_node_ids().fail_to_pass
     return [node_id for node_id, passed_before in _passing(record).items() if not passed_before]
 
 
