@@ -206,6 +206,19 @@ class PytestTable(Schema):
         """The values, with the usual command of a runner for which they give none."""
         return with_usual_command(values, "command")
 
+    @classmethod
+    def of_command(cls, command: str, *, timeout_s: float = 300.0) -> "PytestTable":
+        """The table of a command, with the runner that it starts.
+
+        Raises:
+            ValidationError: it starts none.
+        """
+        try:
+            runner = parse_pytest_command(command).runner
+        except ValueError:
+            runner = Runner.PYTEST
+        return cls(runner=runner, command=command, timeout_s=timeout_s)
+
     @model_validator(mode="after")
     def _quarantine_holds(self) -> "PytestTable":
         apart = {test.id for test in self.quarantined}

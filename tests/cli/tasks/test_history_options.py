@@ -1,6 +1,7 @@
 import pytest
 
 from agentbench.cli.tasks.history import RepositoryForm, environment_from_options, repository_url
+from agentbench.core.choices import Runner
 from agentbench.errors import UsageError
 
 
@@ -30,6 +31,12 @@ def test_options_describe_an_environment():
     assert given.environment.image == "a:1"
     assert given.setup.commands == ("pip install .",)
     assert given.tests.command == "pytest -q"
+
+
+def test_the_test_command_selects_the_runner():
+    given = environment_from_options(None, None, "python -m unittest discover -s tests")
+    assert given.tests.runner is Runner.UNITTEST
+    assert environment_from_options("a:1", None, None).tests.runner is Runner.PYTEST
 
 
 @pytest.mark.parametrize(

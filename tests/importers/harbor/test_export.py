@@ -113,6 +113,14 @@ def test_a_script_of_another_origin_is_refused_and_the_rest_is_written(tmp_path,
     assert "no import of Harbor's" in exported.rejections[0].what
 
 
+def test_a_task_of_another_runner_is_refused(tmp_path, mirrors, small):
+    problem = small.problem.model_copy(update={"test_command": "python -m unittest"})
+    other = small.model_copy(update={"problem": problem})
+    exported = export_tasks([other], tmp_path / "out", mirrors, image="a")
+    assert exported.written == []
+    assert exported.rejections[0].what == "its tests run under unittest; expected pytest"
+
+
 def test_a_baseline_that_is_not_known_there_is_said(tmp_path, mirrors, small):
     key = small.answer_key.model_copy(update={"pass_to_pass": "baseline"})
     unlisted = small.model_copy(update={"answer_key": key})

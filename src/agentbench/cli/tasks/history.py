@@ -59,7 +59,8 @@ class FixOptions:
         ),
     ] = None
     test_command: Annotated[
-        str | None, typer.Option("--test-command", help="How pytest is called; default: found out.")
+        str | None,
+        typer.Option("--test-command", help="How the tests run; default: found out."),
     ] = None
     whole_suite: Annotated[
         bool,
@@ -128,7 +129,7 @@ def environment_from_options(
         return Proposal(
             environment=EnvironmentTable(image=image),
             setup=TaskSetup(commands=tuple(setup or ())),
-            tests=PytestTable(command=command) if command is not None else PytestTable(),
+            tests=PytestTable.of_command(command) if command is not None else PytestTable(),
             reasons=("given on the command line",),
         )
     except ValidationError as error:

@@ -157,12 +157,7 @@ class InstanceEnvironment:
 
     def tests(self) -> PytestTable:
         """The `[tests]` table without the deciding tests."""
-        return PytestTable(runner=self.runner, command=self.command, timeout_s=_TEST_SECONDS)
-
-    @property
-    def runner(self) -> Runner:
-        """The runner that the command starts."""
-        return parse_pytest_command(self.command).runner
+        return PytestTable.of_command(self.command, timeout_s=_TEST_SECONDS)
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment whose set-up knows the project's version, which no tag of git says."""
