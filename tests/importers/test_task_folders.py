@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.importers.task_folders import refuse_without_images
+from agentbench.importers.task_images import refuse_without_images
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import ImageId
 from tests.e2e.small_task import SmallTask

@@ -29,6 +29,7 @@ Inode = tuple[int, int]
 """The device and the number of a file."""
 
 _BLOCK = 512
+_LATER = 0.001  # seconds
 _LOCAL_KINDS = frozenset({"folder", "cgroup"})
 
 
@@ -201,12 +202,20 @@ class CacheContents:
         if self.engine is not None:
             with suppress(SandboxError):
                 snapshots = {each.key: each for each in cleanup.stored_snapshots(self.engine)}
-        for key in sorted({*self._prepared("docker"), *snapshots}):
-            snapshot, folder = snapshots.get(key), self.folder / "prepared" / "docker" / key
+        folders = self.folder / "prepared" / "docker"
+        keys = {*self._prepared("docker"), *snapshots}
+        used_at = {key: _mtime(folders / key) for key in keys}
+        for key, known in snapshots.items():
+            used_at[key] = used_at[key] or known.created_at
+        for key, known in snapshots.items():  # a snapshot is used whenever one above it is
+            if known.parent in used_at:
+                used_at[known.parent] = max(used_at[known.parent], used_at[key] + _LATER)
+        for key in sorted(keys):
+            snapshot, folder = snapshots.get(key), folders / key
             yield CacheEntry(
                 kind="preparation",
                 name=f"docker/{key}",
-                used_at=_mtime(folder) or (snapshot.created_at if snapshot else 0),
+                used_at=used_at[key],
                 in_use=_is_used(folder) or (snapshot is not None and snapshot.in_use),
                 folders=(folder,),
                 elsewhere_bytes=snapshot.size_bytes if snapshot else 0,

@@ -81,7 +81,7 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
     assert "localhost:1/none/acme__foreign-1" in refused[0]
     assert "base images exist for Python 3.6, " in refused[1]
     assert all("--image-template" in line for line in refused)
-    assert [folder.name for folder in (tmp_path / "tasks").iterdir()] == ["acme__good-1"]
+    assert [folder.name for folder in (tmp_path / "tasks").glob("[!.]*")] == ["acme__good-1"]
 
 
 def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
@@ -97,7 +97,7 @@ def test_without_a_run_names_that_are_cut_are_refused(take, project, tmp_path):
     said = take(project.instance(FAIL_TO_PASS=["test_last"]), options=("--no-prove",))
     assert said.code == 65
     assert f"refused: {tmp_path}/tasks/acme__counting-7: {ID}: FAIL_TO_PASS: " in said.stderr
-    assert list((tmp_path / "tasks").iterdir()) == []
+    assert list((tmp_path / "tasks").glob("[!.]*")) == []
 
 
 def test_an_instance_whose_solution_solves_nothing_is_not_good(take, project):

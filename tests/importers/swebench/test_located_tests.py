@@ -7,7 +7,7 @@ from agentbench.importers.swebench.environments import (
     InstallRecipe,
     InstallRecipes,
 )
-from agentbench.importers.swebench.importing import ImportSelection, import_file
+from agentbench.importers.swebench.importing import ImportSelection
 from agentbench.importers.swebench.located_tests import (
     locate_tests,
     refuse_unlocated,
@@ -19,6 +19,7 @@ from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin
 from agentbench.tasks.mirror import Mirrors
 from agentbench.validation.task_proof import DecidingTests
 from tests.fakes.staging import local_provider
+from tests.importers.swebench.conftest import import_all
 from tests.importers.swebench.instances import REPO, Project, write_lines
 from tests.validation.test_task_validation import follow
 
@@ -49,7 +50,7 @@ def take(tmp_path):
             own=[InstallRecipes(recipe=(InstallRecipe(repo=REPO, install=""),))]
         )
         choice = ImportSelection(out=tmp_path / "tasks", repos=tmp_path / "repos", sources=sources)
-        imported = import_file(path, choice, Mirrors(tmp_path / "mirrors"))
+        imported = import_all(path, choice, Mirrors(tmp_path / "mirrors"))
         (folder,) = imported.written
         return folder
 

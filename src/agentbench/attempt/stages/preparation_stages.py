@@ -95,9 +95,9 @@ def _open_sandbox(
     setup = context.task.setup
     return opened.enter_context(
         context.provider.open(
-            context.image,
+            context.shared_setup or context.image,
             limits=context.limits,
-            network=setup.network and bool(setup.commands),
+            network=setup.network and bool(setup.all_commands),
             mounts=mounts,
             cancel=context.cancel,
         )
@@ -159,12 +159,16 @@ def setup(
     spent = timedelta(0)
     result: CommandResult | None = None
     versions = version_settings(clone.mirror) if task.setup.commands else {}
-    for line in task.setup.commands:
+    # The version is that of the project, and not of the packages that it needs.
+    lines = [(line, {**versions, **task.environment.env}) for line in task.setup.commands]
+    if context.shared_setup is None:
+        lines = [*((line, task.environment.env) for line in task.setup.shared), *lines]
+    for line, env in lines:
         result = clone.sandbox.run(
             Command(
                 argv=("sh", "-c", line),
                 timeout=max(timeout - spent, timedelta(seconds=0.1)),
-                env={**versions, **task.environment.env},
+                env=env,
                 sink=context.sink,
             )
         )

@@ -1,6 +1,9 @@
 """Import and export of other formats of tasks: Harbor's, Terminal-Bench's, SWE-bench's."""
 
+import dataclasses
 import json
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,18 +12,19 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.cli.tasks import validation as validating
 from agentbench.core import extras, host
+from agentbench.core.choices import EnvironmentChoice
 from agentbench.core.display_text import counted, printable
+from agentbench.core.files import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator
 
+    from agentbench.importers.swebench.batches import BatchImport, ImportedInstances
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
-    from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.task_folders import ImportResult
-    from agentbench.tasks.dataset_rows import Rejection
-    from agentbench.validation.task_validation import ValidationSettings
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
@@ -81,7 +85,7 @@ def validate_and_report(
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    from agentbench.importers.task_folders import refuse_without_images
+    from agentbench.importers.task_images import refuse_without_images
 
     for note in () if validation.quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
@@ -123,6 +127,13 @@ class InstanceOptions:
             "--detect", help="Try out how instances are set up that no recipe or image is for."
         ),
     ] = False
+    environment: Annotated[
+        EnvironmentChoice,
+        typer.Option(
+            "--environment",
+            help="auto: an instance's image if it is available, else a recipe; or one of both.",
+        ),
+    ] = EnvironmentChoice.AUTO
     limit: options.Limit = None
 
 
@@ -134,39 +145,104 @@ def import_swebench(
     instances: InstanceOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write what became of each instance, as Markdown."),
+    ] = None,
     validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
+    An interrupted import goes on when the same command is run again.
+
     Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
     """
-    from agentbench.importers.swebench import importing
-    from agentbench.importers.task_folders import refuse_without_images
+    from agentbench.importers.swebench.batches import BatchImport, ImportProof
+    from agentbench.importers.swebench.import_state import open_states
+    from agentbench.importers.swebench.importing import ImportSelection, InstanceEnvironmentFinder
+    from agentbench.importers.task_images import TaskImages
+    from agentbench.tasks.dataset_rows import read_rows
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.environment.trials import EnvironmentFinder
 
-    settings = validating.validation_settings(validation)
+    settings = validating.validation_settings(validation, resume=True)
     mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
-    detector = None
+    detector = proof = None
     if instances.detect:
         finder = EnvironmentFinder(settings.options)
-        detector = importing.InstanceEnvironmentFinder(finder, mirrors, instances.repos).detect
-    selection = importing.ImportSelection(
+        detector = InstanceEnvironmentFinder(finder, mirrors, instances.repos).detect
+    repos, sources = _folder(instances.repos), _sources(instances, detector)
+    _check_report(report)
+    next(iter(read_rows(file)), None)  # a file that cannot be read is found before anything else
+    if not no_prove:
+        images, follow = TaskImages(settings.options), validating.follow_validation(validation)
+        sources = dataclasses.replace(sources, image_fault=images.fault)
+        proof = ImportProof(settings=settings, images=images, follow=follow, remedy=_REMEDY)
+    selection = ImportSelection(
         out=out,
         replace=replace,
         instances=frozenset(instances.instance) if instances.instance else None,
         limit=instances.limit,
-        repos=_folder(instances.repos),
-        sources=_sources(instances.recipes or [], instances.image_template, detector),
+        repos=repos,
+        sources=sources,
     )
-    imported = importing.import_file(file, selection, mirrors)
-    refused = [*imported.rejections]
-    if not no_prove:
-        refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
-    refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=validation.quiet)
-    written = [folder for folder in imported.written if folder.exists()]
-    is_proven = not no_prove and written
-    validating.validate_and_print(refused, written, settings if is_proven else None, validation)
+    say = say_nothing if validation.quiet else say_line
+    with open_states(out, replace=replace) as states:
+        batches = BatchImport(
+            selection, states, mirrors=mirrors, proof=proof, say=say, save=_report_writer(report)
+        )
+        with _go_on_later(batches, _report_writer(report)):
+            results = batches.run(file)
+    for note in () if validation.quiet else results.python_notes():
+        say_line(f"note: {note}")
+    proven = None if no_prove else list(results.proven.values())
+    as_json = validation.as_json
+    validating.print_result(results.rejections, results.written, proven or None, as_json=as_json)
+
+
+def _check_report(report: Path | None) -> None:
+    if report is not None and not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
+
+
+def _report_writer(report: Path | None) -> "Callable[[ImportedInstances], None]":
+    """Writes the report of an import so far, if one is requested."""
+    from agentbench.attempt.outages import storage_errors
+    from agentbench.importers.swebench.fidelity import fidelity_markdown
+
+    def write(results: "ImportedInstances") -> None:
+        """Replace the report."""
+        if report is not None:
+            text = fidelity_markdown(results, time.monotonic() - results.started)
+            with storage_errors(report.parent):
+                write_atomically(report, text.encode())
+
+    return write
+
+
+@contextmanager
+def _go_on_later(
+    batches: "BatchImport", save: "Callable[[ImportedInstances], None]"
+) -> "Iterator[None]":
+    """Say how to go on if the import is interrupted, and write its report.
+
+    Raises:
+        Exit: Ctrl-C.
+    """
+    results = batches.results
+    try:
+        yield
+    except BaseException as error:
+        if results.total:
+            save(results)
+            typer.echo(
+                f"stopped: {results.seen} of {results.total} done; run the same command again to "
+                "go on",
+                err=True,
+            )
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise
 
 
 def _folder(repos: Path | None) -> Path | None:
@@ -176,39 +252,28 @@ def _folder(repos: Path | None) -> Path | None:
 
 
 def _sources(
-    recipes: list[Path], image_template: str | None, detect: "EnvironmentDetector | None"
+    instances: InstanceOptions, detect: "EnvironmentDetector | None"
 ) -> "EnvironmentSources":
     from agentbench.importers.swebench import environments
 
+    image_template = instances.image_template
+    if image_template is not None and instances.environment is EnvironmentChoice.RECIPES:
+        raise typer.BadParameter(
+            "uses images, and --environment recipes uses none; leave one of them out",
+            param_hint="--image-template",
+        )
     if image_template is not None:
         try:
             environments.check_image_template(image_template)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--image-template") from None
     return environments.EnvironmentSources(
-        own=[environments.read_recipes(path) for path in recipes],
+        choice=instances.environment,
+        own=[environments.read_recipes(path) for path in instances.recipes or ()],
         image_template=image_template,
         shipped=[environments.shipped_recipes()],
         detect=detect,
     )
-
-
-def _find_test_ids(
-    imported: "SwebenchImportResult", settings: "ValidationSettings", *, prove: bool, quiet: bool
-) -> "Sequence[Rejection]":
-    """Fit the test lists to what a run shows; gives the instances whose names mean no test."""
-    from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
-
-    if not prove:
-        return refuse_unlocated(imported.without_node_ids)
-    written = [folder for folder in imported.written if folder.exists()]
-    if not written:
-        return []
-    follow = validating.follow_runs(quiet=quiet, verbose=False)
-    result = write_located_tests(written, settings.options, follow)
-    for note in () if quiet else result.notes:
-        typer.echo(f"note: {printable(note, limit=1000)}", err=True)
-    return result.rejections
 
 
 def export_harbor(

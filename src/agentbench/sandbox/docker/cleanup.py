@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.cleanup import Orphan, OrphanKind
@@ -100,28 +101,45 @@ class StoredSnapshot:
     """One snapshot in an engine."""
 
     key: str
-    size_bytes: int  # without layers that other images share
+    size_bytes: int  # without the layers of the named image below it
+    parent: str | None  # the key of the snapshot below it
     created_at: float  # seconds of the epoch
     in_use: bool  # by a container
 
 
 def stored_snapshots(engine: Engine) -> tuple[StoredSnapshot, ...]:
     """Every snapshot under a key."""
+    found: list[StoredSnapshot] = []
     with engine.api("look for snapshots", moves_files=True) as api:
         containers = api.containers(all=True, filters={"label": f"{KIND}=sandbox"})
-        images = api.df().get("Images") or []
-    used = {str(each.get("ImageID")) for each in containers}
-    found: list[StoredSnapshot] = []
+        used = {str(each.get("ImageID")) for each in containers}
+        images = api.images(SNAPSHOT_REPOSITORY)
     for image in images:
-        size = int(image.get("Size") or 0) - max(0, int(image.get("SharedSize") or 0))
-        for tag in image.get("RepoTags") or ():
-            repository, _, key = str(tag).rpartition(":")
-            if repository == SNAPSHOT_REPOSITORY:
+        with suppress(DockerNotFoundError), engine.api("read its layers") as api:
+            history = api.history(str(image["Id"]))  # type: ignore[no-untyped-call]  # the stubs' gap
+            size, parent = _own_layers(history)
+            for key in _keys_of(image.get("RepoTags")):
                 snapshot = StoredSnapshot(
                     key=key,
-                    size_bytes=max(0, size),
+                    size_bytes=size,
+                    parent=parent,
                     created_at=float(image.get("Created") or 0),
                     in_use=str(image["Id"]) in used,
                 )
                 found.append(snapshot)
     return tuple(found)
+
+
+def _own_layers(history: Iterable[Mapping[str, Any]]) -> tuple[int, str | None]:
+    """The bytes of the layers above the next named image, and its key if it is a snapshot."""
+    size = 0
+    for number, layer in enumerate(history):
+        if number and layer.get("Tags"):
+            return size, next(iter(_keys_of(layer["Tags"])), None)
+        size += int(layer.get("Size") or 0)
+    return size, None
+
+
+def _keys_of(tags: Iterable[object] | None) -> list[str]:
+    parts = (str(tag).rpartition(":") for tag in tags or ())
+    return [key for repository, _, key in parts if repository == SNAPSHOT_REPOSITORY]

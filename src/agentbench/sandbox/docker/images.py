@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agentbench.core.choices import BASE_IMAGES, DEFAULT_PYTHON, STACKS, base_image_name
-from agentbench.errors import SandboxError, UnavailableError
+from agentbench.errors import RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS, USER
@@ -31,6 +32,7 @@ _MISSING_STEP = re.compile(
 )
 _BUILD_SECONDS = 1800
 _BuildSource = Callable[[], Mapping[str, Any]]  # arguments of the SDK
+_COST = "about 270 MB, 1 to 2 minutes"  # of a base image
 _WORKDIR_RECIPE = "1"  # increment it when the layer changes
 
 
@@ -71,14 +73,18 @@ def build_base_image(
         if (image := existing.get(base_image.recipe_hash(base.kind, base.python))) is not None:
             progress(f"{image.name} is up to date")
             return image
-    faults: list[str] = []
+    started, faults = time.monotonic(), list[str]()
+    progress(f"building {base_image_name(python)} ({_COST})")
     for base in bases:
         try:
             name = base.fetch(engine, progress)
         except SandboxError as fault:
             faults.append(f"{base.kind}: {fault}")
             continue
-        return _build_on(engine, base, name, progress)
+        image = _build_on(engine, base, name, progress)
+        seconds, size = time.monotonic() - started, image.size_bytes / 1e6
+        progress(f"{image.name} is ready: {size:.0f} MB in {seconds:.0f} s")
+        return image
     remedy = "Let the engine reach a registry, or install mmdebstrap."
     if python not in base_image.SUITES:
         suites = ", ".join(base_image.SUITES)
@@ -87,6 +93,24 @@ def build_base_image(
     raise UnavailableError(
         f"cannot build a base image with Python {python}. Attempts:\n  {attempts}\n{remedy}"
     )
+
+
+def is_outdated(engine: Engine, python: str) -> bool:
+    """Whether the base image with a Python exists, and was built by another recipe."""
+    sources = base_image.base_image_sources(python)
+    recipes = {base_image.recipe_hash(base.kind, base.python) for base in sources}
+    return any(each.python == python and each.recipe not in recipes for each in list_images(engine))
+
+
+def image_exists(engine: Engine, image: str) -> bool:
+    """Whether the engine has an image."""
+    return _id_of(engine, image) is not None
+
+
+def image_bytes(engine: Engine) -> int:
+    """The disk space of all images."""
+    with engine.api("measure the images", moves_files=True) as api:
+        return int(api.df().get("LayersSize") or 0)
 
 
 def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
@@ -118,7 +142,8 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     try:
         pull_image(engine, image)
     except SandboxError as fault:
-        raise UnavailableError(
+        kind = UnavailableError if isinstance(fault, DockerNotFoundError) else RegistryError
+        raise kind(
             f"the image {image} is missing and cannot be pulled ({fault}): "
             f"`docker load` it, or log in to its registry and `docker pull {image}`"
         ) from fault
@@ -133,13 +158,12 @@ def _build_on(
     recipe = base_image.recipe_hash(base.kind, base.python)
     tag = base_image_name(base.python)
     context = base_image.build_context(base.python)
-    progress(f"building {tag} from {name}")
+    progress(f"installing pytest on {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
     buildargs = {"BASE": name}
     _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, what=tag)
     for image in list_images(engine):
         if image.name == tag:
-            progress(f"{tag} is ready")
             return image
     raise UnavailableError(f"{tag} was built, but the engine does not list it")
 
