@@ -9,7 +9,7 @@ from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.preparation_cache import preparation_key, shared_setup_key
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.docker.cleanup import stored_snapshots
+from agentbench.sandbox.docker.cleanup import stored_images
 from agentbench.sandbox.interface import Limits, SandboxProvider
 from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.mirror import tree_digest
@@ -71,9 +71,9 @@ def test_tasks_with_equal_shared_commands_start_from_one_state(tmp_path, back_en
 @pytest.mark.docker
 @pytest.mark.parametrize("back_end", ["docker"], indirect=True)
 def test_a_further_task_takes_no_space_for_what_is_shared(tmp_path, back_end, prepare):
-    keys = [str(prepare(variant(tmp_path, name))).rpartition(":")[2] for name in ("one", "two")]
-    known = {each.key: each for each in stored_snapshots(back_end.engine)}
-    one, two = (known[key] for key in keys)
+    names = [prepare(variant(tmp_path, name)) for name in ("one", "two")]
+    known = {each.name: each for each in stored_images(back_end.engine)}
+    one, two = (known[name] for name in names)
     assert one.parent is not None
     assert one.parent == two.parent
     assert known[one.parent].size_bytes >= PACKAGES

@@ -65,11 +65,6 @@ class TaskImages:
         self._registries: set[str] = set()  # that did not answer
 
     @property
-    def has_images(self) -> bool:
-        """Whether its sandboxes start from images."""
-        return isinstance(self._provider, ManagesImages)
-
-    @property
     def used_bytes(self) -> int | None:
         """The disk space of all images and snapshots; None if the back end has none."""
         return self._provider.image_bytes() if isinstance(self._provider, ManagesImages) else None
@@ -117,7 +112,10 @@ class TaskImages:
             self._say(f"{registry} did not answer, and is not asked again: {reason}")
             return down
         except UnavailableError as error:
-            return one_line(str(error), limit=_MAX_REASON)
+            reason = one_line(str(error), limit=_MAX_REASON)
+            if is_base:
+                self._say(f"{image} is not available: {reason}")
+            return reason
         return None
 
     def _build_missing(self, image: str) -> None:

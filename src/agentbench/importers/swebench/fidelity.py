@@ -1,5 +1,6 @@
 """The report of an import: what became of each instance, and how it differs from upstream."""
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,8 @@ from agentbench.tasks.loading import TASK_FILE
 from agentbench.validation.task_validation import ValidationResult
 
 _MAX_TEXT = 400  # characters of a cell
+_DETAILS = re.compile(r" \(|; ")
+_NAMES = re.compile(r"'[^']*'|\S*[\d/]\S*")
 _MAX_KINDS = 20  # of reasons
 
 
@@ -111,9 +114,9 @@ def _reasons(reports: Iterable[InstanceReport]) -> Iterator[str]:
 
 
 def _kind(reason: str) -> str:
-    text = one_line(reason, limit=_MAX_TEXT)
-    head_of, _, rest = text.partition(": ")
-    return f"{head_of}: {rest.partition(' (')[0].partition(chr(39))[0].strip()}" if rest else text
+    """A reason up to its details, with an ellipsis for each name and number."""
+    first = _DETAILS.split(one_line(reason, limit=_MAX_TEXT), maxsplit=1)[0]
+    return _NAMES.sub("…", first)
 
 
 def _table(title: str, names: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

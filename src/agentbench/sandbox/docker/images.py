@@ -26,6 +26,9 @@ from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import ImageId
 from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_of
 
+TASK_REPOSITORY = "agentbench/task"
+"""The name of all images that are built from tasks' Dockerfiles."""
+
 _MOST_RESTARTS = 3
 _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
@@ -121,7 +124,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     """
     if dockerfile is not None:
         folder = {"path": str(dockerfile.parent), "dockerfile": dockerfile.name}
-        tag = f"agentbench/task:{_hash_of(dockerfile)}"
+        tag = f"{TASK_REPOSITORY}:{_hash_of(dockerfile)}"
         if (found := _id_of(engine, tag)) is not None:
             return found
         return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
@@ -258,7 +261,7 @@ def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath) -> Imag
         UnavailableError: it cannot be built; with the engine's output.
     """
     name = hashlib.sha256(f"{_WORKDIR_RECIPE}\n{image}\n{workdir}".encode()).hexdigest()[:16]
-    tag = f"agentbench/task:workdir-{name}"
+    tag = f"{TASK_REPOSITORY}:workdir-{name}"
     if (found := _id_of(engine, tag)) is not None:
         return found
     script = f'mkdir -p "$@" && chown -Rh {USER} "$@" /logs'
