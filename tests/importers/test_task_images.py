@@ -155,6 +155,22 @@ def test_a_registry_that_does_not_answer_is_asked_once():
     assert (len(said), images.used_bytes) == (2, 7)
 
 
+def test_tasks_whose_registry_does_not_answer_are_refused_without_asking_again(write):
+    engine = ManagingEngine()
+    images = TaskImages(on(engine))
+    assert images.fault("r.example:5000/one:1") is not None
+    dockerfile = 'dockerfile = "environment/Dockerfile"'
+    folder = write("two", dockerfile, "FROM r.example:5000/two:1\nRUN true\n")
+    refusal = images.refuse(folder, remedy="or give a recipe")
+    assert refusal is not None
+    assert refusal.what == (
+        "the image r.example:5000/two:1 is missing, and r.example:5000 did not answer; "
+        "or give a recipe"
+    )
+    assert engine.asked_for == ["r.example:5000/one:1"]
+    assert not folder.exists()
+
+
 def test_a_registry_without_an_image_is_asked_for_the_next_one():
     engine = Engine("there:1")
     images = TaskImages(on(engine))

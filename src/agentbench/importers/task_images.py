@@ -149,8 +149,13 @@ class TaskImages:
 
     def _get(self, task: Task) -> str | None:
         for name in _base_images(task):
-            if python_of_base_image(name) is not None and (fault := self.fault(name)) is not None:
-                return fault
+            # A name without a slash or a colon may be that of a stage of the Dockerfile.
+            is_image = "/" in name or ":" in name
+            is_base = python_of_base_image(name) is not None
+            if is_base or (is_image and _registry_of(name) in self._registries):
+                fault = self.fault(name)
+                if fault is not None:
+                    return fault
         try:
             resolve_image(task, self._provider)
         except UnavailableError as error:

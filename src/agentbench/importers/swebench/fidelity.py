@@ -49,7 +49,7 @@ def instance_reports(results: ImportedInstances) -> list[InstanceReport]:
             environment += f", instead of Python {state.replaces}"
         reports[str(folder), ""] = InstanceReport(
             instance=state.instance_id,
-            outcome="not run" if proven is None else "valid" if proven.is_valid else "invalid",
+            outcome=_outcome(proven),
             reason="; ".join(proven.reasons) if proven is not None else "",
             environment=environment,
             differences=tuple(
@@ -131,6 +131,12 @@ def _flaky_tests(folder: Path) -> Iterator[str]:
     table = tomllib.loads((folder / TASK_FILE).read_text("utf-8"))
     for each in table.get("tests", {}).get("quarantined", ()):
         yield f"{each['id']} ({each['rate']:.0%})"
+
+
+def _outcome(proven: ValidationResult | None) -> str:
+    if proven is None or proven.undecided:
+        return "not run"
+    return "valid" if proven.is_valid else "invalid"
 
 
 def _seconds(proven: ValidationResult | None) -> float | None:
