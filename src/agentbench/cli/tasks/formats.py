@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
     from agentbench.importers.swebench.batches import BatchImport, ImportedInstances
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
+    from agentbench.importers.swebench.importing import ImportSelection
     from agentbench.importers.task_folders import ImportResult
+    from agentbench.runs.options import RunOptions
+    from agentbench.tasks.mirror import Mirrors
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
@@ -159,45 +162,62 @@ def import_swebench(
     """
     from agentbench.importers.swebench.batches import BatchImport, ImportProof
     from agentbench.importers.swebench.import_state import open_states
-    from agentbench.importers.swebench.importing import ImportSelection, InstanceEnvironmentFinder
     from agentbench.importers.task_images import TaskImages
     from agentbench.tasks.dataset_rows import read_rows
     from agentbench.tasks.mirror import Mirrors
-    from agentbench.validation.environment.trials import EnvironmentFinder
 
     settings = validating.validation_settings(validation, resume=True)
     mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
-    detector = proof = None
-    if instances.detect:
-        finder = EnvironmentFinder(settings.options)
-        detector = InstanceEnvironmentFinder(finder, mirrors, instances.repos).detect
-    repos, sources = _folder(instances.repos), _sources(instances, detector)
+    selection = _selection(instances, out, settings.options, mirrors, replace=replace)
     _check_report(report)
     next(iter(read_rows(file)), None)  # a file that cannot be read is found before anything else
+    proof, save = None, _report_writer(report)
     if not no_prove:
         images, follow = TaskImages(settings.options), validating.follow_validation(validation)
-        sources = dataclasses.replace(sources, image_fault=images.fault)
+        sources = dataclasses.replace(selection.sources, image_fault=images.fault)
+        selection = dataclasses.replace(selection, sources=sources)
         proof = ImportProof(settings=settings, images=images, follow=follow, remedy=_REMEDY)
-    selection = ImportSelection(
+    say = say_nothing if validation.quiet else say_line
+    with open_states(out, replace=replace) as states:
+        batches = BatchImport(selection, states, mirrors=mirrors, proof=proof, say=say, save=save)
+        with _go_on_later(batches, save):
+            results = batches.run(file)
+    for note in results.python_notes():
+        say(f"note: {note}")
+    proven = list(results.proven.values()) or None
+    as_json = validation.as_json
+    validating.print_result(results.rejections, results.written, proven, as_json=as_json)
+
+
+def _selection(
+    instances: InstanceOptions,
+    out: Path,
+    run_options: "RunOptions",
+    mirrors: "Mirrors",
+    *,
+    replace: bool,
+) -> "ImportSelection":
+    """The instances that the options select, and the sources of their environments.
+
+    Raises:
+        InputError: a file of recipes is wrong.
+        BadParameter: an option is wrong.
+    """
+    from agentbench.importers.swebench.importing import ImportSelection, InstanceEnvironmentFinder
+    from agentbench.validation.environment.trials import EnvironmentFinder
+
+    repos, detector = _folder(instances.repos), None
+    if instances.detect:
+        finder = EnvironmentFinder(run_options)
+        detector = InstanceEnvironmentFinder(finder, mirrors, repos).detect
+    return ImportSelection(
         out=out,
         replace=replace,
         instances=frozenset(instances.instance) if instances.instance else None,
         limit=instances.limit,
         repos=repos,
-        sources=sources,
+        sources=_sources(instances, detector),
     )
-    say = say_nothing if validation.quiet else say_line
-    with open_states(out, replace=replace) as states:
-        batches = BatchImport(
-            selection, states, mirrors=mirrors, proof=proof, say=say, save=_report_writer(report)
-        )
-        with _go_on_later(batches, _report_writer(report)):
-            results = batches.run(file)
-    for note in () if validation.quiet else results.python_notes():
-        say_line(f"note: {note}")
-    proven = None if no_prove else list(results.proven.values())
-    as_json = validation.as_json
-    validating.print_result(results.rejections, results.written, proven or None, as_json=as_json)
 
 
 def _check_report(report: Path | None) -> None:
@@ -207,8 +227,8 @@ def _check_report(report: Path | None) -> None:
 
 def _report_writer(report: Path | None) -> "Callable[[ImportedInstances], None]":
     """Writes the report of an import so far, if one is requested."""
-    from agentbench.attempt.outages import storage_errors
     from agentbench.importers.swebench.fidelity import fidelity_markdown
+    from agentbench.importers.swebench.import_state import storage_errors
 
     def write(results: "ImportedInstances") -> None:
         """Replace the report."""

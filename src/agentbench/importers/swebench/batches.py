@@ -12,7 +12,12 @@ from pathlib import Path
 
 from agentbench.core.display_text import counted
 from agentbench.core.host import available_cpus
-from agentbench.importers.swebench.import_state import ImportStates, ImportStep, InstanceState
+from agentbench.importers.swebench.import_state import (
+    ImportStates,
+    ImportStep,
+    InstanceState,
+    storage_errors,
+)
 from agentbench.importers.swebench.importing import (
     ImportSelection,
     SwebenchImportResult,
@@ -146,7 +151,8 @@ class BatchImport:
         size = proof.batch_size if proof is not None else max(results.total, 1)
         for batch in import_batches(path, self._choice, self._mirrors, self._states, size=size):
             known = set(results.proven)
-            self._take(batch)
+            with storage_errors(self._choice.out):
+                self._take(batch)
             results.seen = min(results.total, results.seen + batch.rows)
             fresh = [each for each in results.proven if each not in known]
             stored = sum(results.proven[each].is_from_stored_proof for each in fresh)

@@ -86,7 +86,7 @@ class ImportStates:
         folder = self.out / task_id
         digest = _digest_of(folder) if folder.is_dir() else ""
         state = state.model_copy(update={"task_digest": digest})
-        with _storage_errors(self._folder):
+        with storage_errors(self._folder):
             write_atomically(self._file(task_id), state.json_with_checksum(indent=1).encode())
 
     def forget(self, task_id: TaskId) -> None:
@@ -141,7 +141,7 @@ def open_states(out: Path, *, replace: bool) -> Iterator[ImportStates]:
         ) from None
     try:
         _remove_unfinished_folders(out)
-        with _storage_errors(folder):
+        with storage_errors(folder):
             if replace and not (folder / _UNFINISHED).exists():
                 for state in folder.glob("*.json"):
                     state.unlink()
@@ -164,7 +164,12 @@ def _digest_of(folder: Path) -> str:
 
 
 @contextmanager
-def _storage_errors(folder: Path) -> Iterator[None]:
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Raise StorageError for each OSError of the block.
+
+    Raises:
+        StorageError: the system refused something; says why and how to go on.
+    """
     try:
         yield
     except OSError as error:
