@@ -93,6 +93,18 @@ def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
     assert kept["node_ids"] == {f"{FILE}::test_last[two": [f"{FILE}::test_last[two items]"]}
 
 
+def test_what_is_done_is_reported_again_and_not_run_again(take, project, tmp_path):
+    first = take(project.instance())
+    proof = (tmp_path / "tasks" / "acme__counting-7" / "proof.json").read_bytes()
+    runs = set((tmp_path / "runs" / "validation").iterdir())
+    again = take(project.instance(), options=("--report", tmp_path / "report.md"))
+    assert (again.code, again.stdout) == (first.code, first.stdout)
+    assert again.stderr.endswith("1 task written, 1 of 1 valid\n")
+    assert (tmp_path / "tasks" / "acme__counting-7" / "proof.json").read_bytes() == proof
+    assert set((tmp_path / "runs" / "validation").iterdir()) == runs
+    assert "1 instance: 1 valid." in (tmp_path / "report.md").read_text()
+
+
 def test_without_a_run_names_that_are_cut_are_refused(take, project, tmp_path):
     said = take(project.instance(FAIL_TO_PASS=["test_last"]), options=("--no-prove",))
     assert said.code == 65
@@ -118,6 +130,9 @@ def test_a_bug_of_swe_smith_is_imported_and_proven(take, project):
     [
         (("--image-template", "x/{id}"), "unknown placeholder {id}"),
         (("--repos", "nowhere"), "nowhere is not a folder"),
+        (("--report", "nowhere/report.md"), "nowhere is not a folder"),
+        (("--environment", "recipes", "--image-template", "x"), "leave one of them out"),
+        (("--environment", "conda"), "'conda' is not one of 'auto', 'images', 'recipes'"),
     ],
 )
 def test_an_option_that_is_wrong_is_2_before_anything_is_written(
