@@ -7,6 +7,7 @@
     ├── UsageError            2   an option, an unknown agent
     ├── InputError           65   a task, run or import file is wrong
     ├── UnavailableError     69   the sandbox or the engine is not there
+    │   ├── RegistryError         a registry refuses an image, or does not answer
     │   ├── StorageError          the disk that a run is kept on is full or gone
     │   └── OutageError           what attempts need was away for longer than anybody waits
     └── AttemptError         70   ends one attempt, never the run
@@ -52,6 +53,10 @@ class UnavailableError(AgentbenchError):
 
     exit_code = 69
     failure_reason = "SANDBOX_ERROR"
+
+
+class RegistryError(UnavailableError):
+    """A registry of images refuses, or does not answer; it may well have the image."""
 
 
 class StorageError(UnavailableError):

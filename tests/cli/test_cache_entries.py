@@ -7,6 +7,7 @@ import pytest
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.cli.cache_entries import CacheContents
 from agentbench.core.file_locks import SharedLock
+from agentbench.sandbox.docker.cleanup import stored_images
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import engine, image, provider
 
@@ -68,3 +69,30 @@ def test_a_preparation_in_an_engine_takes_what_its_snapshot_does_and_goes_with_i
     assert cache.give_up(thing)
     assert provider.find(key) is None
     assert f"docker/{key}" not in {each.name for each in cache.entries()}
+
+
+@pytest.mark.docker
+def test_an_image_of_a_dockerfile_goes_after_the_snapshots_above_it(
+    tmp_path, engine, provider, image
+):
+    dockerfile = tmp_path / "built" / "Dockerfile"
+    dockerfile.parent.mkdir()
+    dockerfile.write_text(f"FROM {image}\nRUN head -c 3000000 /dev/urandom > /tmp/{uuid4().hex}\n")
+    built, key = provider.resolve_image(None, dockerfile=dockerfile), f"test-{uuid4().hex}"
+    with provider.open(built, limits=LIMITS, network=False) as box:
+        snapshot = box.snapshot(key)
+    cache = CacheContents(folder=tmp_path / "cache", engine=engine)
+    try:
+        above = next(each for each in cache.entries() if each.name == f"docker/{key}")
+        (name,) = {each.parent for each in stored_images(engine) if each.name == snapshot}
+        below = next(each for each in cache.entries() if each.name == name)
+        assert (below.kind, below.in_use) == ("task image", False)
+        assert 3_000_000 <= below.elsewhere_bytes < 30_000_000
+        assert above.elsewhere_bytes < 3_000_000
+        assert below.used_at > above.used_at
+        with provider.open(built, limits=LIMITS, network=False):
+            assert next(each for each in cache.entries() if each.name == name).in_use
+    finally:
+        provider.discard(snapshot)
+    assert cache.give_up(below)
+    assert name not in {each.name for each in cache.entries()}

@@ -1,6 +1,7 @@
 """An instance image as SWE-bench makes them: the project is installed in it, and that is used."""
 
 import io
+import re
 import tarfile
 from contextlib import contextmanager
 
@@ -23,10 +24,17 @@ RUN python3 -m venv /opt/miniconda3/envs/testbed \\
     && /opt/miniconda3/envs/testbed/bin/python -m pip install --no-index \\
        --find-links /opt/wheels pytest
 COPY repo /testbed
-RUN echo 'BUILT = True' > /testbed/lib/built.py \\
-    && echo /testbed/lib > "$(/opt/miniconda3/envs/testbed/bin/python -c \\
-       'import site; print(site.getsitepackages()[0])')/installed.pth"
+RUN cd /testbed && /opt/miniconda3/envs/testbed/bin/python -m pip install --no-index \\
+       --no-build-isolation -e .
 WORKDIR /testbed
+"""
+SETUP = """\
+from pathlib import Path
+
+from setuptools import setup
+
+Path("lib/built.py").write_text("BUILT = True")
+setup(name="counting", package_dir={"": "lib"}, py_modules=["counting", "built"])
 """
 NEW_TESTS = """\
 from pathlib import Path
@@ -50,7 +58,8 @@ class Installed(Project):
     """The project with its module where only an installation finds it."""
 
     def _commit(self, code, tests):
-        self.origin.write(".gitignore", "built.py\n")
+        self.origin.write(".gitignore", "built.py\n*.egg-info\n")
+        self.origin.write("setup.py", SETUP)
         self.origin.write("lib/counting.py", code)
         self.origin.write("tests/test_counting.py", tests)
         return self.origin.commit()
@@ -91,18 +100,32 @@ def image(tmp_path):
         yield project
 
 
-def test_an_instance_is_proven_in_its_image_with_what_is_installed_there(image, tmp_path):
+@pytest.mark.parametrize(
+    ("fields", "options"),
+    [
+        ({}, ("--image-template", "agentbench-test/sweb.eval.x86_64.{hub_id}")),
+        ({"image_name": TAG}, ()),
+        ({"image": TAG}, ("--environment", "images")),
+    ],
+    ids=["template", "auto", "images"],
+)
+def test_an_instance_is_proven_in_its_image_with_what_is_installed_there(
+    image, tmp_path, fields, options
+):
     names = {
         "FAIL_TO_PASS": ["tests/test_counting.py::test_last"],
         "PASS_TO_PASS": ["tests/test_counting.py::test_first"],
     }
-    instance = image.instance(**names)
+    instance = image.instance(**names, **fields)
     assert instance["instance_id"] == ID
+    # No registry has its image, and no recipe is known.
+    other = image.instance(instance_id="Acme__counting-8", image="localhost:1/none:1")
     said = call(
-        *("tasks", "import", "swebench", write_lines(tmp_path / "in.jsonl", instance)),
+        *("tasks", "import", "swebench", write_lines(tmp_path / "in.jsonl", instance, other)),
         *("--out", tmp_path / "tasks", "--repos", tmp_path / "repos", "--sandbox", "docker"),
-        *("--image-template", "agentbench-test/sweb.eval.x86_64.{hub_id}", "--repeat", "1"),
-        *("--runs-dir", tmp_path / "runs", "--quiet"),
+        *("--repeat", "1", "--runs-dir", tmp_path / "runs", *options),
     )
-    assert said.code == 0, f"{said.stdout}{said.stderr}"
-    assert "1 of 1 valid" in said.stderr
+    assert said.code == 65, f"{said.stdout}{said.stderr}"
+    assert said.stderr.endswith("1 task written, 1 of 1 valid, 1 refused\n"), said.stderr
+    assert f"{tmp_path}/tasks/{ID.lower()}  valid" in said.stdout
+    assert re.search(r"refused: .*: Acme__counting-8: (image|repo): ", said.stderr)

@@ -17,7 +17,14 @@ from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls
 from agentbench.models.interface import ModelTraffic
-from agentbench.sandbox.interface import ImageId, Limits, OutputSink, Sandbox, SandboxProvider
+from agentbench.sandbox.interface import (
+    ImageId,
+    Limits,
+    OutputSink,
+    Sandbox,
+    SandboxProvider,
+    SnapshotId,
+)
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
@@ -125,6 +132,8 @@ class StageContext:
     sink: OutputSink  # the log of the stage
     save: SaveArtifact
     background: BackgroundTasks
+    shared_setup: SnapshotId | None = None
+    """The state after the shared commands of set-up; None: set-up runs them."""
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     """For sandboxes of control runs that are idle while agents work."""

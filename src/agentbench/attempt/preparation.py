@@ -6,17 +6,22 @@ from dataclasses import replace
 from uuid import uuid4
 
 from agentbench.attempt import preparation_cache
-from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
+from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext, limits_of
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.stage_runner import PREPARATION, StageRunner, attempt_time_limit
+from agentbench.attempt.stage_runner import (
+    PREPARATION,
+    StageRunner,
+    attempt_time_limit,
+    stage_timeout,
+)
 from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
 from agentbench.attempt.task_image import with_image
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
-from agentbench.sandbox.interface import ImageId, OutputSink, Sandbox
+from agentbench.sandbox.interface import Command, ImageId, OutputSink, Sandbox, SnapshotId
 from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.task import Task
@@ -152,9 +157,39 @@ class TaskPreparation:
         found = cache.load(key)
         if found is None and shared is not None:
             found = shared.fetch(key, self._task, image)
+        if found is None and self._task.setup.shared:
+            self._context = replace(self._inputs(), shared_setup=self._shared_setup(image))
         prepared, results = found or (None, ())
         self._stages.results.extend(results)
         return prepared
+
+    def _shared_setup(self, image: ImageId) -> SnapshotId | None:
+        """The state after the shared commands, made once for all tasks with equal ones.
+
+        None if one fails: then set-up runs them itself, and has the evidence.
+        """
+        task, cache = self._task, self._resources.cache
+        key = cache.shared_key(task, image)
+        with self._locked(key), preparation_cache.closing_sandboxes() as opened:
+            if key in cache.failed_shared_setups:
+                return None
+            if (found := cache.load(key)) is not None:
+                return found[0].snapshot
+            deadline, limits = self._stages.deadline, limits_of(task)
+            sandbox = opened.enter_context(
+                self._resources.provider.open(
+                    image, limits=limits, network=task.setup.network, cancel=deadline
+                )
+            )
+            timeout = stage_timeout(StageName.SETUP, task, self._resources.settings)
+            for line in task.setup.shared:
+                argv, env = ("sh", "-c", line), task.environment.env
+                if not sandbox.run(Command(argv=argv, timeout=timeout, env=env)).ok:
+                    cache.failed_shared_setups.add(key)
+                    return None
+            snapshot = cache.keep(key, sandbox).snapshot
+            cache.keep_results(key, ())
+            return snapshot
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:

@@ -97,11 +97,21 @@ def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> st
         "image": image,
         "repo": tree_digest(source.files) if source.files else [source.url, source.commit],
         "workdir": str(task.workdir),
-        "setup": task.setup.model_dump(mode="json"),
+        # Keys of tasks without shared commands are those of an older agentbench.
+        "setup": task.setup.model_dump(
+            mode="json", exclude=None if task.setup.shared else {"shared"}
+        ),
         "env": task.environment.env,
     }
-    text = json.dumps(parts, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return _digest_of_json(parts)
+
+
+def shared_setup_key(task: Task, image: ImageId, provider: SandboxProvider) -> str:
+    """The key of the state after the shared commands: no repository is part of it."""
+    setup = task.setup
+    return _digest_of_json(
+        [_FORMAT, provider.name, image, setup.shared, setup.network, task.environment.env]
+    )
 
 
 def baseline_key(task: Task, preparation: str) -> str:
@@ -116,7 +126,11 @@ def baseline_key(task: Task, preparation: str) -> str:
         task.problem.model_dump(mode="json", include={"test_command", "test_paths"}),
         task.environment.model_dump(mode="json", exclude={"dockerfile"}),
     ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+    return _digest_of_json(parts)
+
+
+def _digest_of_json(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
 class PreparationCache:
@@ -131,6 +145,7 @@ class PreparationCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._provider = provider
         self._uses: OrderedDict[str, SharedLock] = OrderedDict()
+        self.failed_shared_setups: set[str] = set()  # keys; their tasks run these commands alone
         self._lock = Lock()
 
     @property
@@ -147,9 +162,19 @@ class PreparationCache:
         Raises:
             OSError: the cache cannot be written.
         """
+        return self._own_key(preparation_key(task, image, self._provider))
+
+    def shared_key(self, task: Task, image: ImageId) -> str:
+        """The key of the state after a task's shared commands, in this cache.
+
+        Raises:
+            OSError: the cache cannot be written.
+        """
+        return self._own_key(shared_setup_key(task, image, self._provider))
+
+    def _own_key(self, key: str) -> str:
         identity = read_or_create_identity(self._folder / _IDENTITY)
-        own = f"{identity} {preparation_key(task, image, self._provider)}"
-        return hashlib.sha256(own.encode()).hexdigest()[:32]
+        return hashlib.sha256(f"{identity} {key}".encode()).hexdigest()[:32]
 
     def lock_path(self, key: str) -> Path:
         """The file to hold a lock on while a preparation is made."""

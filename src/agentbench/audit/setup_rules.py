@@ -185,8 +185,9 @@ def _networked_commands(facts: TaskFacts) -> Iterator[tuple[str, str]]:
     """Every command that may have a network: those of set-up, and of a Dockerfile."""
     setup = facts.task.setup
     if setup.network:
-        for number, command in enumerate(setup.commands):
-            yield f"{_TASK_FILE}: setup.commands[{number}]", command
+        for name, commands in (("shared", setup.shared), ("commands", setup.commands)):
+            for number, command in enumerate(commands):
+                yield f"{_TASK_FILE}: setup.{name}[{number}]", command
     file = facts.task.environment.dockerfile
     if file is not None:
         for command in re.findall(

@@ -5,7 +5,7 @@ A file with several names is counted once, by what it really takes on the disk.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -29,6 +29,7 @@ Inode = tuple[int, int]
 """The device and the number of a file."""
 
 _BLOCK = 512
+_LATER = 0.001  # seconds
 _LOCAL_KINDS = frozenset({"folder", "cgroup"})
 
 
@@ -52,7 +53,7 @@ def _everything_below(path: Path) -> Iterator[str]:
 class CacheEntry:
     """Something in the cache that can be made again."""
 
-    kind: str  # "preparation", "base environment", "mirror", "toolbox", "baseline"
+    kind: str  # "preparation", "base environment", "task image", "mirror", "toolbox", "baseline"
     name: str
     used_at: float  # seconds of the epoch
     in_use: bool
@@ -133,7 +134,7 @@ class CacheContents:
         """Everything that is kept, with the locks looked at now."""
         return [
             *self._preparations(),
-            *self._preparations_in_engine(),
+            *self._entries_in_engine(),
             *self._bases(),
             *self._shared(),
             *self._baselines(),
@@ -152,6 +153,10 @@ class CacheContents:
             case "base environment":
                 back_end, _, key = entry.name.partition("/")
                 return _discard_base(self._store(back_end, "image"), key)
+            case "task image":
+                return self.engine is not None and cleanup.remove_task_image(
+                    self.engine, entry.name
+                )
             case "baseline":
                 entry.folders[0].unlink(missing_ok=True)
                 return True
@@ -196,21 +201,41 @@ class CacheContents:
                     folders=(folder, state) if state else (folder,),
                 )
 
-    def _preparations_in_engine(self) -> Iterator[CacheEntry]:
-        snapshots = dict[str, cleanup.StoredSnapshot]()
+    def _entries_in_engine(self) -> Iterator[CacheEntry]:
+        stored = dict[str, cleanup.StoredImage]()
         if self.engine is not None:
             with suppress(SandboxError):
-                snapshots = {each.key: each for each in cleanup.stored_snapshots(self.engine)}
+                stored = {each.name: each for each in cleanup.stored_images(self.engine)}
+        folders = self.folder / "prepared" / "docker"
+        used_at = {
+            name: (_mtime(folders / each.key) if each.is_snapshot else 0) or each.created_at
+            for name, each in stored.items()
+        }
+        # An image is used whenever one above it is: a later entry goes after those it is part of.
+        for name in sorted(stored, key=lambda each: -_depth(each, stored)):
+            parent = stored[name].parent
+            if parent in used_at:
+                used_at[parent] = max(used_at[parent], used_at[name] + _LATER)
+        snapshots = {each.key: each for each in stored.values() if each.is_snapshot}
         for key in sorted({*self._prepared("docker"), *snapshots}):
-            snapshot, folder = snapshots.get(key), self.folder / "prepared" / "docker" / key
+            snapshot, folder = snapshots.get(key), folders / key
             yield CacheEntry(
                 kind="preparation",
                 name=f"docker/{key}",
-                used_at=_mtime(folder) or (snapshot.created_at if snapshot else 0),
+                used_at=used_at[snapshot.name] if snapshot else _mtime(folder),
                 in_use=_is_used(folder) or (snapshot is not None and snapshot.in_use),
                 folders=(folder,),
                 elsewhere_bytes=snapshot.size_bytes if snapshot else 0,
             )
+        for name, image in sorted(stored.items()):
+            if not image.is_snapshot:
+                yield CacheEntry(
+                    kind="task image",
+                    name=name,
+                    used_at=used_at[name],
+                    in_use=image.in_use,
+                    elsewhere_bytes=image.size_bytes,
+                )
 
     def _prepared(self, back_end: str) -> set[str]:
         return {each.name for each in self.prepared_folders() if each.parent.name == back_end}
@@ -242,6 +267,12 @@ class CacheContents:
             yield CacheEntry(
                 kind="baseline", name=name, used_at=_mtime(path), in_use=False, folders=(path,)
             )
+
+
+def _depth(name: str, stored: Mapping[str, cleanup.StoredImage]) -> int:
+    """The number of stored images below one."""
+    parent = stored[name].parent
+    return 0 if parent is None or parent not in stored else 1 + _depth(parent, stored)
 
 
 def _shared_entry(kind: str, path: Path, used_at: float) -> CacheEntry:

@@ -72,6 +72,14 @@ class ControlLevel(StrEnum):
     FULL = "full"  # two, and each test must fail in exactly one of them
 
 
+class EnvironmentChoice(StrEnum):
+    """The values of `--environment` of `tasks import swebench`."""
+
+    AUTO = "auto"  # the instance's image if it is available, else a recipe
+    IMAGES = "images"
+    RECIPES = "recipes"
+
+
 class ErrorMode(StrEnum):
     """How the MCP server sends errors to the client."""
 

@@ -74,7 +74,7 @@ def _missing_for_task(
     if task.environment.dockerfile is None and not in_repository:
         image = task_image.resolve_image(task, resources.provider)
         missing = _missing_in(image, programs, task, resources)
-        if not missing or not (task.setup.commands or "PATH" in task.environment.env):
+        if not missing or not (task.setup.all_commands or "PATH" in task.environment.env):
             return missing
     if not resources.settings.use_cache:
         raise UnavailableError("without the cache the preparation would be lost")

@@ -197,6 +197,32 @@ class BuildsBaseImages(Protocol):
         """
 
 
+@runtime_checkable
+class ManagesImages(Protocol):
+    """A provider whose sandboxes start from images of an engine."""
+
+    def has_image(self, image: str) -> bool:
+        """Whether the engine has an image; no registry is asked.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+
+    def is_outdated(self, python: str) -> bool:
+        """Whether the base image with a Python was built by another version of agentbench.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+
+    def image_bytes(self) -> int:
+        """The disk space of all images and snapshots in the engine.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+
+
 class SandboxProvider(Protocol):
     """Opens sandboxes of one kind; thread-safe."""
 

@@ -52,9 +52,16 @@ class TaskEnvironment(Schema):
 class TaskSetup(Schema):
     """`[setup]`: shell commands that install what the task needs; only they may use a network."""
 
+    shared: tuple[scripts.ShellLine, ...] = ()
+    """They run first, and without the repository: tasks with equal ones share the result."""
     commands: tuple[scripts.ShellLine, ...] = ()
     timeout_s: Seconds = 600.0
     network: scripts.Switch = True
+
+    @property
+    def all_commands(self) -> tuple[str, ...]:
+        """Every command, in its order."""
+        return (*self.shared, *self.commands)
 
 
 class Task(Schema):

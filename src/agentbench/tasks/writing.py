@@ -12,7 +12,7 @@ from types import MappingProxyType
 import tomlkit
 from tomlkit.items import AbstractTable, Array
 
-from agentbench.core.files import write_atomically
+from agentbench.core.files import own_folder, write_atomically
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.loading import TASK_FILE, read_draft
@@ -80,12 +80,13 @@ def new_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     except OSError as error:
         raise UsageError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        path = scratch / target.name
-        path.mkdir()
-        yield path
-        if os.path.lexists(target):
-            target.rename(scratch / "before")
-        path.rename(target)
+        with own_folder(scratch):  # a later import removes it if this process is killed
+            path = scratch / target.name
+            path.mkdir()
+            yield path
+            if os.path.lexists(target):
+                target.rename(scratch / "before")
+            path.rename(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

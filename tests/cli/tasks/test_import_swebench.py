@@ -81,7 +81,7 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
     assert "localhost:1/none/acme__foreign-1" in refused[0]
     assert "base images exist for Python 3.6, " in refused[1]
     assert all("--image-template" in line for line in refused)
-    assert [folder.name for folder in (tmp_path / "tasks").iterdir()] == ["acme__good-1"]
+    assert [folder.name for folder in (tmp_path / "tasks").glob("[!.]*")] == ["acme__good-1"]
 
 
 def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
@@ -93,11 +93,23 @@ def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
     assert kept["node_ids"] == {f"{FILE}::test_last[two": [f"{FILE}::test_last[two items]"]}
 
 
+def test_what_is_done_is_reported_again_and_not_run_again(take, project, tmp_path):
+    first = take(project.instance())
+    proof = (tmp_path / "tasks" / "acme__counting-7" / "proof.json").read_bytes()
+    runs = set((tmp_path / "runs" / "validation").iterdir())
+    again = take(project.instance(), options=("--report", tmp_path / "report.md"))
+    assert (again.code, again.stdout) == (first.code, first.stdout)
+    assert again.stderr.endswith("1 task written, 1 of 1 valid\n")
+    assert (tmp_path / "tasks" / "acme__counting-7" / "proof.json").read_bytes() == proof
+    assert set((tmp_path / "runs" / "validation").iterdir()) == runs
+    assert "1 instance: 1 valid." in (tmp_path / "report.md").read_text()
+
+
 def test_without_a_run_names_that_are_cut_are_refused(take, project, tmp_path):
     said = take(project.instance(FAIL_TO_PASS=["test_last"]), options=("--no-prove",))
     assert said.code == 65
     assert f"refused: {tmp_path}/tasks/acme__counting-7: {ID}: FAIL_TO_PASS: " in said.stderr
-    assert list((tmp_path / "tasks").iterdir()) == []
+    assert list((tmp_path / "tasks").glob("[!.]*")) == []
 
 
 def test_an_instance_whose_solution_solves_nothing_is_not_good(take, project):
@@ -118,6 +130,9 @@ def test_a_bug_of_swe_smith_is_imported_and_proven(take, project):
     [
         (("--image-template", "x/{id}"), "unknown placeholder {id}"),
         (("--repos", "nowhere"), "nowhere is not a folder"),
+        (("--report", "nowhere/report.md"), "nowhere is not a folder"),
+        (("--environment", "recipes", "--image-template", "x"), "leave one of them out"),
+        (("--environment", "conda"), "'conda' is not one of 'auto', 'images', 'recipes'"),
     ],
 )
 def test_an_option_that_is_wrong_is_2_before_anything_is_written(

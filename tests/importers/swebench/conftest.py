@@ -1,18 +1,30 @@
 """What tests of the import of SWE-bench's files share."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from agentbench.importers.swebench.environments import EnvironmentSources, read_recipes
+from agentbench.importers.swebench.import_state import ImportStates
 from agentbench.importers.swebench.importing import (
     ImportSelection,
     SwebenchImportResult,
-    import_file,
+    file_source,
+    import_batches,
 )
 from agentbench.tasks.mirror import Mirrors
 from tests.importers.swebench.instances import RECIPES, Project, write_lines
+
+
+def import_all(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
+    """Import a file in one batch, and forget what its states say."""
+    states = ImportStates(choice.out)
+    (choice.out / ".import").mkdir(parents=True, exist_ok=True)
+    (result,) = import_batches(file_source(path), choice, mirrors, states, size=1000)
+    shutil.rmtree(choice.out / ".import")
+    return result
 
 
 @pytest.fixture
@@ -41,6 +53,6 @@ def take(
     def take(*entries: object, **settings: object) -> SwebenchImportResult:
         given = {"out": tmp_path / "tasks", "repos": repos, "sources": sources, **settings}
         path = write_lines(tmp_path / "in.jsonl", *entries)
-        return import_file(path, ImportSelection(**given), Mirrors(tmp_path / "mirrors"))
+        return import_all(path, ImportSelection(**given), Mirrors(tmp_path / "mirrors"))
 
     return take

@@ -7,7 +7,7 @@ from agentbench.importers.swebench.environments import (
     InstallRecipe,
     InstallRecipes,
 )
-from agentbench.importers.swebench.importing import ImportSelection, import_file
+from agentbench.importers.swebench.importing import ImportSelection
 from agentbench.importers.swebench.located_tests import (
     locate_tests,
     refuse_unlocated,
@@ -19,6 +19,8 @@ from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin
 from agentbench.tasks.mirror import Mirrors
 from agentbench.validation.task_proof import DecidingTests
 from tests.fakes.staging import local_provider
+from tests.fakes.unreliable_provider import UnreliableProvider
+from tests.importers.swebench.conftest import import_all
 from tests.importers.swebench.instances import REPO, Project, write_lines
 from tests.validation.test_task_validation import follow
 
@@ -52,7 +54,7 @@ def take(tmp_path):
             own=[InstallRecipes(recipe=(InstallRecipe(repo=REPO, install="", **runner),))]
         )
         choice = ImportSelection(out=tmp_path / "tasks", repos=tmp_path / "repos", sources=sources)
-        imported = import_file(path, choice, Mirrors(tmp_path / "mirrors"))
+        imported = import_all(path, choice, Mirrors(tmp_path / "mirrors"))
         (folder,) = imported.written
         return folder
 
@@ -129,6 +131,16 @@ def test_a_run_that_does_not_reach_its_end_changes_no_list(take, options):
     result = write_located_tests([folder], options, follow)
     assert (result.rejections, result.notes) == ((), ())
     assert (folder / "task.toml").read_text() == before
+
+
+def test_an_engine_that_is_away_refuses_no_instance(take, options):
+    folder = take(FAIL_TO_PASS=["test_gone"])
+    away = options.replace(sandbox=UnreliableProvider(), retries=0)
+    result = write_located_tests([folder], away, follow)
+    assert (result.rejections, result.notes) == ((), ())
+    assert list(result.undecided) == [folder]
+    assert result.undecided[folder]
+    assert folder.exists()
 
 
 @pytest.mark.parametrize("names", [["test_first"], ["test_gone", "test_last[one]"]])

@@ -1,9 +1,10 @@
+import re
 from datetime import date
 
 import pytest
 from pydantic import ValidationError
 
-from agentbench.core.choices import Runner
+from agentbench.core.choices import EnvironmentChoice, Runner
 from agentbench.importers.swebench.environments import (
     DOCKERFILE,
     EnvironmentSources,
@@ -52,12 +53,28 @@ def test_a_recipe_becomes_an_image_and_commands_in_its_order():
     assert found.environment == EnvironmentTable(image="agentbench/python:3.9", env={"TZ": "UTC"})
     assert found.setup.commands == (
         "sed -i s/a/b/ setup.py",
-        "python -m pip install numpy==1.25.2 'cython<3'",
         "if [ -f dev.txt ]; then python -m pip install -r dev.txt; "
         "elif [ -f test.txt ]; then python -m pip install -r test.txt; fi",
         "python -m pip install -e .",
     )
+    assert found.setup.shared == ("python -m pip install numpy==1.25.2 'cython<3'",)
     assert (found.command, found.files) == ("pytest", {})
+    assert (found.summary, found.replaces) == ("Python 3.9, by a recipe", "")
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"packages": ("./plugin",)},
+        {"packages": ("-r dev.txt", "attrs")},
+        {"packages": ("plugin @ file:plugin",)},
+        {"packages": ("attrs",), "pre_install": ("pip install build",)},
+    ],
+)
+def test_packages_that_need_the_repository_are_not_shared(recipe):
+    found = environment_of(instance(), EnvironmentSources(own=one(**recipe)))
+    assert found.setup.shared == ()
+    assert any(recipe["packages"][0] in command for command in found.setup.commands)
 
 
 def test_a_dated_recipe_ignores_what_was_uploaded_later():
@@ -67,10 +84,9 @@ def test_a_dated_recipe_ignores_what_was_uploaded_later():
         "PIP_UPLOADED_PRIOR_TO=2024-06-15T00:00:00Z PIP_CONFIG_SETTINGS=editable_mode=compat"
     )
     exported = f"export {date_and_mode}"
-    assert found.setup.commands == (
-        f"{exported}; python -m pip install --force-reinstall pytest",
-        f"{exported}; python -m pip install -e .",
-    )
+    shared = f"{exported}; python -m pip install --force-reinstall pytest"
+    assert found.setup.shared == (shared,)
+    assert found.setup.commands == (f"{exported}; python -m pip install -e .",)
 
 
 @pytest.mark.parametrize("python", ["3.6", "3.8"])
@@ -119,12 +135,89 @@ def test_the_data_set_s_own_image_serves_where_no_recipe_is_known(field):
     assert asked == found
 
 
+def sources(choice, *available, **more):
+    """Sources for an engine that can get these images."""
+
+    def fault(image):
+        return None if image in available else f"no {image} here"
+
+    return EnvironmentSources(
+        choice=EnvironmentChoice(choice), image_fault=fault, shipped=SHIPPED, **more
+    )
+
+
+OFFICIAL = "swebench/sweb.eval.x86_64.pallets_1776_flask-5014:latest"
+FLASK = {"instance_id": "pallets__flask-5014", "repo": "pallets/flask", "version": "2.3"}
+RECIPE = "agentbench/python:3.11"
+
+
+@pytest.mark.parametrize(
+    ("choice", "available", "fields", "expected"),
+    [
+        ("auto", (OFFICIAL,), {}, OFFICIAL),
+        ("auto", ("x/y:1", OFFICIAL), {"image_name": "x/y:1"}, "x/y:1"),
+        ("auto", (), {}, RECIPE),
+        ("auto", (OFFICIAL,), {"image": "gone:1"}, RECIPE),
+        ("images", (OFFICIAL,), {}, OFFICIAL),
+        ("recipes", (OFFICIAL, "x/y:1"), {"image": "x/y:1"}, RECIPE),
+    ],
+)
+def test_an_image_that_the_engine_can_get_comes_before_a_recipe(
+    choice, available, fields, expected
+):
+    found = environment_of(instance(**FLASK, **fields), sources(choice, *available))
+    if expected == RECIPE:
+        assert (found.environment.image, found.files) == (RECIPE, {})
+        assert found.summary == "Python 3.11, by a recipe"
+    else:
+        assert found.files[DOCKERFILE].decode().startswith(f"FROM {expected}\n")
+        assert (found.setup.network, found.summary) == (False, f"image {expected}")
+
+
+def test_a_user_s_own_recipe_comes_before_an_image():
+    own = [InstallRecipes(recipe=(InstallRecipe(repo="pallets/flask", python="3.9"),))]
+    found = environment_of(instance(**FLASK), sources("auto", OFFICIAL, own=own))
+    assert found.environment.image == "agentbench/python:3.9"
+
+
+@pytest.mark.parametrize(
+    ("choice", "fields", "what"),
+    [
+        ("images", FLASK, f"no {OFFICIAL} here; with --environment auto a recipe can take over"),
+        ("images", {}, "names no image; give one with --image-template"),
+        ("recipes", {"image": "x/y:1"}, "no recipe says how Acme/Counting 1.0 is set up"),
+    ],
+)
+def test_an_instance_without_the_environment_that_is_asked_for_is_refused(choice, fields, what):
+    with pytest.raises(UnknownEnvironmentError, match=re.escape(what)):
+        environment_of(instance(**fields), sources(choice, "x/y:1"))
+
+
+@pytest.mark.parametrize(
+    ("available", "python", "replaces"),
+    [
+        (("3.10", "3.9"), "3.10", ""),
+        (("3.9", "3.11"), "3.9", "3.10"),
+        (("3.11",), "3.11", "3.10"),
+        ((), "3.10", ""),
+    ],
+)
+def test_a_python_without_an_image_is_replaced_by_one_that_the_recipe_names(
+    available, python, replaces
+):
+    own = one(python="3.10", fallback_pythons=("3.9", "3.11"), apt=("graphviz",))
+    images = [f"agentbench/python:{each}" for each in available]
+    found = environment_of(instance(), sources("recipes", *images, own=own))
+    assert found.files[DOCKERFILE].decode().startswith(f"FROM agentbench/python:{python}\n")
+    assert (found.summary, found.replaces) == (f"Python {python}, by a recipe", replaces)
+
+
 def test_swe_rebench_s_own_words_come_before_the_shipped_recipes():
     told = {"python": "3.9", "install": "pip install -e .[x]", "pip_packages": ["attrs"]}
     flask = instance(repo="pallets/flask", install_config=told, docker_image="x/y")
     found = environment_of(flask, EnvironmentSources(shipped=SHIPPED))
     assert found.environment.image == "agentbench/python:3.9"
-    assert found.setup.commands == (
+    assert found.setup.all_commands == (
         "python -m pip install pytest attrs",
         "pip install -e .[x]",
     )

@@ -9,10 +9,11 @@ from agentbench.importers.swebench.environments import (
     InstallRecipe,
     InstallRecipes,
 )
-from agentbench.importers.swebench.importing import ImportSelection, import_file
+from agentbench.importers.swebench.importing import ImportSelection
 from agentbench.tasks.dataset_rows import read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
+from tests.importers.swebench.conftest import import_all
 from tests.importers.swebench.instances import ID
 
 GIT = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-a\n+b\n"
@@ -75,8 +76,8 @@ def test_the_set_up_knows_a_version_that_no_tag_says(take, project, tag, version
 def test_names_that_are_cut_are_told_apart(take, project):
     names = ["tests/test_counting.py::test_last[two", "tests/test_counting.py::test_last[one]"]
     imported = take(project.instance(FAIL_TO_PASS=names))
-    assert imported.without_node_ids == imported.written
-    listed = tomllib.loads((imported.written[0] / "task.toml").read_text())["tests"]
+    assert imported.without_node_ids == list(imported.written)
+    listed = tomllib.loads((imported.without_node_ids[0] / "task.toml").read_text())["tests"]
     assert listed["fail_to_pass"] == ["tests/test_counting.py::test_last[one]"]
 
 
@@ -377,9 +378,9 @@ def test_a_bug_whose_tests_are_nowhere_is_refused(take, project):
 def test_a_file_of_an_unknown_kind_or_none_at_all_ends_the_import(tmp_path):
     choice, mirrors = ImportSelection(out=tmp_path), Mirrors(tmp_path / "mirrors")
     with pytest.raises(UsageError, match=r"expected a name that ends in \.jsonl"):
-        import_file(tmp_path / "in.csv", choice, mirrors)
+        import_all(tmp_path / "in.csv", choice, mirrors)
     with pytest.raises(InputError, match="cannot be read: No such file"):
-        import_file(tmp_path / "in.jsonl", choice, mirrors)
+        import_all(tmp_path / "in.jsonl", choice, mirrors)
 
 
 def test_the_three_kinds_of_files_give_the_same(project, tmp_path, sources, repos):
@@ -396,7 +397,7 @@ def test_the_three_kinds_of_files_give_the_same(project, tmp_path, sources, repo
     for name in ("in.jsonl", "in.json", "dict.json", "in.parquet"):
         out = tmp_path / name.replace(".", "-")
         choice = ImportSelection(out=out, repos=repos, sources=sources)
-        imported = import_file(tmp_path / name, choice, Mirrors(tmp_path / "mirrors"))
+        imported = import_all(tmp_path / name, choice, Mirrors(tmp_path / "mirrors"))
         assert imported.rejections == []
         made.append(
             {p.relative_to(out): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentbench.sandbox.docker.cleanup import StoredSnapshot, stored_snapshots
+from agentbench.sandbox.docker.cleanup import StoredImage, stored_images
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId
@@ -25,8 +25,8 @@ def snapshot(provider: DockerProvider, image: ImageId) -> Iterator[str]:
     provider.discard(made)
 
 
-def kept(engine: Engine) -> StoredSnapshot:
-    (found,) = (each for each in stored_snapshots(engine) if each.key == KEY)
+def kept(engine: Engine) -> StoredImage:
+    (found,) = (each for each in stored_images(engine) if each.key == KEY)
     return found
 
 

@@ -1,16 +1,19 @@
 """Images: the base image is made once, others are found, built or refused with a remedy."""
 
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from agentbench.errors import UnavailableError
+from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.ownership import PYTHON, RECIPE
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import engine, foreign_image, image, provider
 
@@ -131,3 +134,23 @@ def test_a_build_that_fails_for_good_says_why(error: str, starts: int) -> None:
     with pytest.raises(UnavailableError, match=error.split(":", maxsplit=1)[0]):
         images.run_build(lambda: started.append(1) or [{"error": error}], "it")
     assert len(started) == starts
+
+
+def test_a_base_image_of_another_recipe_is_outdated(engine: Engine, image: ImageId) -> None:
+    assert not images.is_outdated(engine, "3.11")
+    before = images.image_bytes(engine)
+    assert before >= next(one.size_bytes for one in images.list_images(engine) if one.id == image)
+    name = f"agentbench/python:test-{uuid4().hex}"
+    labels = f"LABEL {RECIPE}=another {PYTHON}=3.14"
+    with engine.api("build an outdated image", moves_files=True) as api:
+        context = tar_of_file("Dockerfile", f"FROM {image}\n{labels}\n".encode())
+        lines = api.build(
+            fileobj=BytesIO(context), custom_context=True, tag=name, rm=True, decode=True
+        )
+        images.run_build(lambda: lines, name)
+        try:
+            assert images.image_exists(engine, name)
+            assert images.is_outdated(engine, "3.14")
+        finally:
+            api.remove_image(name)
+    assert not images.image_exists(engine, name)

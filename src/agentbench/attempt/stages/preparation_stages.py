@@ -3,7 +3,7 @@
 A task without a repository starts from the files of its image.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -95,9 +95,9 @@ def _open_sandbox(
     setup = context.task.setup
     return opened.enter_context(
         context.provider.open(
-            context.image,
+            context.shared_setup or context.image,
             limits=context.limits,
-            network=setup.network and bool(setup.commands),
+            network=setup.network and bool(setup.all_commands),
             mounts=mounts,
             cancel=context.cancel,
         )
@@ -158,13 +158,12 @@ def setup(
     timeout = stage_timeout(StageName.SETUP, task, context.settings)
     spent = timedelta(0)
     result: CommandResult | None = None
-    versions = version_settings(clone.mirror) if task.setup.commands else {}
-    for line in task.setup.commands:
+    for line, env in _setup_lines(context, clone.mirror):
         result = clone.sandbox.run(
             Command(
                 argv=("sh", "-c", line),
                 timeout=max(timeout - spent, timedelta(seconds=0.1)),
-                env={**versions, **task.environment.env},
+                env=env,
                 sink=context.sink,
             )
         )
@@ -178,6 +177,18 @@ def setup(
     )
     has_succeeded = result is None or result.ok
     return SetupOutput(evidence=evidence, prepared=store(clone.sandbox) if has_succeeded else None)
+
+
+def _setup_lines(
+    context: StageContext, mirror: Mirror | None
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The commands that are left to run, each with its variables."""
+    task = context.task
+    if context.shared_setup is None:
+        # The version is that of the project, and not of the packages that it needs.
+        yield from ((line, task.environment.env) for line in task.setup.shared)
+    versions = version_settings(mirror) if task.setup.commands else {}
+    yield from ((line, {**versions, **task.environment.env}) for line in task.setup.commands)
 
 
 def version_settings(mirror: Mirror | None) -> dict[str, str]:

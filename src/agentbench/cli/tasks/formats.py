@@ -1,6 +1,9 @@
 """Import and export of other formats of tasks: Harbor's, Terminal-Bench's, SWE-bench's."""
 
+import dataclasses
 import json
+import time
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,19 +12,23 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.cli.tasks import validation as validating
 from agentbench.core import extras, host
+from agentbench.core.choices import EnvironmentChoice
 from agentbench.core.display_text import counted, printable
+from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
+    from agentbench.importers.swebench.batches import BatchImport, ImportedInstances
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
-    from agentbench.importers.swebench.importing import SwebenchImportResult
+    from agentbench.importers.swebench.importing import ImportSelection, RowSource
     from agentbench.importers.task_folders import ImportResult
-    from agentbench.tasks.dataset_rows import DatasetRow, Rejection
-    from agentbench.validation.task_validation import ValidationSettings
+    from agentbench.runs.options import RunOptions
+    from agentbench.tasks.mirror import Mirrors
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
@@ -82,7 +89,7 @@ def validate_and_report(
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    from agentbench.importers.task_folders import refuse_without_images
+    from agentbench.importers.task_images import refuse_without_images
 
     for note in () if validation.quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
@@ -125,6 +132,13 @@ class InstanceOptions:
             "--detect", help="Try out how instances are set up that no recipe or image is for."
         ),
     ] = False
+    environment: Annotated[
+        EnvironmentChoice,
+        typer.Option(
+            "--environment",
+            help="auto: an instance's image if it is available, else a recipe; or one of both.",
+        ),
+    ] = EnvironmentChoice.AUTO
     limit: options.Limit = None
 
 
@@ -159,47 +173,128 @@ def import_swebench(
     hub: HubOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write what became of each instance, as Markdown."),
+    ] = None,
     validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
+    An interrupted import goes on when the same command is run again.
+
     Example: agentbench tasks import swebench SWE-bench/SWE-bench_Verified --limit 5
     """
-    from agentbench.importers.swebench import importing
-    from agentbench.importers.task_folders import refuse_without_images
+    from agentbench.importers.swebench.batches import BatchImport, ImportProof
+    from agentbench.importers.swebench.import_state import open_states
+    from agentbench.importers.task_images import TaskImages
     from agentbench.tasks.mirror import Mirrors
+
+    settings = validating.validation_settings(validation, resume=True)
+    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
+    _check_report(report)
+    rows, dataset = _rows_of(source, hub, quiet=validation.quiet)
+    next(rows.rows(), None)  # a file that cannot be read is found before anything else
+    selection = _selection(
+        instances, out, settings.options, mirrors, replace=replace, dataset=dataset
+    )
+    proof, save = None, _report_writer(report)
+    if not no_prove:
+        images, follow = TaskImages(settings.options), validating.follow_validation(validation)
+        sources = dataclasses.replace(selection.sources, image_fault=images.fault)
+        selection = dataclasses.replace(selection, sources=sources)
+        proof = ImportProof(settings=settings, images=images, follow=follow, remedy=_REMEDY)
+    say = say_nothing if validation.quiet else say_line
+    with open_states(out, replace=replace) as states:
+        batches = BatchImport(selection, states, mirrors=mirrors, proof=proof, say=say, save=save)
+        with _go_on_later(batches, save):
+            results = batches.run(rows)
+    for note in results.python_notes():
+        say(f"note: {note}")
+    proven = list(results.proven.values()) or None
+    as_json = validation.as_json
+    validating.print_result(results.rejections, results.written, proven, as_json=as_json)
+
+
+def _selection(
+    instances: InstanceOptions,
+    out: Path,
+    run_options: "RunOptions",
+    mirrors: "Mirrors",
+    *,
+    replace: bool,
+    dataset: str,
+) -> "ImportSelection":
+    """The instances that the options select, and the sources of their environments.
+
+    Raises:
+        InputError: a file of recipes is wrong.
+        BadParameter: an option is wrong.
+    """
+    from agentbench.importers.swebench.importing import ImportSelection, InstanceEnvironmentFinder
     from agentbench.validation.environment.trials import EnvironmentFinder
 
-    settings = validating.validation_settings(validation)
-    repos = _folder(instances.repos)
-    rows, dataset = _rows_of(source, hub, quiet=validation.quiet)
-    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
-    detector = None
+    repos, detector = _folder(instances.repos), None
     if instances.detect:
-        finder = EnvironmentFinder(settings.options)
-        detector = importing.InstanceEnvironmentFinder(finder, mirrors, instances.repos).detect
-    selection = importing.ImportSelection(
+        finder = EnvironmentFinder(run_options)
+        detector = InstanceEnvironmentFinder(finder, mirrors, repos).detect
+    return ImportSelection(
         out=out,
         replace=replace,
         instances=frozenset(instances.instance) if instances.instance else None,
         limit=instances.limit,
         repos=repos,
-        sources=_sources(instances.recipes or [], instances.image_template, detector),
+        sources=_sources(instances, detector),
         dataset=dataset,
     )
-    imported = importing.import_rows(rows, dataset or source, selection, mirrors)
-    refused = [*imported.rejections]
-    if not no_prove:
-        refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
-    refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=validation.quiet)
-    written = [folder for folder in imported.written if folder.exists()]
-    is_proven = not no_prove and written
-    validating.validate_and_print(refused, written, settings if is_proven else None, validation)
 
 
-def _rows_of(
-    source: str, options_of_hub: HubOptions, *, quiet: bool
-) -> "tuple[Iterator[DatasetRow | Rejection], str]":
+def _check_report(report: Path | None) -> None:
+    if report is not None and not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
+
+
+def _report_writer(report: Path | None) -> "Callable[[ImportedInstances], None]":
+    """Writes the report of an import so far, if one is requested."""
+    from agentbench.importers.swebench.fidelity import fidelity_markdown
+    from agentbench.importers.swebench.import_state import storage_errors
+
+    def write(results: "ImportedInstances") -> None:
+        """Replace the report."""
+        if report is not None:
+            text = fidelity_markdown(results, time.monotonic() - results.started)
+            with storage_errors(report.parent):
+                write_atomically(report, text.encode())
+
+    return write
+
+
+@contextmanager
+def _go_on_later(
+    batches: "BatchImport", save: "Callable[[ImportedInstances], None]"
+) -> "Iterator[None]":
+    """Say how to go on if the import is interrupted, and write its report.
+
+    Raises:
+        Exit: Ctrl-C.
+    """
+    results = batches.results
+    try:
+        yield
+    except BaseException as error:
+        if results.total:
+            save(results)
+            typer.echo(
+                f"stopped: {results.seen} of {results.total} done; run the same command again to "
+                "go on",
+                err=True,
+            )
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+        raise
+
+
+def _rows_of(source: str, options_of_hub: HubOptions, *, quiet: bool) -> "tuple[RowSource, str]":
     """The rows of a file or a data set, and the data set's name and commit; "" for a file.
 
     Raises:
@@ -208,7 +303,8 @@ def _rows_of(
         UsageError: a library is missing.
     """
     from agentbench.importers.swebench import hub
-    from agentbench.tasks.dataset_rows import ROW_SUFFIXES, read_rows
+    from agentbench.importers.swebench.importing import RowSource, file_source
+    from agentbench.tasks.dataset_rows import ROW_SUFFIXES
 
     asked = asdict(options_of_hub)
     is_named_as_file = source.lower().endswith(ROW_SUFFIXES)
@@ -221,11 +317,11 @@ def _rows_of(
         if wrong := [f"--{name}" for name, value in asked.items() if value is not None]:
             message = f"only for a data set of the Hub; {source} is a file"
             raise typer.BadParameter(message, param_hint=", ".join(wrong))
-        return read_rows(Path(source)), ""
+        return file_source(Path(source)), ""
     found = hub.download_split(hub.HubDataset(name=source, **asked))
     if not quiet:
         typer.echo(f"reading {found.source}, config {found.config}, split {found.split}", err=True)
-    return found.rows(), found.source
+    return RowSource(name=found.source, rows=found.rows), found.source
 
 
 def _folder(repos: Path | None) -> Path | None:
@@ -235,39 +331,28 @@ def _folder(repos: Path | None) -> Path | None:
 
 
 def _sources(
-    recipes: list[Path], image_template: str | None, detect: "EnvironmentDetector | None"
+    instances: InstanceOptions, detect: "EnvironmentDetector | None"
 ) -> "EnvironmentSources":
     from agentbench.importers.swebench import environments
 
+    image_template = instances.image_template
+    if image_template is not None and instances.environment is EnvironmentChoice.RECIPES:
+        raise typer.BadParameter(
+            "uses images, and --environment recipes uses none; leave one of them out",
+            param_hint="--image-template",
+        )
     if image_template is not None:
         try:
             environments.check_image_template(image_template)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--image-template") from None
     return environments.EnvironmentSources(
-        own=[environments.read_recipes(path) for path in recipes],
+        choice=instances.environment,
+        own=[environments.read_recipes(path) for path in instances.recipes or ()],
         image_template=image_template,
         shipped=[environments.shipped_recipes()],
         detect=detect,
     )
-
-
-def _find_test_ids(
-    imported: "SwebenchImportResult", settings: "ValidationSettings", *, prove: bool, quiet: bool
-) -> "Sequence[Rejection]":
-    """Fit the test lists to what a run shows; gives the instances whose names mean no test."""
-    from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
-
-    if not prove:
-        return refuse_unlocated(imported.without_node_ids)
-    written = [folder for folder in imported.written if folder.exists()]
-    if not written:
-        return []
-    follow = validating.follow_runs(quiet=quiet, verbose=False)
-    result = write_located_tests(written, settings.options, follow)
-    for note in () if quiet else result.notes:
-        typer.echo(f"note: {printable(note, limit=1000)}", err=True)
-    return result.rejections
 
 
 def export_harbor(

@@ -93,7 +93,7 @@ def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
         lines.append(_run(f"{clone} && rm -rf .git"))
     lines.append(_run(_COMMIT))
     lines += [f"ENV {name}={_quoted(value)}" for name, value in task.environment.env.items()]
-    lines += [_run(command) for command in task.setup.commands]
+    lines += [_run(command) for command in task.setup.all_commands]
     return "\n".join([*lines, _run(_PYTEST), ""])
 
 

@@ -1,4 +1,4 @@
-"""The environment of an instance: from a recipe, from the instance itself, or its image."""
+"""The environment of an instance: its image, a recipe, or what the instance itself says."""
 
 import re
 import shlex
@@ -13,7 +13,12 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from agentbench.core.choices import DEFAULT_PYTHON, Runner, base_image_name
+from agentbench.core.choices import (
+    DEFAULT_PYTHON,
+    EnvironmentChoice,
+    Runner,
+    base_image_name,
+)
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers.swebench.dialects import apt_packages
@@ -36,6 +41,8 @@ _USER = "1000:1000"
 _PIP = "python -m pip install"
 # The pip of that time put the project's folder on sys.path, and some tests look it up there.
 _EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
+_OFFICIAL_IMAGE = "swebench/sweb.eval.x86_64.{hub_id}:latest"
+_NEEDS_NO_FILE = re.compile(r"[A-Za-z0-9](?!.*file:)")  # a requirement that is not a path
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
@@ -72,6 +79,8 @@ class InstallRecipe(Schema):
     requirements: tuple[str, ...] = ()
     """Requirement files of the repository; the first one that exists is installed."""
     packages: tuple[str, ...] = ()  # the requirements that pip installs before the project
+    fallback_pythons: tuple[Annotated[str, Field(pattern=r"^3\.\d{1,2}$")], ...] = ()
+    """For machines that can have no image with `python`, the best one first."""
     uploaded_before: date | None = None
     """Pip ignores files that were uploaded later; only for Python 3.9 and newer, whose pip can."""
     install: str = "python -m pip install -e ."
@@ -89,7 +98,8 @@ class InstallRecipe(Schema):
 
     @model_validator(mode="after")
     def _check_date(self) -> Self:
-        if self.uploaded_before is not None and self.python in {"3.6", "3.7", "3.8"}:
+        pythons = {self.python, *self.fallback_pythons}
+        if self.uploaded_before is not None and pythons & {"3.6", "3.7", "3.8"}:
             raise ValueError(
                 "uploaded_before needs Python 3.9 or newer: the pip of older ones "
                 "cannot ignore files by their date"
@@ -154,6 +164,8 @@ class InstanceEnvironment:
     setup: TaskSetup
     command: str = "pytest"
     files: Mapping[str, bytes] = field(default_factory=dict)
+    summary: str = ""  # the image or the Python
+    replaces: str = ""  # the Python that the recipe asks for, if its image is not available
 
     def tests(self) -> PytestTable:
         """The `[tests]` table without the deciding tests."""
@@ -161,6 +173,7 @@ class InstanceEnvironment:
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment whose set-up knows the project's version, which no tag of git says."""
+        # The shared commands install other packages, which have versions of their own.
         assignment = f"export SETUPTOOLS_SCM_PRETEND_VERSION={shlex.quote(version)}"
         commands = tuple(f"{assignment}; {command}" for command in self.setup.commands)
         return replace(self, setup=self.setup.model_copy(update={"commands": commands}))
@@ -174,10 +187,16 @@ EnvironmentDetector = Callable[[SwebenchInstance], InstanceEnvironment | None]
 """Finds the environment of an instance without a description; None: unknown."""
 
 
+ImageFault = Callable[[str], str | None]
+"""Says why the image of a name is not available; None: it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSources:
     """The sources of environments, in order of use."""
 
+    choice: EnvironmentChoice = EnvironmentChoice.AUTO
+    image_fault: ImageFault | None = None  # None: no engine is asked for images
     own: Sequence[InstallRecipes] = ()
     image_template: str | None = None
     shipped: Sequence[InstallRecipes] = ()
@@ -239,20 +258,17 @@ def _find_environment(
     recipe = own or shipped
     if recipe is not None and recipe.refuse:
         raise UnknownEnvironmentError(recipe.refuse)
-    if own is not None:
-        return _by_recipe(own)
-    if sources.image_template is not None:
-        image = _image_name(instance, sources.image_template)
+    image = _chosen_image(instance, sources, own, is_known=shipped is not None)
+    if image:
         return _in_image(image, recipe, instance)
     config = instance.install_config
-    if config is not None:
-        if not instance.own_image or (
-            config.python and not config.needs_conda(instance.requirements)
-        ):
-            return _by_recipe(_recipe_of(instance.repo, config, instance.requirements))
-    elif recipe is not None:
-        return _by_recipe(recipe)
-    if instance.own_image:
+    if own is None and config is not None:
+        is_whole = bool(config.python) and not config.needs_conda(instance.requirements)
+        if is_whole or not instance.own_image or sources.choice is EnvironmentChoice.RECIPES:
+            recipe = _recipe_of(instance.repo, config, instance.requirements)
+    if recipe is not None:
+        return _by_recipe(recipe, sources.image_fault)
+    if instance.own_image and sources.choice is EnvironmentChoice.AUTO:
         return _in_image(instance.own_image, None, instance)
     detected = sources.detect(instance) if sources.detect is not None else None
     if detected is None:
@@ -264,22 +280,60 @@ def _find_environment(
     return detected
 
 
-def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
-    image = base_image_name(recipe.python) if recipe.python is not None else None
-    pip_commands = []
-    if recipe.packages:
-        # A dated recipe also replaces what the base image has.
-        newer = " --force-reinstall" if recipe.uploaded_before is not None else ""
-        packages = " ".join(_quoted(each) for each in recipe.packages)
-        pip_commands.append(f"{_PIP}{newer} {packages}")
-    if recipe.requirements:
-        tests = [f"if [ -f {name} ]; then {_PIP} -r {name};" for name in recipe.requirements]
-        pip_commands.append(f"{' el'.join(tests)} fi")
-    if recipe.install:
-        pip_commands.append(recipe.install)
-    if recipe.uploaded_before is not None:
-        settings = f"PIP_UPLOADED_PRIOR_TO={recipe.uploaded_before}T00:00:00Z {_EDITABLE_AS_THEN}"
-        pip_commands = [f"export {settings}; {command}" for command in pip_commands]
+def _chosen_image(
+    instance: SwebenchInstance,
+    sources: EnvironmentSources,
+    own: InstallRecipe | None,
+    *,
+    is_known: bool,
+) -> str:
+    """The image to use; empty: a recipe comes first."""
+    match sources.choice:
+        case EnvironmentChoice.RECIPES:
+            return ""
+        case EnvironmentChoice.IMAGES:
+            return _available_image(instance, sources, is_known=is_known)
+        case EnvironmentChoice.AUTO:
+            if own is not None:
+                return ""
+            if sources.image_template is not None:
+                return _image_name(instance, sources.image_template)
+            image, fault = _official_image(instance, is_known=is_known), sources.image_fault
+            return image if image and fault is not None and fault(image) is None else ""
+
+
+def _official_image(instance: SwebenchInstance, *, is_known: bool) -> str:
+    """The image that the instance names, or that SWE-bench has for its projects; or none."""
+    return instance.own_image or (_image_name(instance, _OFFICIAL_IMAGE) if is_known else "")
+
+
+def _available_image(
+    instance: SwebenchInstance, sources: EnvironmentSources, *, is_known: bool
+) -> str:
+    if sources.image_template is not None:
+        image = _image_name(instance, sources.image_template)
+    else:
+        image = _official_image(instance, is_known=is_known)
+    if not image:
+        raise UnknownEnvironmentError("names no image; give one with --image-template")
+    fault = sources.image_fault(image) if sources.image_fault is not None else None
+    if fault is not None:
+        raise UnknownEnvironmentError(f"{fault}; with --environment auto a recipe can take over")
+    return image
+
+
+def _available_python(recipe: InstallRecipe, image_fault: ImageFault | None) -> str | None:
+    """The recipe's Python, or if its image is not available the first other one that has one."""
+    if recipe.python is None or image_fault is None or not recipe.fallback_pythons:
+        return recipe.python
+    pythons = (recipe.python, *recipe.fallback_pythons)
+    available = (each for each in pythons if image_fault(base_image_name(each)) is None)
+    return next(available, recipe.python)
+
+
+def _by_recipe(recipe: InstallRecipe, image_fault: ImageFault | None) -> InstanceEnvironment:
+    python = _available_python(recipe, image_fault)
+    image = base_image_name(python) if python is not None else None
     files = {}
     if recipe.apt:
         packages = " ".join(recipe.apt)
@@ -288,9 +342,35 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(
         environment=_environment(None if files else image, files, recipe),
-        setup=TaskSetup(commands=(*recipe.pre_install, *pip_commands), timeout_s=_SETUP_SECONDS),
+        setup=_setup_of(recipe),
         command=recipe.test_command,
         files=files,
+        summary=f"Python {python or DEFAULT_PYTHON}, by a recipe",
+        replaces=recipe.python or "" if python != recipe.python else "",
+    )
+
+
+def _setup_of(recipe: InstallRecipe) -> TaskSetup:
+    """The set-up of a recipe; all its instances share the packages that need no file of theirs."""
+    shared: list[str] = []
+    own: list[str] = []
+    if recipe.packages:
+        # A dated recipe also replaces what the base image has.
+        newer = " --force-reinstall" if recipe.uploaded_before is not None else ""
+        packages = " ".join(_quoted(each) for each in recipe.packages)
+        needs_files = not all(map(_NEEDS_NO_FILE.match, recipe.packages))
+        is_own = needs_files or any("pip" in command for command in recipe.pre_install)
+        (own if is_own else shared).append(f"{_PIP}{newer} {packages}")
+    if recipe.requirements:
+        tests = [f"if [ -f {name} ]; then {_PIP} -r {name};" for name in recipe.requirements]
+        own.append(f"{' el'.join(tests)} fi")
+    if recipe.install:
+        own.append(recipe.install)
+    if recipe.uploaded_before is not None:
+        settings = f"PIP_UPLOADED_PRIOR_TO={recipe.uploaded_before}T00:00:00Z {_EDITABLE_AS_THEN}"
+        shared, own = ([f"export {settings}; {each}" for each in some] for some in (shared, own))
+    return TaskSetup(
+        shared=tuple(shared), commands=(*recipe.pre_install, *own), timeout_s=_SETUP_SECONDS
     )
 
 
@@ -309,6 +389,7 @@ def _in_image(
         setup=TaskSetup(commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False),
         command=recipe.test_command if recipe is not None else _own_command(instance),
         files=files,
+        summary=f"image {image}",
     )
 
 

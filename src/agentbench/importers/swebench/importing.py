@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -19,7 +19,14 @@ from agentbench.importers.swebench.environments import (
     InstanceEnvironment,
     UnknownEnvironmentError,
     environment_of,
+    find_recipe,
     runner_of,
+)
+from agentbench.importers.swebench.import_state import (
+    ImportStates,
+    ImportStep,
+    InstanceState,
+    state_key,
 )
 from agentbench.importers.swebench.instance import (
     NameKind,
@@ -34,6 +41,7 @@ from agentbench.tasks import git_history
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, patch_bytes, read_rows, task_id_of
 from agentbench.tasks.fix_commit import has_tests
 from agentbench.tasks.host_git import git
+from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.project_versions import scm_version
@@ -77,15 +85,37 @@ class ImportSelection:
     dataset: str = ""  # the data set of the Hub with its commit, which tasks remember
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSource:
+    """A file or a data set that can be read more than once."""
+
+    name: str
+    rows: Callable[[], Iterator[DatasetRow | Rejection]]
+
+
+def file_source(path: Path) -> RowSource:
+    """The rows of a file."""
+    return RowSource(name=str(path), rows=lambda: read_rows(path))
+
+
 @dataclass(slots=True, kw_only=True)
 class SwebenchImportResult:
-    """The results of importing a file."""
+    """The results of importing some rows of a file."""
 
-    written: list[Path] = field(default_factory=list)
+    written: dict[Path, InstanceState] = field(default_factory=dict)
     without_node_ids: list[Path] = field(default_factory=list)
-    """The written tasks with test names that are not node ids."""
+    """The written tasks with test names that are not node ids, which no run has resolved yet."""
     rejections: list[Rejection] = field(default_factory=list)
-    read_ids: set[str] = field(default_factory=set)  # the ids of all instances that were read
+    taken: list[TaskId] = field(default_factory=list)  # all that `limit` counts
+    rows: int = 0
+
+    def add(self, folder: Path, instance: SwebenchInstance, state: InstanceState) -> None:
+        """Count a written task."""
+        self.written[folder] = state
+        self.taken.append(TaskId(folder.name))
+        is_whole = are_node_ids((*instance.fail_to_pass, *instance.pass_to_pass))
+        if not is_whole and state.step is ImportStep.WRITTEN:
+            self.without_node_ids.append(folder)
 
 
 class _RejectedError(Exception):
@@ -103,103 +133,151 @@ def _rejecting(field_name: str, error: type[Exception], *, what: str = "") -> It
         raise _RejectedError(field_name, f"{what}{raised}") from None
 
 
-def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
-    """Write a task's folder for each supported instance of a file.
+def import_batches(
+    source: RowSource, choice: ImportSelection, mirrors: Mirrors, states: ImportStates, *, size: int
+) -> Iterator[SwebenchImportResult]:
+    """Write a task's folder for each supported instance, so many instances at a time.
+
+    An instance whose task an earlier import has written, of the same row and options, is not
+    written again. One that it has refused after a run is refused again.
 
     Raises:
         InputError: the file cannot be read.
         UsageError: a folder cannot be written, or the file is of an unknown kind.
+        StorageError: the disk is full.
     """
-    return import_rows(read_rows(path), str(path), choice, mirrors)
+    makers, read_ids, count = _InstanceImporter(choice, mirrors, states), set[str](), 0
+    imported = SwebenchImportResult()
+    for row in selected_rows(source, choice):
+        if choice.limit is not None and count + len(imported.taken) >= choice.limit:
+            break
+        read_ids.add(row.name)
+        _import_row(row, makers, imported)
+        imported.rows += 1
+        if imported.rows >= size:
+            count += len(imported.taken)
+            yield imported
+            imported = SwebenchImportResult()
+    else:
+        imported.rejections += [
+            Rejection(where=source.name, instance=name, what="the data has no such instance")
+            for name in sorted(choice.instances or ())
+            if not any(fnmatchcase(each, name) for each in read_ids)
+        ]
+    yield imported
 
 
-def import_rows(
-    rows: Iterable[DatasetRow | Rejection], where: str, choice: ImportSelection, mirrors: Mirrors
-) -> SwebenchImportResult:
-    """Write a task's folder for each supported instance among some rows.
+def _import_row(
+    selected: "SelectedRow", makers: "_InstanceImporter", imported: SwebenchImportResult
+) -> None:
+    row, key = selected.row, row_key(selected, makers.choice)
+    parsed = (row,) if isinstance(row, Rejection) else parse_instance(row)
+    if isinstance(parsed, tuple) or key is None:
+        imported.rejections += parsed if isinstance(parsed, tuple) else ()
+        return
+    state = makers.states.find(selected.id)
+    if state is not None and state.key == key:
+        if state.step is ImportStep.REFUSED:
+            imported.taken.append(selected.id)
+            imported.rejections.append(state.rejection(row.where))
+            return
+        if (makers.choice.out / selected.id / TASK_FILE).is_file():
+            imported.add(makers.choice.out / selected.id, parsed, state)
+            return
+    try:
+        folder, environment = makers.make(parsed, state)
+    except _RejectedError as error:
+        facts = {"instance": parsed.instance_id, "field": error.field, "what": str(error)}
+        imported.rejections.append(Rejection(where=row.where, **facts))
+        return
+    state = InstanceState(
+        instance_id=parsed.instance_id,
+        key=key,
+        step=ImportStep.WRITTEN,
+        environment=environment.summary,
+        replaces=environment.replaces,
+    )
+    makers.states.save(selected.id, state)
+    imported.add(folder, parsed, state)
 
-    Args:
-        rows: The entries of a data set.
-        where: The name of the file or data set.
-        choice: Which instances to import, and how.
-        mirrors: The mirrors of repositories.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedRow:
+    """A row of a file, with the id of its task."""
+
+    id: TaskId
+    name: str  # the instance's own id
+    row: DatasetRow | Rejection
+
+
+def selected_rows(source: RowSource, choice: ImportSelection) -> Iterator[SelectedRow]:
+    """The requested instances, each id once.
 
     Raises:
-        InputError: a file of the rows cannot be read.
-        UsageError: a folder cannot be written.
+        InputError: the file cannot be read.
+        UsageError: the file is of an unknown kind.
     """
-    imported = SwebenchImportResult()
-    makers = _InstanceImporter(choice, mirrors)
-    for row in _selected_rows(rows, choice, imported):
-        if choice.limit is not None and len(imported.written) >= choice.limit:
-            return imported
-        if isinstance(row, Rejection):
-            imported.rejections.append(row)
-            continue
-        parsed = parse_instance(row)
-        if isinstance(parsed, tuple):
-            imported.rejections.extend(parsed)
-            continue
-        try:
-            folder = makers.make(parsed)
-        except _RejectedError as error:
-            facts = {"instance": parsed.instance_id, "field": error.field, "what": str(error)}
-            imported.rejections.append(Rejection(where=row.where, **facts))
-            continue
-        imported.written.append(folder)
-        if not are_node_ids((*parsed.fail_to_pass, *parsed.pass_to_pass)):
-            imported.without_node_ids.append(folder)
-    imported.rejections += [
-        Rejection(where=where, instance=name, what="the data has no such instance")
-        for name in sorted(choice.instances or ())
-        if not any(fnmatchcase(each, name) for each in imported.read_ids)
-    ]
-    return imported
-
-
-def _selected_rows(
-    rows: Iterable[DatasetRow | Rejection], choice: ImportSelection, imported: SwebenchImportResult
-) -> Iterator[DatasetRow | Rejection]:
-    """The requested instances, each id once."""
     locations: dict[TaskId, str] = {}
-    for each in rows:
+    for each in source.rows():
         row = each
         if isinstance(each, DatasetRow):
             row = replace(each, value=instance_row(each.value))
         name = "" if isinstance(row, Rejection) else instance_name(row.value)
+        task_id = task_id_of(name)
         if choice.instances is not None and not any(
-            fnmatchcase(name, each) for each in choice.instances
+            fnmatchcase(name, pattern) for pattern in choice.instances
         ):
             if isinstance(row, Rejection):
-                yield row  # it may be a requested one
+                yield SelectedRow(id=task_id, name=name, row=row)  # it may be a requested one
             continue
-        imported.read_ids.add(name)
-        task_id = task_id_of(name)
         if name and task_id in locations:
             message = (
                 f"an instance of that id is at {locations[task_id]} already; each needs its own"
             )
-            yield Rejection(where=row.where, instance=name, field="instance_id", what=message)
+            fault = Rejection(where=row.where, instance=name, field="instance_id", what=message)
+            yield SelectedRow(id=task_id, name=name, row=fault)
             continue
         locations[task_id] = row.where
-        yield row
+        yield SelectedRow(id=task_id, name=name, row=row)
+
+
+def row_key(row: SelectedRow, choice: ImportSelection) -> str | None:
+    """The key of what the task of a row is made of; None for a row that makes no task."""
+    parsed = parse_instance(row.row) if isinstance(row.row, DatasetRow) else ()
+    if isinstance(row.row, Rejection) or isinstance(parsed, tuple):
+        return None
+    sources = choice.sources
+    tables = (sources.own, sources.shipped)
+    recipes = [find_recipe(each, parsed.repo, parsed.version) for each in tables]
+    return state_key(
+        dict(row.row.value),
+        [recipe and recipe.model_dump(mode="json") for recipe in recipes],
+        [sources.choice, sources.image_template, sources.image_fault is not None],
+        [sources.detect is not None, clone_url(parsed.repo, choice.repos)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _InstanceImporter:
     choice: ImportSelection
     mirrors: Mirrors
+    states: ImportStates
 
-    def make(self, instance: SwebenchInstance) -> Path:
-        """Write the folder of an instance."""
+    def make(
+        self, instance: SwebenchInstance, state: InstanceState | None
+    ) -> tuple[Path, InstanceEnvironment]:
+        """Write the folder of an instance; `state` is that of an earlier import."""
         if instance.language.lower() not in _PYTHON:
             what = f"{instance.language!r}; agentbench judges with pytest"
             raise _RejectedError("language", what)
         if runner_of(instance, self.choice.sources) is Runner.PYTEST:
             _check_names_for_pytest(instance)
-        path = self.choice.out / task_id_of(instance.instance_id)
-        if os.path.lexists(path) and not self.choice.replace:
-            message = f"{path} already exists; give another --out, or --replace"
+        task_id = task_id_of(instance.instance_id)
+        path = self.choice.out / task_id
+        is_ours = state is not None and self.states.is_unchanged(task_id, state)
+        if os.path.lexists(path) and not self.choice.replace and not is_ours:
+            how = "already exists" if state is None else "was changed since its import"
+            message = f"{path} {how}; give another --out, or --replace"
             raise _RejectedError("instance_id", message)
         with _rejecting("repo", UnknownEnvironmentError):
             surroundings = environment_of(instance, self.choice.sources)
@@ -210,7 +288,8 @@ class _InstanceImporter:
                 new = conversion.convert_instance(
                     instance, surroundings, content, dataset=self.choice.dataset
                 )
-                return write_task(new, self.choice.out, replace=self.choice.replace)
+                replaces = self.choice.replace or state is not None
+                return write_task(new, self.choice.out, replace=replaces), surroundings
         except InputError as error:
             raise _RejectedError("", "; ".join(error.faults)) from None
 
@@ -330,5 +409,8 @@ class InstanceEnvironmentFinder:
             change = RepositoryChange(before=before, after=after, tests=tests, on=on)
             found = self.environments.of(change)
         return InstanceEnvironment(
-            environment=found.environment, setup=found.setup, command=found.tests.command
+            environment=found.environment,
+            setup=found.setup,
+            command=found.tests.command,
+            summary="detected",
         )

@@ -8,7 +8,7 @@ another host or needs another library.
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import CaseFact, CaseOutcome, NodeId
 from agentbench.scoring.expectation import FAILING_OUTCOMES
+from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks import dataset_rows
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
 from agentbench.tasks.loading import TASK_FILE, load_task
@@ -49,7 +50,15 @@ class LocatingResult:
     """The refused tasks, and how the lists of the others differ from the data set's."""
 
     rejections: tuple[Rejection, ...] = ()
-    notes: tuple[str, ...] = ()  # a line for each list that differs from the data set's
+    differences: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    """For each other task a line for each list that differs from the data set's."""
+    undecided: Mapping[Path, str] = field(default_factory=dict)
+    """Tasks whose tests could not be run because of the infrastructure, and why."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The lines about all tasks."""
+        return tuple(line for lines in self.differences.values() for line in lines)
 
 
 def write_located_tests(
@@ -87,9 +96,14 @@ def write_located_tests(
         for task, origin in known.values()
     ]
     finished = task_proof.run_to_end(tasks, run_options, follow)
-    notes: list[str] = []
+    differences: dict[Path, tuple[str, ...]] = {}
+    undecided: dict[Path, str] = {}
     for folder, (task, origin) in known.items():
         records = finished.of(task)
+        if any(record.fault is Fault.INFRASTRUCTURE for record in records):
+            undecided[folder] = task_proof.details_of(records).strip(" ()")
+            continue
+        differences[folder] = ()
         found, by_id = task_proof.deciding_tests(records), task_proof.named_tests(records)
         located = (
             locate_named_tests(origin, found, by_id)
@@ -99,12 +113,13 @@ def write_located_tests(
         if located is None:
             continue
         if located.unmatched:
+            del differences[folder]
             names = list_with_more([repr(name) for name in located.unmatched], 3)
             why = f"the reference patch fixes no test named {names}"
             why += task_proof.details_of(records)
             refused.append(_remove_and_refuse(folder, origin.instance_id, why))
             continue
-        notes += _differences(origin, located)
+        differences[folder] = tuple(_differences(origin, located))
         write_test_lists(
             folder / TASK_FILE,
             fail_to_pass=located.fail_to_pass,
@@ -112,7 +127,7 @@ def write_located_tests(
         )
         named = origin.model_copy(update={"node_ids": located.node_ids})
         (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
-    return LocatingResult(rejections=tuple(refused), notes=tuple(notes))
+    return LocatingResult(rejections=tuple(refused), differences=differences, undecided=undecided)
 
 
 def _differences(origin: SwebenchOrigin, located: LocatedTests) -> Iterator[str]:

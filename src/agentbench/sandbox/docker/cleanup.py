@@ -1,15 +1,19 @@
-"""Finds and removes the containers, volumes and images of dead runs; lists stored snapshots."""
+"""Finds and removes the containers, volumes and images of dead runs; lists stored images."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.cleanup import Orphan, OrphanKind
 from agentbench.sandbox.docker.container import remove_container
 from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
+from agentbench.sandbox.docker.images import TASK_REPOSITORY
 from agentbench.sandbox.docker.snapshots import SNAPSHOT_REPOSITORY
 from agentbench.sandbox.ownership import KIND, OURS, ProcessOwner
+
+_STORED = (SNAPSHOT_REPOSITORY, TASK_REPOSITORY)
 
 
 def find_engine_orphans(engine: Engine) -> tuple[Orphan, ...]:
@@ -96,32 +100,73 @@ def _orphan(kind: OrphanKind, name: str, size: int, labels: Mapping[str, str] | 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSnapshot:
-    """One snapshot in an engine."""
+class StoredImage:
+    """A snapshot in an engine, or an image that was built from a task's Dockerfile."""
 
-    key: str
-    size_bytes: int  # without layers that other images share
+    name: str
+    size_bytes: int  # without the layers of the named image below it
+    parent: str | None  # the name of the stored image below it
     created_at: float  # seconds of the epoch
     in_use: bool  # by a container
 
+    @property
+    def key(self) -> str:
+        """The key of a snapshot."""
+        return self.name.rpartition(":")[2]
 
-def stored_snapshots(engine: Engine) -> tuple[StoredSnapshot, ...]:
-    """Every snapshot under a key."""
-    with engine.api("look for snapshots", moves_files=True) as api:
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it is a snapshot."""
+        return self.name.startswith(f"{SNAPSHOT_REPOSITORY}:")
+
+
+def stored_images(engine: Engine) -> tuple[StoredImage, ...]:
+    """Every snapshot, and every image of a task's Dockerfile."""
+    found: list[StoredImage] = []
+    with engine.api("look for stored images", moves_files=True) as api:
         containers = api.containers(all=True, filters={"label": f"{KIND}=sandbox"})
-        images = api.df().get("Images") or []
-    used = {str(each.get("ImageID")) for each in containers}
-    found: list[StoredSnapshot] = []
+        used = {str(each.get("ImageID")) for each in containers}
+        images = [each for name in _STORED for each in api.images(name)]
     for image in images:
-        size = int(image.get("Size") or 0) - max(0, int(image.get("SharedSize") or 0))
-        for tag in image.get("RepoTags") or ():
-            repository, _, key = str(tag).rpartition(":")
-            if repository == SNAPSHOT_REPOSITORY:
-                snapshot = StoredSnapshot(
-                    key=key,
-                    size_bytes=max(0, size),
+        with suppress(DockerNotFoundError), engine.api("read its layers") as api:
+            history = api.history(str(image["Id"]))  # type: ignore[no-untyped-call]  # the stubs' gap
+            size, parent = _own_layers(history)
+            for name in _stored_names(image.get("RepoTags")):
+                stored = StoredImage(
+                    name=name,
+                    size_bytes=size,
+                    parent=parent,
                     created_at=float(image.get("Created") or 0),
                     in_use=str(image["Id"]) in used,
                 )
-                found.append(snapshot)
+                found.append(stored)
     return tuple(found)
+
+
+def remove_task_image(engine: Engine, name: str) -> bool:
+    """Remove an image of a task's Dockerfile; returns whether it is gone.
+
+    Images above it keep its layers. An attempt builds it again.
+    """
+    try:
+        with engine.api(f"remove {name}") as api:
+            api.remove_image(name)
+    except DockerNotFoundError:
+        return True
+    except SandboxError:
+        return False  # a container has begun to use it
+    return True
+
+
+def _own_layers(history: Iterable[Mapping[str, Any]]) -> tuple[int, str | None]:
+    """The bytes of the layers above the next named image, and its name if it is a stored one."""
+    size = 0
+    for number, layer in enumerate(history):
+        if number and layer.get("Tags"):
+            return size, next(iter(_stored_names(layer["Tags"])), None)
+        size += int(layer.get("Size") or 0)
+    return size, None
+
+
+def _stored_names(tags: Iterable[object] | None) -> list[str]:
+    return [str(tag) for tag in tags or () if str(tag).rpartition(":")[0] in _STORED]

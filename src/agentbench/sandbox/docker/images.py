@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agentbench.core.choices import BASE_IMAGES, DEFAULT_PYTHON, STACKS, base_image_name
-from agentbench.errors import SandboxError, UnavailableError
+from agentbench.errors import RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS, USER
@@ -25,12 +26,16 @@ from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import ImageId
 from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_of
 
+TASK_REPOSITORY = "agentbench/task"
+"""The name of all images that are built from tasks' Dockerfiles."""
+
 _MOST_RESTARTS = 3
 _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
 )
 _BUILD_SECONDS = 1800
 _BuildSource = Callable[[], Mapping[str, Any]]  # arguments of the SDK
+_COST = "about 270 MB, 1 to 2 minutes"  # of a base image
 _WORKDIR_RECIPE = "1"  # increment it when the layer changes
 
 
@@ -71,14 +76,18 @@ def build_base_image(
         if (image := existing.get(base_image.recipe_hash(base.kind, base.python))) is not None:
             progress(f"{image.name} is up to date")
             return image
-    faults: list[str] = []
+    started, faults = time.monotonic(), list[str]()
+    progress(f"building {base_image_name(python)} ({_COST})")
     for base in bases:
         try:
             name = base.fetch(engine, progress)
         except SandboxError as fault:
             faults.append(f"{base.kind}: {fault}")
             continue
-        return _build_on(engine, base, name, progress)
+        image = _build_on(engine, base, name, progress)
+        seconds, size = time.monotonic() - started, image.size_bytes / 1e6
+        progress(f"{image.name} is ready: {size:.0f} MB in {seconds:.0f} s")
+        return image
     remedy = "Let the engine reach a registry, or install mmdebstrap."
     if python not in base_image.SUITES:
         suites = ", ".join(base_image.SUITES)
@@ -89,6 +98,24 @@ def build_base_image(
     )
 
 
+def is_outdated(engine: Engine, python: str) -> bool:
+    """Whether the base image with a Python exists, and was built by another recipe."""
+    sources = base_image.base_image_sources(python)
+    recipes = {base_image.recipe_hash(base.kind, base.python) for base in sources}
+    return any(each.python == python and each.recipe not in recipes for each in list_images(engine))
+
+
+def image_exists(engine: Engine, image: str) -> bool:
+    """Whether the engine has an image."""
+    return _id_of(engine, image) is not None
+
+
+def image_bytes(engine: Engine) -> int:
+    """The disk space of all images."""
+    with engine.api("measure the images", moves_files=True) as api:
+        return int(api.df().get("LayersSize") or 0)
+
+
 def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
     """The id of an image by name (None: the default base image), or built from a Dockerfile.
 
@@ -97,7 +124,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     """
     if dockerfile is not None:
         folder = {"path": str(dockerfile.parent), "dockerfile": dockerfile.name}
-        tag = f"agentbench/task:{_hash_of(dockerfile)}"
+        tag = f"{TASK_REPOSITORY}:{_hash_of(dockerfile)}"
         if (found := _id_of(engine, tag)) is not None:
             return found
         return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
@@ -118,7 +145,8 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     try:
         pull_image(engine, image)
     except SandboxError as fault:
-        raise UnavailableError(
+        kind = UnavailableError if isinstance(fault, DockerNotFoundError) else RegistryError
+        raise kind(
             f"the image {image} is missing and cannot be pulled ({fault}): "
             f"`docker load` it, or log in to its registry and `docker pull {image}`"
         ) from fault
@@ -133,13 +161,12 @@ def _build_on(
     recipe = base_image.recipe_hash(base.kind, base.python)
     tag = base_image_name(base.python)
     context = base_image.build_context(base.python)
-    progress(f"building {tag} from {name}")
+    progress(f"installing pytest on {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
     buildargs = {"BASE": name}
     _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, what=tag)
     for image in list_images(engine):
         if image.name == tag:
-            progress(f"{tag} is ready")
             return image
     raise UnavailableError(f"{tag} was built, but the engine does not list it")
 
@@ -234,7 +261,7 @@ def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath) -> Imag
         UnavailableError: it cannot be built; with the engine's output.
     """
     name = hashlib.sha256(f"{_WORKDIR_RECIPE}\n{image}\n{workdir}".encode()).hexdigest()[:16]
-    tag = f"agentbench/task:workdir-{name}"
+    tag = f"{TASK_REPOSITORY}:workdir-{name}"
     if (found := _id_of(engine, tag)) is not None:
         return found
     script = f'mkdir -p "$@" && chown -Rh {USER} "$@" /logs'

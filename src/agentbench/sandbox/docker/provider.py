@@ -104,6 +104,18 @@ class DockerProvider:
         """See BuildsBaseImages.build_base_image."""
         images.build_base_image(self._engine, python, progress=progress)
 
+    def has_image(self, image: str) -> bool:
+        """See ManagesImages.has_image."""
+        return images.image_exists(self._engine, image)
+
+    def is_outdated(self, python: str) -> bool:
+        """See ManagesImages.is_outdated."""
+        return images.is_outdated(self._engine, python)
+
+    def image_bytes(self) -> int:
+        """See ManagesImages.image_bytes."""
+        return images.image_bytes(self._engine)
+
     @contextmanager
     def open(
         self,

@@ -5,8 +5,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from agentbench.errors import SandboxError, UnavailableError
-from agentbench.importers.task_folders import refuse_without_images
+from agentbench.errors import RegistryError, SandboxError, StorageError, UnavailableError
+from agentbench.importers.task_images import TaskImages, refuse_without_images
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import ImageId
 from tests.e2e.small_task import SmallTask
@@ -114,6 +114,86 @@ def test_a_sandbox_that_builds_none_refuses_what_it_has_not(write):
 
     (refused,) = refuse_without_images([write("a", 'image = "agentbench/python:3.9"')], on(Bare()))
     assert refused.what == "has no agentbench/python:3.9"
+
+
+class ManagingEngine(Engine):
+    """An engine with a registry that is away, and perhaps with a full disk."""
+
+    def __init__(self, *images: str, fault: str = "no answer") -> None:
+        super().__init__(*images)
+        self.fault = fault
+        self.asked_for: list[str] = []
+
+    def resolve_image(self, image: str | None, **_more: object) -> ImageId:
+        if image not in self.images:
+            self.asked_for.append(str(image))
+            raise RegistryError(f"the image {image} cannot be pulled ({self.fault})")
+        return ImageId(image)
+
+    def has_image(self, image: str) -> bool:
+        return image in self.images
+
+    def is_outdated(self, python: str) -> bool:
+        return python == "3.9"
+
+    def image_bytes(self) -> int:
+        return 7
+
+
+def test_a_registry_that_does_not_answer_is_asked_once():
+    engine, said = ManagingEngine("swebench/two:1"), list[str]()
+    images = TaskImages(on(engine, said))
+    names = ("swebench/one:1", "swebench/two:1", "swebench/three:1", "r.example:5000/four:1")
+    assert [images.fault(name) for name in names] == [
+        "the image swebench/one:1 is missing, and docker.io did not answer",
+        None,
+        "the image swebench/three:1 is missing, and docker.io did not answer",
+        "the image r.example:5000/four:1 is missing, and r.example:5000 did not answer",
+    ]
+    assert engine.asked_for == ["swebench/one:1", "r.example:5000/four:1"]
+    assert said[0].startswith("docker.io did not answer, and is not asked again: the image sw")
+    assert (len(said), images.used_bytes) == (2, 7)
+
+
+def test_tasks_whose_registry_does_not_answer_are_refused_without_asking_again(write):
+    engine = ManagingEngine()
+    images = TaskImages(on(engine))
+    assert images.fault("r.example:5000/one:1") is not None
+    dockerfile = 'dockerfile = "environment/Dockerfile"'
+    folder = write("two", dockerfile, "FROM r.example:5000/two:1\nRUN true\n")
+    refusal = images.refuse(folder, remedy="or give a recipe")
+    assert refusal is not None
+    assert refusal.what == (
+        "the image r.example:5000/two:1 is missing, and r.example:5000 did not answer; "
+        "or give a recipe"
+    )
+    assert engine.asked_for == ["r.example:5000/one:1"]
+    assert not folder.exists()
+
+
+def test_a_registry_without_an_image_is_asked_for_the_next_one():
+    engine = Engine("there:1")
+    images = TaskImages(on(engine))
+    assert images.fault("gone:1") == "the image gone:1 is not there: pull it"
+    assert images.fault("there:1") is None
+    assert images.used_bytes is None
+
+
+def test_a_full_disk_of_the_engine_is_no_reason_for_another_environment():
+    images = TaskImages(on(ManagingEngine(fault="write /layer: no space left on device")))
+    with pytest.raises(StorageError, match=r"the engine's disk is full: .*agentbench clean"):
+        images.fault("swebench/one:1")
+
+
+def test_a_base_image_of_another_version_is_used_and_named():
+    said: list[str] = []
+    engine = ManagingEngine("agentbench/python:3.9", "agentbench/python:3.11")
+    images = TaskImages(on(engine, said))
+    assert [images.fault(f"agentbench/python:{each}") for each in ("3.9", "3.11")] == [None, None]
+    assert said == [
+        "agentbench/python:3.9 was built by another version of agentbench, and is used as it is; "
+        "to rebuild it: agentbench images build --python 3.9"
+    ]
 
 
 def test_an_engine_that_is_lost_refuses_no_task(write):
