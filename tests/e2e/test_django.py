@@ -55,7 +55,7 @@ def run_django(tmp_path):
             command=parse_pytest_command(given.get("command", USUAL)),
             targets=targets,
             timeout=timedelta(minutes=10),
-            env={"PYTHONPATH": str(workspace)},
+            env={"PYTHONPATH": str(workspace), "LC_ALL": "C.UTF-8"},
         )
         return execute_tests(sandbox, request)
 
