@@ -70,7 +70,7 @@ def test_every_release_is_understood(run_django, version, python, libraries):
     assert run.facts.internals_changed == ()
     assert f"Ran {result.summary.total}" in result.text_output or result.summary.skipped
     assert result.summary.xfailed == 2
-    assert result.summary.passed > 400
+    assert result.summary.passed > 300
     tests = {test.node_id: test for test in result.tests}
     assert set(tests) == set(run.node_ids)
     assert tests[BOTH[0]].names == ("test_strip_tags (utils_tests.test_html.TestUtilsHtml)",)
