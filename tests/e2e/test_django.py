@@ -77,8 +77,9 @@ def test_every_release_is_understood(run_django, version, python, libraries):
     passed = [test for test in result.tests if test.outcome == "passed"]
     assert {test.phases for test in passed} == {(1, 1, 1)}
     printed = [test.names[1] for test in passed if len(test.names) == 2]
-    assert printed
-    assert all(f"\n{line} ... ok" in result.text_output for line in printed)
+    # Old versions of unittest print no docstring that begins with an empty line.
+    prints = [f"\n{line} ... ok" in result.text_output for line in printed]
+    assert any(prints) if python == "3.6" else prints and all(prints)
 
 
 ENDINGS = [
