@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from agentbench.audit.base_tree import BaseTree, read_base
@@ -24,7 +25,8 @@ _LONG_LINE = 60  # characters, from which on a line is distinctive by itself
 _WINDOW = 3  # lines of any length that are distinctive together
 _LEAST_WINDOW = 40  # characters of such lines
 _LEAST_DISTINCTIVE = 2  # of them that are not in any program
-_LINE_MARKS = re.compile(r"^[\s+>|]+")  # of diffs, quotations and tables
+# White space, and the marks of diffs, quotations and tables.
+_LINE_MARKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace()) + "+>|"
 _ORDINARY = re.compile(
     r"""(import\s|from\s+\S+\s+import\b|\#|@|\W*$|(\"\"\"|''')\W*$|(else|try|finally)\s*:$
     |pass$|continue$|break$|return(\s+(None|True|False|self))?$|yield$|raise$
@@ -46,8 +48,11 @@ def found_in(text: str, fingerprints: LeakFingerprints) -> dict[LeakFingerprint,
     """The fingerprints in a text, each with the number of its first line there."""
     if not fingerprints:
         return {}
+    lines = [_plain(line) for line in text.splitlines()]
     found: dict[LeakFingerprint, int] = {}
-    for number, fingerprint in _candidates(enumerate(text.splitlines(), start=1)):
+    if _first_lines(fingerprints).isdisjoint(lines):
+        return found
+    for number, fingerprint in _candidates(enumerate(lines, start=1)):
         if fingerprint in fingerprints:
             found.setdefault(fingerprint, number)
     return found
@@ -80,10 +85,19 @@ def blocks_of(lines: Iterable[tuple[int, str]]) -> Iterator[list[str]]:
         yield block
 
 
+@lru_cache(maxsize=8)
+def _first_lines(fingerprints: LeakFingerprints) -> frozenset[str]:
+    return frozenset(fingerprint[0] for fingerprint in fingerprints)
+
+
+def _plain(line: str) -> str:
+    return line.lstrip(_LINE_MARKS).rstrip()
+
+
 def _candidates(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, LeakFingerprint]]:
     before: list[tuple[int, str]] = []
     for number, line in lines:
-        plain = _LINE_MARKS.sub("", line).rstrip()
+        plain = _plain(line)
         if not plain:
             continue
         if len(plain) >= _LONG_LINE:

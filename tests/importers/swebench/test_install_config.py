@@ -61,11 +61,16 @@ def test_the_set_up_of_swe_rebench_installs_what_its_image_has():
 
 
 @pytest.mark.parametrize(
-    ("config", "commands"),
+    ("config", "shared", "commands"),
     [
-        ({"python": "3.9.21"}, ("python -m pip install pytest", "python -m pip install -e .")),
+        (
+            {"python": "3.9.21"},
+            ("python -m pip install pytest",),
+            ("python -m pip install -e .",),
+        ),
         (
             {"packages": "requirements.txt", "install": ""},
+            (),
             (
                 "if [ -f requirements.txt ]; then python -m pip install -r requirements.txt; fi",
                 "python -m pip install pytest",
@@ -74,20 +79,19 @@ def test_the_set_up_of_swe_rebench_installs_what_its_image_has():
         ),
         (
             {"packages": "numpy scipy", "pip_packages": "a b>1", "pre_install": "make"},
-            (
-                "make",
-                "python -m pip install pytest numpy scipy a 'b>1'",
-                "python -m pip install -e .",
-            ),
+            ("python -m pip install pytest numpy scipy a 'b>1'",),
+            ("make", "python -m pip install -e ."),
         ),
         (
             {"pip_packages": '["a"]', "reqs_path": None, "install": ["x", "y"]},
-            ("python -m pip install pytest a", "x && y"),
+            ("python -m pip install pytest a",),
+            ("x && y",),
         ),
     ],
 )
-def test_fields_of_the_set_up_have_several_forms(config, commands):
-    assert environment(install_config=config).setup.commands == commands
+def test_fields_of_the_set_up_have_several_forms(config, shared, commands):
+    setup = environment(install_config=config).setup
+    assert (setup.shared, setup.commands) == (shared, commands)
 
 
 def test_conda_s_file_is_read_from_its_frozen_form_or_left_to_the_image():
