@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.importers.swebench.environments import EnvironmentSources, read_recipes
+from agentbench.importers.swebench.environments import EnvironmentSources
 from agentbench.importers.swebench.import_state import ImportStates
 from agentbench.importers.swebench.importing import (
     ImportSelection,
@@ -14,6 +14,7 @@ from agentbench.importers.swebench.importing import (
     file_source,
     import_batches,
 )
+from agentbench.importers.swebench.recipes import read_recipes
 from agentbench.tasks.mirror import Mirrors
 from tests.importers.swebench.instances import RECIPES, Project, write_lines
 

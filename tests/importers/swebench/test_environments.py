@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.importers.swebench.environments import find_recipe, read_recipes, shipped_recipes
+from agentbench.importers.swebench.recipes import find_recipe, read_recipes, shipped_recipes
 
 OF_SWE_BENCH = (
     "astropy/astropy",

@@ -4,9 +4,10 @@ import pytest
 
 from agentbench.core.files import own_folder
 from agentbench.errors import UsageError
-from agentbench.importers.swebench.environments import EnvironmentSources, read_recipes
+from agentbench.importers.swebench.environments import EnvironmentSources
 from agentbench.importers.swebench.import_state import ImportStep, open_states
 from agentbench.importers.swebench.importing import ImportSelection, file_source, import_batches
+from agentbench.importers.swebench.recipes import read_recipes
 from agentbench.tasks.mirror import Mirrors
 from tests.importers.swebench.instances import ID, write_lines
 

@@ -2,17 +2,14 @@ import tomllib
 
 import pytest
 
-from agentbench.importers.swebench.environments import (
-    EnvironmentSources,
-    InstallRecipe,
-    InstallRecipes,
-)
+from agentbench.importers.swebench.environments import EnvironmentSources
 from agentbench.importers.swebench.importing import ImportSelection
 from agentbench.importers.swebench.located_tests import (
     locate_tests,
     refuse_unlocated,
     write_located_tests,
 )
+from agentbench.importers.swebench.recipes import InstallRecipe, InstallRecipes
 from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin

@@ -8,16 +8,14 @@ from agentbench.core.choices import EnvironmentChoice, Runner
 from agentbench.importers.swebench.environments import (
     DOCKERFILE,
     EnvironmentSources,
-    InstallRecipe,
-    InstallRecipes,
     InstanceEnvironment,
     UnknownEnvironmentError,
     check_image_template,
     environment_of,
     runner_of,
-    shipped_recipes,
 )
 from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.importers.swebench.recipes import InstallRecipe, InstallRecipes, shipped_recipes
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable
 
@@ -93,6 +91,46 @@ def test_a_dated_recipe_ignores_what_was_uploaded_later():
 def test_a_dated_recipe_needs_a_pip_that_knows_dates(python):
     with pytest.raises(ValidationError, match=r"uploaded_before needs Python 3\.9 or newer"):
         InstallRecipe(repo="a/b", python=python, uploaded_before=date(2024, 6, 15))
+
+
+def test_the_date_holds_where_pip_knows_dates():
+    recipe = {"python": "3.6", "fallback_pythons": ("3.9",), "uploaded_before": date(2024, 6, 15)}
+    for available, is_dated in (("3.6", False), ("3.9", True)):
+        images = sources("recipes", f"agentbench/python:{available}", own=one(**recipe))
+        found = environment_of(instance(), images).setup.commands[-1]
+        assert found.startswith("export PIP_UPLOADED_PRIOR_TO=") is is_dated
+
+
+REQUIREMENTS = """\
+# Needed by most tests
+asgiref >= 3.6.0  # the lowest
+numpy; python_version < '3.13'
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "shared"),
+    [
+        (REQUIREMENTS, {}, ["pip install 'asgiref>=3.6.0' 'numpy; python_version < \"3.13\"'"]),
+        ("\n# none\n", {}, []),
+        ("-r other.txt\n", {}, None),
+        ("./local\n", {}, None),
+        ("a @ file:///x\n", {}, None),
+        (None, {}, None),
+        (REQUIREMENTS, {"pre_install": ("sed -i s/a/b/ requirements.txt",)}, None),
+    ],
+    ids=["plain", "empty", "other file", "folder", "url", "unknown", "changed"],
+)
+def test_a_file_of_plain_requirements_is_shared(text, changes, shared):
+    own = one(requirements=("gone.txt", "requirements.txt"), install="", **changes)
+    texts = {"requirements.txt": text}
+    setup = environment_of(instance(), EnvironmentSources(own=own), texts.get).setup
+    if shared is None:
+        assert setup.shared == ()
+        assert "-r requirements.txt" in setup.commands[-1]
+    else:
+        assert setup.shared == tuple(f"python -m {each}" for each in shared)
+        assert setup.commands == ()
 
 
 def test_set_up_is_given_the_version_that_no_tag_says():

@@ -4,12 +4,9 @@ import tomllib
 import pytest
 
 from agentbench.errors import InputError, UsageError
-from agentbench.importers.swebench.environments import (
-    EnvironmentSources,
-    InstallRecipe,
-    InstallRecipes,
-)
+from agentbench.importers.swebench.environments import EnvironmentSources
 from agentbench.importers.swebench.importing import ImportSelection
+from agentbench.importers.swebench.recipes import InstallRecipe, InstallRecipes
 from agentbench.tasks.dataset_rows import read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors

@@ -333,7 +333,7 @@ def _folder(repos: Path | None) -> Path | None:
 def _sources(
     instances: InstanceOptions, detect: "EnvironmentDetector | None"
 ) -> "EnvironmentSources":
-    from agentbench.importers.swebench import environments
+    from agentbench.importers.swebench import environments, recipes
 
     image_template = instances.image_template
     if image_template is not None and instances.environment is EnvironmentChoice.RECIPES:
@@ -348,9 +348,9 @@ def _sources(
             raise typer.BadParameter(str(error), param_hint="--image-template") from None
     return environments.EnvironmentSources(
         choice=instances.environment,
-        own=[environments.read_recipes(path) for path in instances.recipes or ()],
+        own=[recipes.read_recipes(path) for path in instances.recipes or ()],
         image_template=image_template,
-        shipped=[environments.shipped_recipes()],
+        shipped=[recipes.shipped_recipes()],
         detect=detect,
     )
 

@@ -2,16 +2,12 @@
 
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Final
 
-from pydantic import Field, ValidationError, model_validator
+from packaging.requirements import InvalidRequirement, Requirement
+from pydantic import ValidationError
 
 from agentbench.core.choices import (
     DEFAULT_PYTHON,
@@ -19,21 +15,23 @@ from agentbench.core.choices import (
     Runner,
     base_image_name,
 )
-from agentbench.core.schema import Schema, describe_validation_error
-from agentbench.errors import InputError
+from agentbench.core.schema import describe_validation_error
 from agentbench.importers.swebench.dialects import apt_packages
 from agentbench.importers.swebench.install_config import InstallConfig
 from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.importers.swebench.recipes import (
+    PYTHONS_WITHOUT_DATES,
+    InstallRecipe,
+    InstallRecipes,
+    find_recipe,
+)
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import (
     EnvironmentTable,
-    PytestLine,
     PytestTable,
-    with_usual_command,
 )
 
-_SHIPPED = "recipes.toml"
 DOCKERFILE: Final = "environment/Dockerfile"
 _SETUP_SECONDS = 1800.0
 _TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
@@ -67,95 +65,6 @@ USER {user}
 """
 
 
-class InstallRecipe(Schema):
-    """The set-up and the tests of some versions of one project."""
-
-    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
-    versions: tuple[str, ...] = ()  # the versions; none: all without an earlier recipe
-    python: Annotated[str, Field(pattern=r"^3\.\d{1,2}$")] | None = None
-    apt: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*$")], ...] = ()
-    """Debian packages."""
-    pre_install: tuple[str, ...] = ()
-    requirements: tuple[str, ...] = ()
-    """Requirement files of the repository; the first one that exists is installed."""
-    packages: tuple[str, ...] = ()  # the requirements that pip installs before the project
-    fallback_pythons: tuple[Annotated[str, Field(pattern=r"^3\.\d{1,2}$")], ...] = ()
-    """For machines that can have no image with `python`, the best one first."""
-    uploaded_before: date | None = None
-    """Pip ignores files that were uploaded later; only for Python 3.9 and newer, whose pip can."""
-    install: str = "python -m pip install -e ."
-    runner: Runner | None = None  # None: the one that the command starts
-    test_command: PytestLine = "pytest"
-    env: dict[str, str] = Field(default_factory=dict)
-    memory_mib: int | None = None
-    refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused
-
-    @model_validator(mode="before")
-    @classmethod
-    def _usual_command(cls, values: object) -> object:
-        """The values, with the usual command of a runner for which they give none."""
-        return with_usual_command(values, "test_command")
-
-    @model_validator(mode="after")
-    def _check_date(self) -> Self:
-        pythons = {self.python, *self.fallback_pythons}
-        if self.uploaded_before is not None and pythons & {"3.6", "3.7", "3.8"}:
-            raise ValueError(
-                "uploaded_before needs Python 3.9 or newer: the pip of older ones "
-                "cannot ignore files by their date"
-            )
-        return self
-
-
-class InstallRecipes(Schema):
-    """A file of recipes."""
-
-    source: str = ""  # the source of its facts
-    recipe: tuple[InstallRecipe, ...]
-
-
-@cache
-def shipped_recipes() -> InstallRecipes:
-    """The recipes that agentbench ships."""
-    text = (files("agentbench.importers.swebench") / _SHIPPED).read_text("utf-8")
-    return _parse_recipes(text, _SHIPPED)
-
-
-def read_recipes(path: Path) -> InstallRecipes:
-    """A user's own recipes.
-
-    Raises:
-        InputError: the file cannot be read or is invalid; names every fault.
-    """
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected a file of recipes, cannot read it: {error}") from None
-    return _parse_recipes(text, str(path))
-
-
-def find_recipe(tables: Sequence[InstallRecipes], repo: str, version: str) -> InstallRecipe | None:
-    """The first recipe for a version of a project."""
-    matching = (
-        recipe
-        for table in tables
-        for recipe in table.recipe
-        if recipe.repo.lower() == repo.lower()
-        and (not recipe.versions or version in recipe.versions)
-    )
-    return next(matching, None)
-
-
-def _parse_recipes(text: str, where: str) -> InstallRecipes:
-    try:
-        return InstallRecipes.model_validate(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{where}: expected TOML: {error}") from None
-    except ValidationError as error:
-        faults = (describe_validation_error(each, InstallRecipes) for each in error.errors())
-        raise InputError(*(f"{where}: {fault}" for fault in faults)) from None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceEnvironment:
     """Three tables of a task.toml, and the files that they need."""
@@ -187,6 +96,9 @@ EnvironmentDetector = Callable[[SwebenchInstance], InstanceEnvironment | None]
 """Finds the environment of an instance without a description; None: unknown."""
 
 
+ReadFile = Callable[[str], str | None]
+
+
 ImageFault = Callable[[str], str | None]
 """Says why the image of a name is not available; None: it is."""
 
@@ -203,14 +115,21 @@ class EnvironmentSources:
     detect: EnvironmentDetector | None = None
 
 
-def environment_of(instance: SwebenchInstance, sources: EnvironmentSources) -> InstanceEnvironment:
+def environment_of(
+    instance: SwebenchInstance, sources: EnvironmentSources, read: ReadFile = lambda _path: None
+) -> InstanceEnvironment:
     """The environment of an instance.
+
+    Args:
+        instance: The instance.
+        sources: Where environments come from.
+        read: Reads a file of the base commit; None: it has none, or is not on this machine.
 
     Raises:
         UnknownEnvironmentError: no source knows, or its tests cannot be judged here.
     """
     try:
-        return _find_environment(instance, sources)
+        return _find_environment(instance, sources, read)
     except ValidationError as error:
         fault = describe_validation_error(error.errors()[0], EnvironmentTable)
         raise UnknownEnvironmentError(f"its set-up makes no task: {fault}") from None
@@ -251,7 +170,7 @@ def check_image_template(template: str) -> None:
 
 
 def _find_environment(
-    instance: SwebenchInstance, sources: EnvironmentSources
+    instance: SwebenchInstance, sources: EnvironmentSources, read: ReadFile
 ) -> InstanceEnvironment:
     own = find_recipe(sources.own, instance.repo, instance.version)
     shipped = find_recipe(sources.shipped, instance.repo, instance.version)
@@ -267,7 +186,7 @@ def _find_environment(
         if is_whole or not instance.own_image or sources.choice is EnvironmentChoice.RECIPES:
             recipe = _recipe_of(instance.repo, config, instance.requirements)
     if recipe is not None:
-        return _by_recipe(recipe, sources.image_fault)
+        return _by_recipe(recipe, sources.image_fault, read)
     if instance.own_image and sources.choice is EnvironmentChoice.AUTO:
         return _in_image(instance.own_image, None, instance)
     detected = sources.detect(instance) if sources.detect is not None else None
@@ -331,8 +250,12 @@ def _available_python(recipe: InstallRecipe, image_fault: ImageFault | None) -> 
     return next(available, recipe.python)
 
 
-def _by_recipe(recipe: InstallRecipe, image_fault: ImageFault | None) -> InstanceEnvironment:
+def _by_recipe(
+    recipe: InstallRecipe, image_fault: ImageFault | None, read: ReadFile
+) -> InstanceEnvironment:
     python = _available_python(recipe, image_fault)
+    if python in PYTHONS_WITHOUT_DATES:
+        recipe = recipe.model_copy(update={"uploaded_before": None})
     image = base_image_name(python) if python is not None else None
     files = {}
     if recipe.apt:
@@ -342,7 +265,7 @@ def _by_recipe(recipe: InstallRecipe, image_fault: ImageFault | None) -> Instanc
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(
         environment=_environment(None if files else image, files, recipe),
-        setup=_setup_of(recipe),
+        setup=_setup_of(recipe, read),
         command=recipe.test_command,
         files=files,
         summary=f"Python {python or DEFAULT_PYTHON}, by a recipe",
@@ -350,7 +273,7 @@ def _by_recipe(recipe: InstallRecipe, image_fault: ImageFault | None) -> Instanc
     )
 
 
-def _setup_of(recipe: InstallRecipe) -> TaskSetup:
+def _setup_of(recipe: InstallRecipe, read: ReadFile) -> TaskSetup:
     """The set-up of a recipe; all its instances share the packages that need no file of theirs."""
     shared: list[str] = []
     own: list[str] = []
@@ -361,7 +284,10 @@ def _setup_of(recipe: InstallRecipe) -> TaskSetup:
         needs_files = not all(map(_NEEDS_NO_FILE.match, recipe.packages))
         is_own = needs_files or any("pip" in command for command in recipe.pre_install)
         (own if is_own else shared).append(f"{_PIP}{newer} {packages}")
-    if recipe.requirements:
+    listed = None if own else _listed_requirements(recipe, read)
+    if listed is not None:
+        shared += [f"{_PIP} {' '.join(map(shlex.quote, listed))}"] if listed else []
+    elif recipe.requirements:
         tests = [f"if [ -f {name} ]; then {_PIP} -r {name};" for name in recipe.requirements]
         own.append(f"{' el'.join(tests)} fi")
     if recipe.install:
@@ -372,6 +298,20 @@ def _setup_of(recipe: InstallRecipe) -> TaskSetup:
     return TaskSetup(
         shared=tuple(shared), commands=(*recipe.pre_install, *own), timeout_s=_SETUP_SECONDS
     )
+
+
+def _listed_requirements(recipe: InstallRecipe, read: ReadFile) -> list[str] | None:
+    """The requirements of a recipe's file, if they need no other file and nothing changes them."""
+    texts = (text for name in recipe.requirements if (text := read(name)) is not None)
+    text = next(texts, None)
+    if text is None or any(re.search("pip|require", each) for each in recipe.pre_install):
+        return None
+    lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines()]
+    try:
+        found = [Requirement(line) for line in lines if line]
+    except InvalidRequirement:
+        return None
+    return None if any(each.url for each in found) else [str(each) for each in found]
 
 
 def _in_image(

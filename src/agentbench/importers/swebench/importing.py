@@ -19,7 +19,6 @@ from agentbench.importers.swebench.environments import (
     InstanceEnvironment,
     UnknownEnvironmentError,
     environment_of,
-    find_recipe,
     runner_of,
 )
 from agentbench.importers.swebench.import_state import (
@@ -36,6 +35,7 @@ from agentbench.importers.swebench.instance import (
     name_kind,
     parse_instance,
 )
+from agentbench.importers.swebench.recipes import find_recipe
 from agentbench.importers.task_folders import write_files
 from agentbench.tasks import git_history
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, patch_bytes, read_rows, task_id_of
@@ -280,7 +280,7 @@ class _InstanceImporter:
             message = f"{path} {how}; give another --out, or --replace"
             raise _RejectedError("instance_id", message)
         with _rejecting("repo", UnknownEnvironmentError):
-            surroundings = environment_of(instance, self.choice.sources)
+            surroundings = environment_of(instance, self.choice.sources, self._reader(instance))
         try:
             with self._content(instance) as content:
                 if content.untagged_version is not None:
@@ -292,6 +292,19 @@ class _InstanceImporter:
                 return write_task(new, self.choice.out, replace=replaces), surroundings
         except InputError as error:
             raise _RejectedError("", "; ".join(error.faults)) from None
+
+    def _reader(self, instance: SwebenchInstance) -> Callable[[str], str | None]:
+        """Reads files of the base commit, as far as the repository is on this machine."""
+
+        def read(path: str) -> str | None:
+            """The text of a file; None if there is none."""
+            url, commit = clone_url(instance.repo, self.choice.repos), instance.base_commit
+            if commit is None or not is_local(url):
+                return None
+            found = self._mirror(url, commit).git("show", f"{commit}:{path}")
+            return found.stdout.decode("utf-8", "replace") if found.ok else None
+
+        return read
 
     def _content(
         self, instance: SwebenchInstance
