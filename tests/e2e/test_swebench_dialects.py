@@ -42,8 +42,8 @@ def test_last():
 class Needy(Project):
     """A project whose tests need a library of one version, and a program."""
 
-    def _diff(self, name, text):
-        return super()._diff(name, NEEDY_TESTS if name.startswith("tests/") else text)
+    def diff(self, name, text):
+        return super().diff(name, NEEDY_TESTS if name.startswith("tests/") else text)
 
 
 def take(tmp_path, row):

@@ -10,11 +10,11 @@ import pytest
 
 from agentbench.sandbox.docker.images import run_build
 from tests.cli.conftest import call
-from tests.importers.swebench.instances import ID, Project, write_lines
+from tests.importers.swebench.instances import Project, write_lines
 
 pytestmark = pytest.mark.docker
 
-TAG = "agentbench-test/sweb.eval.x86_64.acme_1776_counting-7:latest"
+TAG = "agentbench-test/sweb.eval.x86_64.acme_1776_counting-{number}:latest"
 # A conda environment there is a virtual one here; both are folders with a bin. The module that the
 # project's build makes is in no commit, and the tests need it.
 DOCKERFILE = """\
@@ -64,9 +64,9 @@ class Installed(Project):
         self.origin.write("tests/test_counting.py", tests)
         return self.origin.commit()
 
-    def _diff(self, name, text):
+    def diff(self, name, text):
         is_test = name.startswith("tests/")
-        return super()._diff(name if is_test else f"lib/{name}", NEW_TESTS if is_test else text)
+        return super().diff(name if is_test else f"lib/{name}", NEW_TESTS if is_test else text)
 
 
 @contextmanager
@@ -92,40 +92,36 @@ def built_image(project, tag, dockerfile=DOCKERFILE):
     client.close()
 
 
-@pytest.fixture
-def image(tmp_path):
-    """The image of the one instance; gives the project."""
-    project = Installed(tmp_path / "repos")
-    with built_image(project, TAG):
-        yield project
-
-
+# Tests run at the same time: each has an instance and an image of its own.
 @pytest.mark.parametrize(
-    ("fields", "options"),
+    ("number", "field", "options"),
     [
-        ({}, ("--image-template", "agentbench-test/sweb.eval.x86_64.{hub_id}")),
-        ({"image_name": TAG}, ()),
-        ({"image": TAG}, ("--environment", "images")),
+        (1, None, ("--image-template", "agentbench-test/sweb.eval.x86_64.{hub_id}")),
+        (2, "image_name", ()),
+        (3, "image", ("--environment", "images")),
     ],
     ids=["template", "auto", "images"],
 )
 def test_an_instance_is_proven_in_its_image_with_what_is_installed_there(
-    image, tmp_path, fields, options
+    tmp_path, number, field, options
 ):
+    project = Installed(tmp_path / "repos")
     names = {
         "FAIL_TO_PASS": ["tests/test_counting.py::test_last"],
         "PASS_TO_PASS": ["tests/test_counting.py::test_first"],
     }
-    instance = image.instance(**names, **fields)
-    assert instance["instance_id"] == ID
+    tag = TAG.format(number=number)
+    fields = names if field is None else {**names, field: tag}
+    instance = project.instance(instance_id=f"Acme__counting-{number}", **fields)
     # No registry has its image, and no recipe is known.
-    other = image.instance(instance_id="Acme__counting-8", image="localhost:1/none:1")
-    said = call(
-        *("tasks", "import", "swebench", write_lines(tmp_path / "in.jsonl", instance, other)),
-        *("--out", tmp_path / "tasks", "--repos", tmp_path / "repos", "--sandbox", "docker"),
-        *("--repeat", "1", "--runs-dir", tmp_path / "runs", *options),
-    )
+    other = project.instance(instance_id="Acme__counting-8", image="localhost:1/none:1")
+    with built_image(project, tag):
+        said = call(
+            *("tasks", "import", "swebench", write_lines(tmp_path / "in.jsonl", instance, other)),
+            *("--out", tmp_path / "tasks", "--repos", tmp_path / "repos", "--sandbox", "docker"),
+            *("--repeat", "1", "--runs-dir", tmp_path / "runs", *options),
+        )
     assert said.code == 65, f"{said.stdout}{said.stderr}"
     assert said.stderr.endswith("1 task written, 1 of 1 valid, 1 refused\n"), said.stderr
-    assert f"{tmp_path}/tasks/{ID.lower()}  valid" in said.stdout
+    assert f"{tmp_path}/tasks/acme__counting-{number}  valid" in said.stdout
     assert re.search(r"refused: .*: Acme__counting-8: (image|repo): ", said.stderr)
