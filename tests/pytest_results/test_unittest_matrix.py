@@ -346,16 +346,27 @@ SCENARIOS = [
 ]
 
 
+def _version(python):
+    return tuple(map(int, python.split(".")))
+
+
 @pytest.mark.parametrize(
-    "python",
-    [pytest.param(p, marks=() if p in IN_THE_GATE else pytest.mark.soak) for p in PYTHONS],
+    ("scenario", "python"),
+    [
+        pytest.param(
+            scenario,
+            python,
+            marks=() if python in IN_THE_GATE else pytest.mark.soak,
+            id=f"{scenario.name}-{python}",
+        )
+        for scenario in SCENARIOS
+        for python in PYTHONS
+        if _version(python) >= _version(scenario.least)
+    ],
 )
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_a_run_is_told_as_what_it_was(open_sandbox, scenario, python):
     if find_python(python) is None:
         pytest.skip(f"no Python {python} on this machine")
-    if tuple(map(int, python.split("."))) < tuple(map(int, scenario.least.split("."))):
-        pytest.skip(f"Python {python} has no such tests")
     sandbox = open_sandbox(scenario.files, python=python)
     request = PytestRequest(
         command=parse_pytest_command(scenario.command),

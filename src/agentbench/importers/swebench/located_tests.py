@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agentbench.attempt.record import AttemptRecord
 from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError
@@ -103,31 +104,39 @@ def write_located_tests(
         if any(record.fault is Fault.INFRASTRUCTURE for record in records):
             undecided[folder] = task_proof.details_of(records).strip(" ()")
             continue
-        differences[folder] = ()
-        found, by_id = task_proof.deciding_tests(records), task_proof.named_tests(records)
-        located = (
-            locate_named_tests(origin, found, by_id)
-            if by_id
-            else locate_tests(origin, found, task_proof.final_outcomes(records))
-        )
-        if located is None:
-            continue
-        if located.unmatched:
-            del differences[folder]
-            names = list_with_more([repr(name) for name in located.unmatched], 3)
-            why = f"the reference patch fixes no test named {names}"
-            why += task_proof.details_of(records)
-            refused.append(_remove_and_refuse(folder, origin.instance_id, why))
-            continue
-        differences[folder] = tuple(_differences(origin, located))
-        write_test_lists(
-            folder / TASK_FILE,
-            fail_to_pass=located.fail_to_pass,
-            pass_to_pass=located.pass_to_pass,
-        )
-        named = origin.model_copy(update={"node_ids": located.node_ids})
-        (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
+        fitted = _write_lists(folder, origin, records)
+        if isinstance(fitted, Rejection):
+            refused.append(fitted)
+        else:
+            differences[folder] = fitted
     return LocatingResult(rejections=tuple(refused), differences=differences, undecided=undecided)
+
+
+def _write_lists(
+    folder: Path, origin: SwebenchOrigin, records: Sequence[AttemptRecord]
+) -> tuple[str, ...] | Rejection:
+    """Write the lists of one task; returns how they differ, or why the task was removed."""
+    found, by_id = task_proof.deciding_tests(records), task_proof.named_tests(records)
+    located = (
+        locate_named_tests(origin, found, by_id)
+        if by_id
+        else locate_tests(origin, found, task_proof.final_outcomes(records))
+    )
+    if located is None:
+        return ()
+    if located.unmatched:
+        names = list_with_more([repr(name) for name in located.unmatched], 3)
+        why = f"the reference patch fixes no test named {names}"
+        why += task_proof.details_of(records)
+        return _remove_and_refuse(folder, origin.instance_id, why)
+    write_test_lists(
+        folder / TASK_FILE,
+        fail_to_pass=located.fail_to_pass,
+        pass_to_pass=located.pass_to_pass,
+    )
+    named = origin.model_copy(update={"node_ids": located.node_ids})
+    (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
+    return tuple(_differences(origin, located))
 
 
 def _differences(origin: SwebenchOrigin, located: LocatedTests) -> Iterator[str]:
