@@ -136,7 +136,8 @@ class InstanceOptions:
         EnvironmentChoice,
         typer.Option(
             "--environment",
-            help="auto: an instance's image if it is available, else a recipe; or one of both.",
+            help="auto: an instance's image if it is available, else a recipe; images or recipes: "
+            "only these.",
         ),
     ] = EnvironmentChoice.AUTO
     limit: options.Limit = None
