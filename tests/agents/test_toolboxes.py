@@ -49,11 +49,17 @@ class CountingProvider:
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
+        plain_workspace: bool = False,
     ) -> AbstractContextManager[Sandbox]:
         with self._lock:
             self.opened.append(network)
         return self._inner.open(
-            source, limits=limits, network=network, mounts=mounts, cancel=cancel
+            source,
+            limits=limits,
+            network=network,
+            mounts=mounts,
+            cancel=cancel,
+            plain_workspace=plain_workspace,
         )
 
 

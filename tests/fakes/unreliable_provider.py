@@ -64,12 +64,18 @@ class UnreliableProvider:
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
+        plain_workspace: bool = False,
     ) -> Iterator[Sandbox]:
         self.asked += 1
         if self._inner is None or self.asked <= self._refusals:
             raise SandboxError("the engine is away")
         with self._inner.open(
-            source, limits=limits, network=network, mounts=mounts, cancel=cancel
+            source,
+            limits=limits,
+            network=network,
+            mounts=mounts,
+            cancel=cancel,
+            plain_workspace=plain_workspace,
         ) as sandbox:
             yield sandbox
 

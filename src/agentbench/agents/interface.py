@@ -82,6 +82,15 @@ class NeedsMounts(Protocol):
 
 
 @runtime_checkable
+class WritesFilesOnly(Protocol):
+    """An agent that says whether it renames no folders, and so needs no plain workspace."""
+
+    @property
+    def writes_files_only(self) -> bool:
+        """Whether it only writes and removes single files."""
+
+
+@runtime_checkable
 class UsesModel(Protocol):
     """An agent that says whether it needs a model."""
 

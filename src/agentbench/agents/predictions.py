@@ -148,6 +148,8 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
 class PredictionsAgent:
     """Applies a model's patch for each task; without one it changes nothing."""
 
+    writes_files_only = True
+
     def __init__(self, patches: Mapping[TaskId, bytes | None], *, name: str) -> None:
         """Use the patches; records and `resume` identify the agent by `name`."""
         self.name = name

@@ -17,6 +17,7 @@ class NoopAgent:
     """Submits the unchanged workspace."""
 
     name = "noop"
+    writes_files_only = True
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
@@ -34,6 +35,11 @@ class OracleAgent:
 
     patches: Mapping[TaskId, bytes]
     scripts: Mapping[TaskId, ScriptedSolution] = field(default_factory=dict)
+
+    @property
+    def writes_files_only(self) -> bool:
+        """Patches write files; a script may do anything."""
+        return not self.scripts
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None

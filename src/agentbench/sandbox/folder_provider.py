@@ -87,8 +87,10 @@ class FolderProvider(ABC):
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
+        plain_workspace: bool = False,
     ) -> Iterator[Sandbox]:
-        """See SandboxProvider.open."""
+        """See SandboxProvider.open; every workspace is plain."""
+        del plain_workspace
         with ExitStack() as stack:
             try:
                 folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))

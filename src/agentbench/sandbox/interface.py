@@ -177,7 +177,8 @@ class Sandbox(Protocol):
         other processes. An existing snapshot with the key is replaced.
 
         Raises:
-            SandboxError: the sandbox is lost.
+            SandboxError: the sandbox is lost, or cannot be stored: Docker stores none with a plain
+                workspace.
         """
 
 
@@ -275,10 +276,18 @@ class SandboxProvider(Protocol):
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
+        plain_workspace: bool = False,
     ) -> AbstractContextManager[Sandbox]:
         """A fresh sandbox from an image or a snapshot; it is removed when the block ends.
 
-        Once `cancel` is set, a running command is killed and `run` raises RunCancelled.
+        Args:
+            source: The image or snapshot.
+            limits: The limits of the sandbox.
+            network: Whether it reaches a network.
+            mounts: Files and folders of the host.
+            cancel: Once it is set, a running command is killed and `run` raises RunCancelled.
+            plain_workspace: Whether folders of the source's workspace can be renamed. Overlay file
+                systems refuse that, so Docker has to copy the workspace.
 
         Raises:
             SandboxError: it cannot be opened.

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from threading import Thread
 
-from agentbench.agents.interface import Agent, AgentOutcome, Budget, NeedsMounts
+from agentbench.agents.interface import (
+    Agent,
+    AgentOutcome,
+    Budget,
+    NeedsMounts,
+    WritesFilesOnly,
+)
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages import agent_outcome
@@ -88,7 +94,8 @@ def _agent_sandbox(
         mounts += endpoint_mounts(endpoint)
     if isinstance(agent, NeedsMounts):
         mounts += agent.mounts(context.provider, context.image)
-    preopened = PreopenedSandbox(context, mounts)
+    is_plain = not (isinstance(agent, WritesFilesOnly) and agent.writes_files_only)
+    preopened = PreopenedSandbox(context, mounts, plain_workspace=is_plain)
     try:
         yield preopened
     finally:

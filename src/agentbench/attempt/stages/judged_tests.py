@@ -81,11 +81,17 @@ def preopen_sandbox(context: PreparedContext) -> "PreopenedSandbox | None":
 class PreopenedSandbox:
     """A sandbox that is created in the background; either taken or closed."""
 
-    def __init__(self, context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> None:
+    def __init__(
+        self,
+        context: PreparedContext,
+        mounts: Sequence[ReadOnlyMount],
+        *,
+        plain_workspace: bool = False,
+    ) -> None:
         self._background = context.background
         self._is_taken = False
         self._opened: Future[_OpenSandbox] = self._background.submit(
-            lambda: _open_sandbox(context, mounts)
+            lambda: _open_sandbox(context, mounts, plain_workspace=plain_workspace)
         )
 
     @contextmanager
@@ -151,7 +157,9 @@ def _filled(
         return None
 
 
-def _open_sandbox(context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> _OpenSandbox:
+def _open_sandbox(
+    context: PreparedContext, mounts: Sequence[ReadOnlyMount], *, plain_workspace: bool = False
+) -> _OpenSandbox:
     with ExitStack() as stack:
         sandbox = stack.enter_context(
             context.provider.open(
@@ -160,6 +168,7 @@ def _open_sandbox(context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> 
                 network=False,
                 mounts=mounts,
                 cancel=context.cancel,
+                plain_workspace=plain_workspace,
             )
         )
         return stack.pop_all(), sandbox

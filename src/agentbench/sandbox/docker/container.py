@@ -20,7 +20,7 @@ from agentbench.sandbox.docker.container_options import (
 )
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
-from agentbench.sandbox.interface import MOUNTS, RESULTS, ReadOnlyMount
+from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
@@ -48,6 +48,7 @@ class _WritableFolders:
 
     volumes: Mapping[PurePosixPath, str]
     layer: str | None  # None: unknown
+    root: str | None  # the container's root, while it runs; None: unknown
 
 
 class DockerContainer:
@@ -97,6 +98,10 @@ class DockerContainer:
     def volumes(self) -> Mapping[PurePosixPath, str]:
         """Its volumes: folders of the engine's machine, by their paths inside."""
         return self._find_folders().volumes
+
+    def root(self) -> str | None:
+        """The folder of the engine's machine where it mounts the container's root, if known."""
+        return self._find_folders().root
 
     def pid(self) -> int:
         """The number of its first process on the engine's machine; 0 when it does not run."""
@@ -182,11 +187,13 @@ class DockerContainer:
         if self._folders is None:  # they stay the same after a restart
             with self._engine.api("see where a container's files are") as api:
                 found = api.inspect_container(self.name)
-            mounts = {PurePosixPath(m["Destination"]): m["Source"] for m in found["Mounts"]}
-            layer = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
-            writable = (self.plan.workspace, RESULTS)
-            volumes = {path: mounts[path] for path in writable if path in mounts}
-            self._folders = _WritableFolders(volumes=volumes, layer=layer)
+            volumes = (m for m in found["Mounts"] if m["Type"] == "volume")
+            driver = (found.get("GraphDriver") or {}).get("Data") or {}
+            self._folders = _WritableFolders(
+                volumes={PurePosixPath(m["Destination"]): m["Source"] for m in volumes},
+                layer=driver.get("UpperDir"),
+                root=driver.get("MergedDir"),
+            )
         return self._folders
 
     def _start(self) -> None:

@@ -36,7 +36,8 @@ class ContainerPlan:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """For commands only: the container's own variables would become part of its snapshots."""
     workspace: PurePosixPath = interface.WORKSPACE
-    holds_workspace: bool = False  # whether the image does, as a snapshot
+    plain_workspace: bool = False
+    """Whether the workspace is a volume, filled with a copy, and not part of the layers."""
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
 
 
@@ -99,7 +100,9 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
 
 def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
     """The volumes and the bind mounts, in the engine's own terms."""
-    folders = [plan.workspace, interface.RESULTS, *([interface.MOUNTS] if plan.copied else [])]
+    folders = [interface.RESULTS, *([interface.MOUNTS] if plan.copied else [])]
+    if plan.plain_workspace:
+        folders.append(plan.workspace)
     labels = labels_of("sandbox", plan.owner)
     volumes: list[dict[str, object]] = [
         {"Type": "volume", "Target": str(folder), "VolumeOptions": {"Labels": labels}}

@@ -17,7 +17,7 @@ from agentbench.sandbox.docker.container_options import ContainerPlan, mount_pat
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
-from agentbench.sandbox.ownership import KIND, RECIPE, WORKDIR, ProcessOwner
+from agentbench.sandbox.ownership import RECIPE, WORKDIR, ProcessOwner
 
 _CA_MOUNT = "ca-certificates.crt"
 
@@ -125,9 +125,10 @@ class DockerProvider:
         network: bool,
         mounts: Sequence[interface.ReadOnlyMount] = (),
         cancel: Event | None = None,
+        plain_workspace: bool = False,
     ) -> Iterator[interface.Sandbox]:
         """See SandboxProvider.open."""
-        plan, is_ours = self._plan(source, limits)
+        plan, is_ours = self._plan(source, limits, plain_workspace=plain_workspace)
         if network:
             env = forwarded_settings(self._host_env)
             if (bundle := ca_bundle(self._host_env)) is not None:
@@ -171,7 +172,9 @@ class DockerProvider:
         if self._engine.facts.product is EngineProduct.PODMAN:
             raise SandboxError("Podman's snapshots cannot be shared through a registry; use Docker")
 
-    def _plan(self, source: str, limits: interface.Limits) -> tuple[ContainerPlan, bool]:
+    def _plan(
+        self, source: str, limits: interface.Limits, *, plain_workspace: bool
+    ) -> tuple[ContainerPlan, bool]:
         image = self._snapshots.get(source) or self._engine.image(source)
         own = image.labels.get(WORKDIR)
         plan = ContainerPlan(
@@ -180,7 +183,7 @@ class DockerProvider:
             limits=limits,
             owner=self._owner,
             workspace=interface.WORKSPACE if own is None else PurePosixPath(own),
-            holds_workspace=own is not None or image.labels.get(KIND) == "snapshot",
+            plain_workspace=plain_workspace,
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels

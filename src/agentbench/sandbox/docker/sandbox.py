@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from enum import Enum, auto
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from threading import Event, Lock, Thread
 from typing import assert_never
 
@@ -27,7 +27,13 @@ from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.container import DockerContainer, EndedProcesses, StartedExec
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import save_snapshot
-from agentbench.sandbox.docker.volumes import find_volume, gauge_of, read_volume, write_volume
+from agentbench.sandbox.docker.volumes import (
+    HostFolder,
+    find_volume,
+    gauge_of,
+    read_volume,
+    write_volume,
+)
 from agentbench.sandbox.interface import RESULTS, Command, Sidecar, SnapshotId, Stream
 from agentbench.sandbox.supervise import OutputCapture, command_result
 from agentbench.scoring.evidence import CommandResult, Ending
@@ -347,7 +353,7 @@ class DockerSandbox:
             self._container.require_alive()
             return save_snapshot(self._engine, self._container, key)
 
-    def _host_volume(self, path: PurePosixPath) -> tuple[Path, tuple[str, ...]] | None:
+    def _host_volume(self, path: PurePosixPath) -> tuple[HostFolder, tuple[str, ...]] | None:
         return find_volume(self._container, path) if self._engine.address.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:

@@ -1,8 +1,9 @@
-"""Reads, writes and measures a container's volumes as host folders, if the engine uses some.
+"""Reads, writes and measures a container's volumes and workspace as host folders, if they are some.
 
 This needs root and an engine on this machine. The names of volumes are random, so an existing
-folder is the right one. The engine itself would start a process for each archive, which takes a
-tenth of a second, and a measurement inside the container could be disturbed.
+folder is the right one. A workspace in the container's layers is read below the container's root,
+which an engine mounts while the container runs. The engine itself would start a process for each
+archive, which takes a tenth of a second, and a measurement inside the container could be disturbed.
 
 The content is untrusted and may change meanwhile: every name is opened relative to an open folder,
 without following links. Unusual entries are handled by the engine, which knows the container's
@@ -43,20 +44,46 @@ echo "${kibibytes%%[!0-9]*} $files"
 """
 
 
+@dataclass(frozen=True, slots=True)
+class HostFolder:
+    """A container's folder as one of this machine: names below a trusted root."""
+
+    root: Path
+    names: tuple[str, ...] = ()
+
+    def open(self, below: tuple[str, ...] = ()) -> int:
+        """A descriptor of the folder, or of one below it.
+
+        Raises:
+            OSError: a name is missing or not a folder.
+        """
+        return open_below(self.root, (*self.names, *below))
+
+
 def find_volume(
     container: DockerContainer, path: PurePosixPath
-) -> tuple[Path, tuple[str, ...]] | None:
-    """The host folder of a path's volume, and the names from there to the path; None: none."""
+) -> tuple[HostFolder, tuple[str, ...]] | None:
+    """The host folder of a path's volume or workspace, and the names from there; None: none."""
     if os.geteuid() != 0 or ".." in path.parts:
         return None
     for mounted_at, source in container.volumes().items():
         if path.is_relative_to(mounted_at) and Path(source).is_dir():
-            return Path(source), path.relative_to(mounted_at).parts
-    return None
+            return HostFolder(Path(source)), path.relative_to(mounted_at).parts
+    workspace, root = container.plan.workspace, container.root()
+    if root is None or not path.is_relative_to(workspace) or not os.path.ismount(root):
+        return None
+    folder = HostFolder(Path(root), workspace.parts[1:])
+    try:
+        os.close(folder.open())
+    except OSError:
+        return None
+    return folder, path.relative_to(workspace).parts
 
 
 @contextmanager
-def read_volume(volume: Path, parts: tuple[str, ...], doing: str) -> Iterator[Iterator[bytes]]:
+def read_volume(
+    volume: HostFolder, parts: tuple[str, ...], doing: str
+) -> Iterator[Iterator[bytes]]:
     """The tree in a volume as a plain tar stream, without following links.
 
     Raises:
@@ -71,7 +98,7 @@ def read_volume(volume: Path, parts: tuple[str, ...], doing: str) -> Iterator[It
             raise SandboxError(f"{doing}: {fault}") from fault
 
     try:
-        folder = open_below(volume, parts)
+        folder = volume.open(parts)
     except OSError as fault:
         raise SandboxError(f"{doing}: {fault.strerror}") from fault
     with closing_descriptor(folder):
@@ -82,7 +109,7 @@ class _UnusualEntryError(Exception):
     """The engine has to handle the entry."""
 
 
-def write_volume(volume: Path, parts: tuple[str, ...], tar: bytes, doing: str) -> bool:
+def write_volume(volume: HostFolder, parts: tuple[str, ...], tar: bytes, doing: str) -> bool:
     """Unpack a plain tar below a folder in a volume; all members will belong to the user.
 
     Returns:
@@ -92,7 +119,7 @@ def write_volume(volume: Path, parts: tuple[str, ...], tar: bytes, doing: str) -
         SandboxError: it is not a plain tar, or the disk is full.
     """
     try:
-        with closing_descriptor(open_below(volume, ())) as root:
+        with closing_descriptor(volume.open()) as root:
             if os.fstat(root).st_uid != USER_ID:  # the engine maps user ids
                 return False
             os.close(_folder(root, parts))
