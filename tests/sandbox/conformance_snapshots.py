@@ -2,10 +2,13 @@
 
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
 
 import pytest
 
 from agentbench.errors import SandboxError
+from agentbench.integrity.trees import EntryKind, read_tree
+from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider
 from tests.sandbox.conformance_base import LIMITS, Conformance, python, sh
 
@@ -75,6 +78,40 @@ class SnapshotConformance(Conformance):
             assert python(two, look).stdout == "False\n"
         with provider.open(snapshot, limits=LIMITS, network=False) as three:
             assert sh(three, "cat file kept; ls").stdout == "first\nx\nfile\nkept\n"
+
+    def test_a_plain_workspace_lets_folders_of_the_snapshot_be_renamed(
+        self, provider: SandboxProvider, image: ImageId, key: str
+    ) -> None:
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            sh(sandbox, "mkdir -p package/deep; echo 1 > package/deep/file; touch gone")
+            snapshot = sandbox.snapshot(key)
+        with provider.open(snapshot, limits=LIMITS, network=False, plain_workspace=True) as sandbox:
+            assert python(sandbox, "import os; os.rename('package', 'other'); os.remove('gone')").ok
+            sandbox.write_tree(sandbox.workspace, tar_of_file("added", b"2"))
+            assert sh(sandbox, "cat other/deep/file added; ls").stdout == "1\n2added\nother\n"
+            sandbox.kill()
+            with sandbox.read_tree(sandbox.workspace) as chunks:
+                assert set(map(str, read_tree(chunks))) == {
+                    "added", "other", "other/deep", "other/deep/file",
+                }  # fmt: skip
+
+    def test_a_change_of_a_snapshot_is_read_as_a_whole_tree(
+        self, provider: SandboxProvider, image: ImageId, key: str
+    ) -> None:
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            sh(sandbox, "mkdir -p a/b gone; echo 1 > a/b/kept; echo 1 > a/b/changed; touch gone/x")
+            snapshot = sandbox.snapshot(key)
+        with provider.open(snapshot, limits=LIMITS, network=False) as sandbox:
+            assert sh(sandbox, "rm -r gone; echo 22 > a/b/changed; ln -s b a/link; echo 3 > new").ok
+            sandbox.write_tree(sandbox.workspace, tar_of_file("a/b/added", b"444"))
+            sandbox.kill()
+            with sandbox.read_tree(sandbox.workspace) as chunks:
+                found = read_tree(chunks)
+        assert {str(path): entry.size for path, entry in found.items() if entry.size} == {
+            "a/b/kept": 2, "a/b/changed": 3, "a/b/added": 3, "new": 2,
+        }  # fmt: skip
+        assert PurePosixPath("gone") not in found
+        assert found[PurePosixPath("a/link")].kind is EntryKind.SYMLINK
 
     def test_a_key_that_exists_is_replaced(
         self, provider: SandboxProvider, image: ImageId, key: str

@@ -84,7 +84,7 @@ def test_mounts_are_read_only_and_everything_is_labelled(
     created: Created, engine: Engine, tmp_path: Path
 ) -> None:
     mount = ReadOnlyMount(name="tools", source=tmp_path)
-    found = created(bound=(mount,), network=True)
+    found = created(bound=(mount,), network=True, plain_workspace=True)
     (bind,) = [item for item in found["HostConfig"]["Mounts"] if item["Type"] == "bind"]
     assert (bind["Target"], bind["ReadOnly"]) == ("/agentbench/tools", True)
     assert found["HostConfig"]["NetworkMode"] == "bridge"

@@ -1,6 +1,7 @@
 """Snapshots as images: replaced, discarded while in use, failed half-way."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,44 @@ def test_a_snapshot_that_fails_leaves_nothing(
         assert sh(sandbox, "echo fine").stdout == "fine\n"
     await_nothing_new(engine, before)
     assert left_in(engine) == frozenset()
+
+
+def test_a_workspace_on_a_volume_is_not_stored(
+    provider: DockerProvider, engine: Engine, image: ImageId, tmp_path: Path
+) -> None:
+    dockerfile = tmp_path / "Dockerfile"
+    dockerfile.write_text(f"FROM {image}\nVOLUME /workspace\n")
+    declared = provider.resolve_image(None, dockerfile=dockerfile)
+    try:
+        for source, plain in ((declared, False), (image, True)):
+            with provider.open(
+                source, limits=LIMITS, network=False, plain_workspace=plain
+            ) as sandbox:
+                assert sh(sandbox, "echo here > file; cat file").stdout == "here\n"
+                with pytest.raises(SandboxError, match="/workspace is on a volume"):
+                    sandbox.snapshot(KEY)
+    finally:
+        with engine.api("remove the image") as api:
+            api.remove_image(declared)
+    assert provider.find(KEY) is None
+
+
+def test_a_snapshot_is_one_layer_with_the_differences(
+    provider: DockerProvider, engine: Engine, image: ImageId, key: str
+) -> None:
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        assert sh(sandbox, "for n in 1 2 3 4 5; do head -c 4000000 /dev/urandom > $n; done").ok
+        first = sandbox.snapshot(f"{key}-first")
+    try:
+        with provider.open(first, limits=LIMITS, network=False) as sandbox:
+            assert sh(sandbox, "rm 1; echo 2 > 2; touch new").ok
+            second = sandbox.snapshot(key)
+        with engine.api("see the layers") as api:
+            layers = api.history(second)
+        assert layers[0]["Size"] < 100_000
+        assert layers[1]["Size"] >= 20_000_000
+    finally:
+        provider.discard(first)
 
 
 def test_a_snapshot_discarded_in_use_goes_on_and_is_left_while_its_maker_lives(

@@ -127,7 +127,8 @@ def test_a_volume_whose_users_have_other_numbers_here_is_left_to_the_engine(
     one = made()
     found = find_volume(one.container, WORKSPACE)
     assert found is not None
-    os.chown(found[0], 101_000, 101_000)
+    folder, _ = found
+    os.chown(folder.root.joinpath(*folder.names), 101_000, 101_000)
     assert not one.write(tar_of({"f": (0o644, b"x")}))
 
 
