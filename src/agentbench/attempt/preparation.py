@@ -9,13 +9,19 @@ from agentbench.attempt import preparation_cache
 from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext, limits_of
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.attempt.shared_checkouts import SharedCheckouts
 from agentbench.attempt.stage_runner import (
     PREPARATION,
     StageRunner,
     attempt_time_limit,
     stage_timeout,
 )
-from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
+from agentbench.attempt.stages.preparation_stages import (
+    check_out_shared,
+    git_checkout,
+    git_clone,
+    setup,
+)
 from agentbench.attempt.task_image import with_image
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
@@ -159,6 +165,8 @@ class TaskPreparation:
             found = shared.fetch(key, self._task, image)
         if found is None and self._task.setup.shared:
             self._context = replace(self._inputs(), shared_setup=self._shared_setup(image))
+            if self._context.shared_setup is not None and self._task.source.url is not None:
+                self._context = replace(self._context, shared_setup=self._shared_checkout(image))
         prepared, results = found or (None, ())
         self._stages.results.extend(results)
         return prepared
@@ -187,6 +195,27 @@ class TaskPreparation:
                 if not sandbox.run(Command(argv=argv, timeout=timeout, env=env)).ok:
                     cache.failed_shared_setups.add(key)
                     return None
+            snapshot = cache.keep(key, sandbox).snapshot
+            cache.keep_results(key, ())
+            return snapshot
+
+    def _shared_checkout(self, image: ImageId) -> SnapshotId | None:
+        """The state after the shared commands with the checkout of a similar commit.
+
+        It takes the disk space of its files once for all tasks that start from it.
+        """
+        cache, inputs = self._resources.cache, self._inputs()
+        source = self._task.source
+        shared_key = cache.shared_key(self._task, image)
+        with self._locked(shared_key), preparation_cache.closing_sandboxes() as opened:
+            mirror = self._resources.mirrors.of(source)
+            checkouts = SharedCheckouts(cache, shared_key, source.url or "")
+            if (similar := checkouts.similar_to(mirror)) is not None:
+                return similar
+            sandbox = check_out_shared(inputs, opened)
+            if sandbox is None:
+                return inputs.shared_setup
+            key = checkouts.add(mirror.commit)
             snapshot = cache.keep(key, sandbox).snapshot
             cache.keep_results(key, ())
             return snapshot

@@ -26,7 +26,12 @@ set -e
 printf '[safe]\\n\\tdirectory = *\\n' > "$1/gitconfig"
 export GIT_CONFIG_GLOBAL="$1/gitconfig" GIT_CONFIG_NOSYSTEM=1
 cd "$2"
-git init --quiet --initial-branch=main --template= .
+if [ "$5" = shared ] && [ -e .git ]; then # of another commit
+  git init --quiet --bare --template= "$1/clone"
+  export GIT_DIR="$1/clone"
+else
+  git init --quiet --initial-branch=main --template= .
+fi
 git fetch --quiet --depth=1 --no-tags --no-recurse-submodules "file://$3" "$4"
 """
 # One new commit of the exported files: no parent, remote, tag, reflog or stray object is left.
@@ -34,12 +39,28 @@ git fetch --quiet --depth=1 --no-tags --no-recurse-submodules "file://$3" "$4"
 _CHECKOUT_SCRIPT = """\
 set -e
 cd "$1"
-git checkout --quiet --detach FETCH_HEAD
-rm -rf .git
-git init --quiet --initial-branch=main --template= .
-git add --all --force .
-git commit --quiet --allow-empty --no-verify --message 'The task'"'"'s repository'
-rm -rf .git/logs
+subject='The task'"'"'s repository'
+if [ -e "$2/clone" ]; then
+  # Equal files and objects of the shared checkout are not even touched: a touched file is copied
+  # to the container's own layer, and so to the task's snapshot.
+  export GIT_DIR="$2/clone" GIT_WORK_TREE="$1" GIT_INDEX_FILE="$2/clone/index"
+  git read-tree FETCH_HEAD
+  git update-index -q --refresh > "$2/clone/stale" || true
+  git checkout-index --all --force
+  git clean --quiet -ffdx
+  unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+  git -c core.checkStat=minimal -c core.trustctime=false add --all --force .
+  git update-ref refs/heads/main "$(git commit-tree -m "$subject" "$(git write-tree)")"
+  rm -rf "$2/clone" .git/logs
+  git prune --expire=now
+else
+  git checkout --quiet --detach FETCH_HEAD
+  rm -rf .git
+  git init --quiet --initial-branch=main --template= .
+  git add --all --force .
+  git commit --quiet --allow-empty --no-verify --message "$subject"
+  rm -rf .git/logs
+fi
 test "$(git rev-list --all --count)" = 1
 git cat-file --batch-all-objects --batch-check='%(objectname)' | sort > "$2/all"
 git rev-list --objects --all | cut -c1-40 | sort > "$2/reachable"
@@ -47,6 +68,9 @@ cmp "$2/all" "$2/reachable"
 test -z "$(git for-each-ref --format='%(refname)' | grep -v '^refs/heads/main$')"
 test ! -e .git/objects/info/alternates
 """
+# Git hashes files again that are not older than its index, and then touches their objects.
+_TRUST_INDEX = ("touch", "-d", "2100-01-01T00:00:00", ".git/index")
+_TOUCH_TIMEOUT = timedelta(minutes=1)
 _CHECKOUT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -75,18 +99,27 @@ def git_clone(context: StageContext, opened: ExitStack) -> CloneOutput:
         sandbox = _open_sandbox(context, opened, ())
         return CloneOutput(evidence=Evidence(), sandbox=sandbox, mirror=None)
     mirror = context.mirrors.of(task.source)
-    sandbox = _open_sandbox(context, opened, (ReadOnlyMount(name=_MIRROR, source=mirror.path),))
+    sandbox = _open_sandbox(context, opened, (_mount_of(mirror),))
+    result = _fetch_commit(context, sandbox, mirror)
+    evidence = Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
+    return CloneOutput(evidence=evidence, sandbox=sandbox, mirror=mirror)
+
+
+def _mount_of(mirror: Mirror) -> ReadOnlyMount:
+    return ReadOnlyMount(name=_MIRROR, source=mirror.path)
+
+
+def _fetch_commit(context: StageContext, sandbox: Sandbox, mirror: Mirror) -> CommandResult:
     where = (str(sandbox.results), str(sandbox.workspace), str(sandbox.mounted(_MIRROR)))
     revision = mirror.commit if mirror.has_commit else "HEAD"
-    result = sandbox.run(
+    origin = "shared" if context.shared_setup is not None else "image"
+    return sandbox.run(
         Command(
-            argv=("sh", "-c", _CLONE_SCRIPT, "git_clone", *where, revision),
-            timeout=stage_timeout(StageName.GIT_CLONE, task, context.settings),
+            argv=("sh", "-c", _CLONE_SCRIPT, "git_clone", *where, revision, origin),
+            timeout=stage_timeout(StageName.GIT_CLONE, context.task, context.settings),
             sink=context.sink,
         )
     )
-    evidence = Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
-    return CloneOutput(evidence=evidence, sandbox=sandbox, mirror=mirror)
 
 
 def _open_sandbox(
@@ -118,17 +151,42 @@ def git_checkout(context: StageContext, clone: CloneOutput) -> StageOutput:
         repository = without_credentials(task.source.url or "the repository")
         raise GitCheckoutError(f"{repository} has no commit {mirror.commit}; check [repo] commit")
     _check_patches(context, mirror)
+    result = _write_files(context, sandbox)
+    evidence = Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
+    return StageOutput(evidence=evidence)
+
+
+def _write_files(context: StageContext, sandbox: Sandbox) -> CommandResult:
     where = (str(sandbox.workspace), str(sandbox.results))
-    result = sandbox.run(
+    return sandbox.run(
         Command(
             argv=("sh", "-c", _CHECKOUT_SCRIPT, "git_checkout", *where),
-            timeout=stage_timeout(StageName.GIT_CHECKOUT, task, context.settings),
+            timeout=stage_timeout(StageName.GIT_CHECKOUT, context.task, context.settings),
             env=_CHECKOUT_ENVIRONMENT,
             sink=context.sink,
         )
     )
-    evidence = Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
-    return StageOutput(evidence=evidence)
+
+
+def check_out_shared(context: StageContext, opened: ExitStack) -> Sandbox | None:
+    """Check out the task's commit in a new sandbox, as a start for tasks with similar commits.
+
+    Returns:
+        The sandbox; None if it failed.
+
+    Raises:
+        GitCloneError: the origin cannot be mirrored.
+        SandboxError: the sandbox is lost.
+    """
+    mirror = context.mirrors.of(context.task.source)
+    sandbox = _open_sandbox(context, opened, (_mount_of(mirror),))
+    is_done = (
+        mirror.has_commit
+        and _fetch_commit(context, sandbox, mirror).ok
+        and _write_files(context, sandbox).ok
+        and sandbox.run(Command(argv=_TRUST_INDEX, timeout=_TOUCH_TIMEOUT)).ok
+    )
+    return sandbox if is_done else None
 
 
 def _check_patches(context: StageContext, mirror: Mirror) -> None:
