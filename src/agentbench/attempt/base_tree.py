@@ -42,7 +42,8 @@ class BaseTree:
         try:
             return b"".join(self._chunks(entry.offset))
         except (zlib.error, EOFError) as fault:
-            raise OSError(f"{self.contents} was damaged while it was in use ({fault})") from fault
+            what = f"{self.contents} was damaged while it was in use: {fault}"
+            raise OSError(f"{what}; the next attempt makes it again") from fault
 
     def _chunks(self, offset: int) -> Iterator[bytes]:
         decompressor = zlib.decompressobj()
