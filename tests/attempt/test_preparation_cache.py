@@ -1,3 +1,6 @@
+import hashlib
+import shutil
+import tarfile
 import threading
 from datetime import timedelta
 from pathlib import PurePosixPath as P
@@ -10,10 +13,11 @@ from agentbench.attempt.preparation_cache import (
     baseline_key,
     preparation_key,
 )
+from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.file_locks import removal_lock
 from agentbench.integrity.trees import EntryKind
 from agentbench.sandbox.interface import Limits
-from agentbench.scoring.evidence import Evidence
+from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.tasks.task import RepoSource, TaskEnvironment, TaskSetup
 from tests.e2e.small_task import BUGGY
 from tests.fakes.staging import small_task
@@ -23,6 +27,13 @@ from tests.scoring.strategies import command, stage
 LIMITS = Limits(memory_mib=256, disk_mib=256)
 RESULTS = (stage("git_clone", Evidence()), stage("setup", Evidence(own_seconds=9.0)))
 KEY = "test-preparation"
+
+
+class OldPreparation(ChecksummedDocument):
+    """What `stages.json` held while the base tree was a tar."""
+
+    results: tuple[StageResult, ...]
+    base_tar: str
 
 
 @pytest.fixture
@@ -89,9 +100,12 @@ def test_forgotten_is_gone_with_its_snapshot(cache, provider, tmp_path):
         ("stages.json", b""),
         ("stages.json", b'[{"stage": "git_cl'),
         ("stages.json", b'[{"stage": "of the future"}]'),
-        ("base.tar", None),
-        ("base.tar", b""),
-        ("base.tar", b"torn" * 200),
+        ("base.json", None),
+        ("base.json", b""),
+        ("base.json", b"{}"),
+        ("base.contents", None),
+        ("base.contents", b""),
+        ("base.contents", b"torn" * 200),
     ],
 )
 def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
@@ -104,7 +118,7 @@ def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
     assert cache.load(KEY) is None
 
 
-@pytest.mark.parametrize("name", ["stages.json", "base.tar"])
+@pytest.mark.parametrize("name", ["stages.json", "base.json", "base.contents"])
 @pytest.mark.parametrize("place", [0, 0.3, 0.7, 0.999])
 def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplog, name, place):
     keep(cache, provider)
@@ -115,6 +129,27 @@ def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplo
     path.write_bytes(content)
     assert cache.load(KEY) is None
     assert "was damaged on disk; it is made again" in caplog.text
+
+
+def test_an_entry_that_an_older_agentbench_stored_as_a_tar_is_replaced(
+    cache, provider, tmp_path, caplog
+):
+    folder = tmp_path / "prepared" / provider.name / KEY
+    keep(cache, provider)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    with tarfile.open(folder / "base.tar", "w"):
+        pass
+    old = OldPreparation(
+        results=RESULTS, base_tar=hashlib.sha256((folder / "base.tar").read_bytes()).hexdigest()
+    )
+    (folder / "stages.json").write_text(old.json_with_checksum())
+    assert cache.load(KEY) is None
+    assert caplog.text == "", "nothing was damaged"
+    kept = keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    assert cache.load(KEY)[0] == kept
+    assert {path.name for path in folder.iterdir()} == {"base.contents", "base.json", "stages.json"}
 
 
 def test_a_flipped_bit_in_a_baseline_is_seen(cache, provider, tmp_path, caplog):

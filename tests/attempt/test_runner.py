@@ -94,7 +94,7 @@ def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, t
 def test_a_torn_preparation_is_made_again(task, uncontrolled, place, tmp_path):
     shop = uncontrolled(folder=tmp_path)
     run_pipeline(task, NoopAgent(), shop, place(1))
-    for base in (tmp_path / "prepared").rglob("base.tar"):
+    for base in (tmp_path / "prepared").rglob("base.contents"):
         base.write_bytes(b"torn")
     record = run_pipeline(task, oracle(task), shop, place(2))
     assert record.resolved

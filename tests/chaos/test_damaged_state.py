@@ -29,7 +29,12 @@ VERDICTS: Mapping[str, FailureReason | None] = {
     "c": FailureReason.TOOL_ERROR,
 }
 RUN_FILES = ("run.json", "attempts.jsonl", "attempts/*/*/record.json")
-PREPARED = ("prepared/*/*/stages.json", "prepared/*/*/base.tar", "prepared/*/baseline-*.json")
+PREPARED = (
+    "prepared/*/*/stages.json",
+    "prepared/*/*/base.json",
+    "prepared/*/*/base.contents",
+    "prepared/*/baseline-*.json",
+)
 CACHE_FILES = (
     *PREPARED,
     "*/snapshots/keys/*",

@@ -1,9 +1,11 @@
 import pytest
 
+from agentbench.attempt.base_tree import store_base_tree
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.cli.cache_entries import CacheContents
 from agentbench.core.file_locks import FileLock
 from agentbench.sandbox.registry import select_back_end
+from tests.integrity.tars import tar_of
 from tests.scoring.strategies import Evidence, stage
 
 
@@ -14,7 +16,7 @@ def cache_dir(tmp_path):
     cache = PreparationCache(tmp_path / "prepared", provider)
     for key in ("a", "b"):
         (tmp_path / "prepared" / "process" / key).mkdir()
-        (tmp_path / "prepared" / "process" / key / "base.tar").touch()
+        store_base_tree([tar_of()], tmp_path / "prepared" / "process" / key)
         cache.keep_results(key, [stage("setup", Evidence())])
     return tmp_path
 

@@ -1,13 +1,13 @@
 """Machines that have preparations of each other; a cache of its own stands for a machine."""
 
 import logging
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
+from agentbench.attempt.base_tree import load_base_tree
 from agentbench.attempt.preparation_cache import preparation_key
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.choices import ControlLevel
@@ -65,12 +65,10 @@ def cached(record: AttemptRecord) -> list[bool]:
 
 def made_once(options: RunOptions) -> bytes:
     """What set-up made up, of the one preparation of a machine."""
-    (base,) = (options.cache_dir / "prepared").glob("docker/*/base.tar")
-    with tarfile.open(base) as archive:
-        member = next(each for each in archive if each.name.endswith("made-once.txt"))
-        content = archive.extractfile(member)
-        assert content is not None
-        return content.read()
+    (manifest,) = (options.cache_dir / "prepared").glob("docker/*/base.json")
+    content = load_base_tree(manifest.parent).content(PurePosixPath("made-once.txt"))
+    assert content is not None
+    return content
 
 
 def tag_of(task: Task, docker: DockerProvider) -> str:

@@ -1,12 +1,8 @@
-"""Stored preparations and baseline runs; machines can share preparations by a registry.
+"""Stored preparations and baseline runs.
 
-A preparation is a snapshot of the back end, the base tree as a tar of ours, and the evidence of
-clone, checkout and set-up. Its key is made of everything that it depends on. It is checked when it
-is loaded; a damaged one is made again.
-
-With a registry, a machine pushes each preparation under a name made of everything it depends on.
-Another machine with the same image finds and pulls it. Everybody who may write to the registry
-decides what attempts start from.
+A preparation is a snapshot of the back end, the base tree, and the evidence of clone, checkout and
+set-up. Its key is made of everything that it depends on. It is checked when it is loaded; a damaged
+one is made again.
 """
 
 import hashlib
@@ -18,25 +14,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from threading import Lock
 
 from pydantic import ValidationError
 
+from agentbench.attempt.base_tree import base_tree_digest, load_base_tree, store_base_tree
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.file_locks import SharedLock, removal_lock, users_file
 from agentbench.core.files import owned_folder, read_or_create_identity, write_atomically
-from agentbench.errors import SandboxError, UsageError
+from agentbench.errors import SandboxError
 from agentbench.integrity.control_plan import ControlMemory
-from agentbench.integrity.trees import EntryKind, WorkspaceTree, read_tree
-from agentbench.sandbox.interface import (
-    ImageId,
-    Limits,
-    Sandbox,
-    SandboxProvider,
-    SharesSnapshots,
-    SnapshotId,
-)
+from agentbench.integrity.trees import BaseContent, WorkspaceTree
+from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.scoring.evidence import StageResult
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.scripts import VERIFIER_FOLDER
@@ -47,8 +37,7 @@ _BASELINE_FORMAT = 2  # the same for baseline runs
 UNCACHED_PREFIX = "once-"
 """The first characters of the key of a preparation that only one attempt may use."""
 
-_STAGES, _BASE, _IDENTITY = "stages.json", "base.tar", "cache-id"
-_CHUNK = 1 << 20
+_STAGES, _IDENTITY = "stages.json", "cache-id"
 _MOST_LOCKS = 256  # locks, each with a descriptor
 _DAMAGED = "%s was damaged on disk; it is made again"
 _LOG = logging.getLogger("agentbench.cache")
@@ -60,25 +49,16 @@ class PreparedTask:
 
     snapshot: SnapshotId
     base: WorkspaceTree
-    base_tar: Path
+    content: BaseContent = field(compare=False, repr=False)
     # Keeps others from evicting it.
     use: SharedLock | None = field(default=None, compare=False, repr=False)
 
-    def content(self, path: PurePosixPath) -> bytes | None:
-        """The base's content of a regular file; `None` where it has none of that path."""
-        entry = self.base.get(path)
-        if entry is None or entry.kind is not EntryKind.FILE:
-            return None
-        with self.base_tar.open("rb") as source:
-            source.seek(entry.offset)
-            return source.read(entry.size)
-
 
 class StoredPreparation(ChecksummedDocument):
-    """The evidence of the three stages, and the digest of the tar."""
+    """The evidence of the three stages, and the digest of the base tree."""
 
     results: tuple[StageResult, ...]
-    base_tar: str
+    base_tree: str
 
 
 class StoredBaseline(ChecksummedDocument):
@@ -192,19 +172,18 @@ class PreparationCache:
             return None
         use = self._use(key)
         try:
+            is_now = base_tree_digest(folder)
             entry = StoredPreparation.model_validate_json((folder / _STAGES).read_bytes())
-            is_now = _digest_of(folder / _BASE)
+            if is_now == entry.base_tree:
+                with suppress(OSError):
+                    os.utime(folder)  # the time of the last use, for eviction
+                return self._prepared(snapshot, folder, use), tuple(map(as_cached, entry.results))
         except FileNotFoundError:
-            return None  # never completed
+            return None  # never completed, or stored by an older agentbench as a tar
         except (OSError, ValidationError):
-            _LOG.warning(_DAMAGED, folder)
-            return None
-        if is_now != entry.base_tar:
-            _LOG.warning(_DAMAGED, folder)
-            return None
-        with suppress(OSError):
-            os.utime(folder)  # the time of the last use, for eviction
-        return self._prepared(snapshot, folder / _BASE, use), tuple(map(as_cached, entry.results))
+            pass
+        _LOG.warning(_DAMAGED, folder)
+        return None
 
     def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
         """Store the state of the sandbox that set-up ended in."""
@@ -227,16 +206,12 @@ class PreparationCache:
         use = self._use(key)
         with owned_folder(f"{key}-", self._folder) as scratch:
             (scratch / "kept").mkdir()
-            with (
-                sandbox.read_tree(sandbox.workspace) as chunks,
-                (scratch / "kept" / _BASE).open("wb") as target,
-            ):
-                for chunk in chunks:
-                    target.write(chunk)
+            with sandbox.read_tree(sandbox.workspace) as chunks:
+                store_base_tree(chunks, scratch / "kept")
             snapshot = take()
             shutil.rmtree(folder, ignore_errors=True)
             (scratch / "kept").rename(folder)
-        return self._prepared(snapshot, folder / _BASE, use)
+        return self._prepared(snapshot, folder, use)
 
     def _found(self, key: str) -> SnapshotId:
         found = self._provider.find(key)
@@ -247,7 +222,7 @@ class PreparationCache:
     def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
         """Complete a preparation with the evidence of its stages; before that it is not loaded."""
         folder = self._folder / key
-        preparation = StoredPreparation(results=tuple(results), base_tar=_digest_of(folder / _BASE))
+        preparation = StoredPreparation(results=tuple(results), base_tree=base_tree_digest(folder))
         write_atomically(folder / _STAGES, preparation.json_with_checksum().encode())
 
     def forget(self, key: str) -> None:
@@ -306,21 +281,15 @@ class PreparationCache:
                 self._uses.popitem(last=False)
         return use
 
-    def _prepared(self, snapshot: SnapshotId, base_tar: Path, use: SharedLock) -> PreparedTask:
-        with base_tar.open("rb") as source:
-            base = read_tree(iter(lambda: source.read(_CHUNK), b""))
-        return PreparedTask(snapshot=snapshot, base=base, base_tar=base_tar, use=use)
+    def _prepared(self, snapshot: SnapshotId, folder: Path, use: SharedLock) -> PreparedTask:
+        base = load_base_tree(folder)
+        return PreparedTask(snapshot=snapshot, base=base.entries, content=base.content, use=use)
 
 
 def as_cached(result: StageResult) -> StageResult:
     """The evidence of a stage that was not run again."""
     evidence = result.evidence.model_copy(update={"own_seconds": 0.0})
     return result.model_copy(update={"cached": True, "evidence": evidence})
-
-
-def _digest_of(path: Path) -> str:
-    with path.open("rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 @contextmanager
@@ -348,100 +317,3 @@ def log_cache_failure() -> Iterator[None]:
         yield
     except OSError as fault:
         _LOG.warning("the cache takes nothing (%s); the task is prepared again next time", fault)
-
-
-class SharedPreparationNote(ChecksummedDocument):
-    """The evidence that is pushed with a preparation."""
-
-    key: str
-    results: tuple[StageResult, ...]
-
-
-class SharedPreparations:
-    """One place in a registry. Safe to use from several threads.
-
-    A registry that fails costs no attempt anything: that is said once, and it is not asked again.
-    """
-
-    def __init__(self, registry: str, cache: PreparationCache, provider: SandboxProvider) -> None:
-        """Share by `registry`, which is `HOST[:PORT][/PATH]`.
-
-        Raises:
-            UsageError: no such sandbox's snapshots can be shared.
-        """
-        if not isinstance(provider, SharesSnapshots):
-            raise UsageError(
-                f"--registry: preparations of the {provider.name} sandbox cannot be shared; use "
-                "--sandbox docker"
-            )
-        self._registry = registry
-        self._cache = cache
-        self._provider = provider
-        self._shares: SharesSnapshots = provider
-        self._lock = Lock()
-        self._failed = False
-
-    def fetch(
-        self, key: str, task: Task, image: ImageId
-    ) -> tuple[PreparedTask, tuple[StageResult, ...]] | None:
-        """A preparation that another machine has made, now in this one's cache, too.
-
-        Raises:
-            SandboxError: the engine is lost.
-            OSError: the cache cannot be written.
-        """
-        shared = preparation_key(task, image, self._provider)
-        note = self._pulled(shared, key)
-        snapshot = self._provider.find(key)
-        if note is None or snapshot is None:
-            return None
-        with self._provider.open(snapshot, limits=Limits(), network=False) as sandbox:
-            self._cache.adopt(key, sandbox, note.results)
-        return self._cache.load(key)
-
-    def offer(
-        self, snapshot: SnapshotId, task: Task, image: ImageId, results: Sequence[StageResult]
-    ) -> None:
-        """Let other machines have a preparation of this one.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
-        if self._failed:
-            return
-        shared = preparation_key(task, image, self._provider)
-        note = SharedPreparationNote(key=shared, results=tuple(results))
-        try:
-            self._shares.push(snapshot, self._name(shared), note.json_with_checksum().encode())
-        except SandboxError as fault:
-            self._give_up(fault)
-
-    def _pulled(self, shared: str, key: str) -> SharedPreparationNote | None:
-        if self._failed:
-            return None
-        try:
-            content = self._shares.pull(self._name(shared), key)
-        except SandboxError as fault:
-            self._give_up(fault)
-            return None
-        if content is None:
-            return None
-        with suppress(ValidationError):
-            note = SharedPreparationNote.model_validate_json(content)
-            if note.key == shared:
-                return note
-        _LOG.warning("%s is no preparation of that name; it is made here", self._name(shared))
-        wrong = self._provider.find(key)
-        if wrong is not None:
-            self._provider.discard(wrong)
-        return None
-
-    def _give_up(self, fault: SandboxError) -> None:
-        self._provider.check()  # an engine that is lost is no fault of the registry
-        with self._lock:
-            is_first_failure, self._failed = not self._failed, True
-        if is_first_failure:
-            _LOG.warning("preparations are not shared any more: %s", fault)
-
-    def _name(self, shared: str) -> str:
-        return f"{self._registry}/snapshot:{shared}"

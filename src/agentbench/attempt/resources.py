@@ -12,9 +12,10 @@ from threading import Event, Lock, Semaphore
 from typing import TypeVar
 
 from agentbench.attempt.outages import CircuitBreaker
-from agentbench.attempt.preparation_cache import PreparationCache, SharedPreparations
+from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import RunId
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.shared_preparations import SharedPreparations
 from agentbench.attempt.task_image import resolve_image
 from agentbench.core.display_text import secrets_in
 from agentbench.core.host import available_cpus

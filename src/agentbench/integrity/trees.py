@@ -35,15 +35,21 @@ class TreeEntry:
     digest: str = ""
     size: int = 0
     executable: bool = False
-    offset: int = field(default=0, compare=False)  # of the content in the stream
+    offset: int = field(default=0, compare=False)  # of the content in a stored base tree
 
 
 WorkspaceTree = Mapping[PurePosixPath, TreeEntry]
 """The paths of a workspace without `.git`."""
+ReadEntry = Callable[[tarfile.TarInfo, IO[bytes] | None], TreeEntry]
+"""Reads a member of a tar, with the content of a regular file."""
 
 
-def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
+def read_tree(chunks: Iterable[bytes], read_entry: ReadEntry | None = None) -> WorkspaceTree:
     """Read a tree that agentbench's own stages created; raises tarfile.TarError.
+
+    Args:
+        chunks: The stream.
+        read_entry: Reads a member instead of `entry_of`, for example to store its content.
 
     Raises:
         tarfile.TarError: the stream is not a tar, or is truncated.
@@ -60,7 +66,7 @@ def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
                     entries[path] = target
                 continue
             source = archive.extractfile(member) if member.isreg() else None
-            entries[path] = entry_of(member, source)
+            entries[path] = (read_entry or entry_of)(member, source)
     return entries
 
 
@@ -75,18 +81,23 @@ def is_git(path: PurePosixPath) -> bool:
     return path.parts[0] == ".git"
 
 
-def entry_of(member: tarfile.TarInfo, source: IO[bytes] | None) -> TreeEntry:
-    """The entry of a member; `source` is the content of a regular file."""
+def entry_of(
+    member: tarfile.TarInfo,
+    source: IO[bytes] | None,
+    write: Callable[[bytes], object] | None = None,
+) -> TreeEntry:
+    """The entry of a member; `source` is the content of a regular file, which `write` gets too."""
     if source is not None:
         digest = hashlib.sha256()
         while chunk := source.read(_CHUNK):
             digest.update(chunk)
+            if write is not None:
+                write(chunk)
         return TreeEntry(
             kind=EntryKind.FILE,
             digest=digest.hexdigest(),
             size=member.size,
             executable=bool(member.mode & 0o100),
-            offset=member.offset_data,
         )
     if member.issym():
         target = member.linkname.encode("utf-8", "surrogateescape")
