@@ -47,13 +47,17 @@ class SharedCheckouts:
                     return found[0].snapshot
         return None
 
+    def key_of(self, commit: str) -> str:
+        """The key of the checkout of a commit, whether or not it is stored."""
+        return hashlib.sha256(f"{self._name} {commit}".encode()).hexdigest()[:32]
+
     def add(self, commit: str) -> str:
         """The key for a checkout of a commit, which is offered from now on.
 
         Raises:
             OSError: the cache cannot be written.
         """
-        key = hashlib.sha256(f"{self._name} {commit}".encode()).hexdigest()[:32]
+        key = self.key_of(commit)
         known = KnownCheckouts(keys={**self._known(), commit: key})
         write_atomically(self._path, known.json_with_checksum().encode())
         return key
