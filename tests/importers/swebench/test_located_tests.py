@@ -5,8 +5,8 @@ import pytest
 from agentbench.importers.swebench.environments import EnvironmentSources
 from agentbench.importers.swebench.importing import ImportSelection
 from agentbench.importers.swebench.located_tests import (
+    locate_by_source,
     locate_tests,
-    refuse_unlocated,
     write_located_tests,
 )
 from agentbench.importers.swebench.recipes import InstallRecipe, InstallRecipes
@@ -157,11 +157,64 @@ def test_a_task_that_does_not_load_is_refused_and_starts_no_run(take, options, t
     assert not (tmp_path / "runs").exists()
 
 
-def test_where_nothing_is_run_such_tasks_are_refused(take):
-    folder = take(FAIL_TO_PASS=["test_last"])
-    (refusal,) = refuse_unlocated([folder])
-    assert refusal.what.endswith("import without --no-prove to resolve them")
+FUNCTIONS = """\
+diff --git a/tests/test_more.py b/tests/test_more.py
+new file mode 100644
+--- /dev/null
++++ b/tests/test_more.py
+@@ -0,0 +1,14 @@
++import pytest
++
++
++def test_alone():
++    pass
++
++
++class TestCase:
++    def test_method(self):
++        pass
++
++    @pytest.mark.parametrize("x", [1])
++    def test_many(self, x):
++        pass
+"""
+
+
+def test_where_nothing_is_run_names_of_functions_are_found_in_the_source(take, tmp_path):
+    folder = take(
+        FUNCTIONS,
+        FAIL_TO_PASS=["test_method"],
+        PASS_TO_PASS=["test_alone", "[100%]", f"{FILE}::test_first"],
+    )
+    assert locate_by_source([folder], Mirrors(tmp_path / "mirrors")) == []
+    assert listed(folder) == (
+        ["tests/test_more.py::TestCase::test_method"],
+        ["tests/test_more.py::test_alone", f"{FILE}::test_first"],
+    )
+    assert read_origin(folder).node_ids["[100%]"] == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("test_many", "'test_many' is not the name of one function without parameters"),
+        ("test_gone", "'test_gone' is not the name of one function without parameters"),
+        (f"{FILE}::test_last[two", "is not the name of a function"),
+    ],
+)
+def test_where_nothing_is_run_tasks_with_other_names_are_refused(take, tmp_path, name, why):
+    folder = take(FUNCTIONS, FAIL_TO_PASS=[name])
+    (refusal,) = locate_by_source([folder], Mirrors(tmp_path / "mirrors"))
+    assert why in refusal.what
+    assert refusal.what.endswith("import without --no-prove to find its tests by running them")
     assert not folder.exists()
+
+
+def test_a_file_that_does_not_parse_here_names_no_functions(take, tmp_path):
+    old = FUNCTIONS.replace("+    pass\n+\n+\n+class", "+    print 1\n+\n+\n+class")
+    folder = take(old, FAIL_TO_PASS=["test_method"])
+    (refusal,) = locate_by_source([folder], Mirrors(tmp_path / "mirrors"))
+    assert "tests/test_more.py cannot be parsed" in refusal.what
 
 
 def test_a_test_that_is_to_be_fixed_is_not_also_to_be_kept():

@@ -26,7 +26,7 @@ from agentbench.importers.swebench.importing import (
     row_key,
     selected_rows,
 )
-from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
+from agentbench.importers.swebench.located_tests import locate_by_source, write_located_tests
 from agentbench.importers.task_images import TaskImages
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.mirror import Mirrors
@@ -179,8 +179,7 @@ class BatchImport:
         results, proof = self.results, self._proof
         results.rejections += batch.rejections
         if proof is None:
-            refused = refuse_unlocated(batch.without_node_ids)
-            self._refuse(refused)
+            self._refuse(locate_by_source(batch.without_node_ids, self._mirrors))
             results.states |= _existing(batch.written)
             return
         missing = (proof.images.refuse(folder, remedy=proof.remedy) for folder in batch.written)

@@ -17,6 +17,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
+from agentbench.importers.swebench.named_functions import UnclearNameError, ids_of_functions
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import CaseFact, CaseOutcome, NodeId
@@ -155,10 +156,29 @@ def _differences(origin: SwebenchOrigin, located: LocatedTests) -> Iterator[str]
         )
 
 
-def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
-    """Remove tasks with unresolved test names if nothing may be run."""
-    what = "lists names that are not node ids; import without --no-prove to resolve them"
-    return [_remove_and_refuse(folder, _origin_of(folder).instance_id, what) for folder in folders]
+def locate_by_source(folders: Iterable[Path], mirrors: Mirrors) -> list[Rejection]:
+    """Resolve test names by the source of the tests if nothing may be run.
+
+    Tasks with other names are removed; returns why.
+    """
+    refused = []
+    for folder in folders:
+        origin = _origin_of(folder)
+        try:
+            origin = origin.model_copy(
+                update={"node_ids": ids_of_functions(folder, origin, mirrors)}
+            )
+        except UnclearNameError as error:
+            what = f"{error}; import without --no-prove to find its tests by running them"
+            refused.append(_remove_and_refuse(folder, origin.instance_id, what))
+            continue
+        write_test_lists(
+            folder / TASK_FILE,
+            fail_to_pass=_all_ids(origin, origin.fail_to_pass),
+            pass_to_pass=_all_ids(origin, origin.pass_to_pass),
+        )
+        (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(origin))
+    return refused
 
 
 def locate_tests(
