@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from threading import Event
 
+from agentbench.core.choices import SandboxUser
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import (
     ImageId,
@@ -50,10 +51,11 @@ class UnreliableProvider:
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
+        user: SandboxUser = SandboxUser.AGENT,
     ) -> ImageId:
         if self._inner is None:
             return ImageId("none")
-        return self._inner.resolve_image(image, dockerfile=dockerfile, workdir=workdir)
+        return self._inner.resolve_image(image, dockerfile=dockerfile, workdir=workdir, user=user)
 
     @contextmanager
     def open(

@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from agentbench.core.choices import SandboxUser
 from agentbench.errors import RegistryError, SandboxError, StorageError, UnavailableError
 from agentbench.importers.task_images import TaskImages, refuse_without_images
 from agentbench.runs.options import RunOptions
@@ -28,8 +29,9 @@ class Engine(UnreliableProvider):
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
+        user: SandboxUser = SandboxUser.AGENT,
     ) -> ImageId:
-        del workdir
+        del workdir, user
         name = image or (dockerfile or Path()).read_text().split()[1]
         if name not in self.images:
             raise UnavailableError(f"the image {name} is not there:\npull it")

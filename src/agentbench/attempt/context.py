@@ -171,4 +171,5 @@ def limits_of(task: Task) -> Limits:
         pids=environment.pids,
         disk_mib=environment.disk_mib,
         files=environment.files,
+        user=environment.user,
     )

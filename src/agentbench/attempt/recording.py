@@ -157,6 +157,7 @@ def _environment(
     task: Task, provider: SandboxProvider, outputs: AttemptOutputs
 ) -> record.EnvironmentRecord:
     limits, image = limits_of(task), image_of(task, provider)
+    verifier = task.answer_key.verifier
     return record.EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),
@@ -170,6 +171,8 @@ def _environment(
         pids=limits.pids,
         disk_mib=limits.disk_mib,
         files=limits.files,
+        user=limits.user,
+        verifier_user=verifier.user if verifier is not None else None,
     )
 
 

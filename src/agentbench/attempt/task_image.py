@@ -67,7 +67,10 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
     """
     environment = task.environment
     return provider.resolve_image(
-        environment.image, dockerfile=environment.dockerfile, workdir=task.workdir
+        environment.image,
+        dockerfile=environment.dockerfile,
+        workdir=task.workdir,
+        user=environment.user,
     )
 
 

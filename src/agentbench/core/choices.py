@@ -56,6 +56,13 @@ BASE_IMAGES = "agentbench/python"
 """The repository of base images; their tag is the Python version."""
 
 
+class SandboxUser(StrEnum):
+    """The user that a sandbox runs commands as."""
+
+    AGENT = "agent"  # without privileges
+    ROOT = "root"  # of the container
+
+
 class Runner(StrEnum):
     """The program that runs a task's tests."""
 

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from agentbench.errors import SandboxError
+from agentbench.core.choices import SandboxUser
+from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
 from agentbench.sandbox.folder_sandbox import (
     CommandRunner,
@@ -73,8 +74,18 @@ class FolderProvider(ABC):
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
+        user: SandboxUser = SandboxUser.AGENT,
     ) -> ImageId:
-        """See SandboxProvider.resolve_image; the environment of the host's Python."""
+        """See SandboxProvider.resolve_image; the environment of the host's Python.
+
+        Raises:
+            UnavailableError: this back end cannot provide the image or root.
+        """
+        if user is SandboxUser.ROOT:
+            raise UnavailableError(
+                f"{self.name} has no root ([environment] user): use a container engine, "
+                "--sandbox docker"
+            )
         store = EnvironmentStore(store=self._store("image"), python=self.python, back_end=self.name)
         return store.resolve(image, dockerfile, self._make_environment, workdir)
 

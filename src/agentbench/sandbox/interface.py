@@ -15,6 +15,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
 
+from agentbench.core.choices import SandboxUser
 from agentbench.scoring.evidence import CommandResult
 
 SnapshotId = NewType("SnapshotId", str)
@@ -66,7 +67,7 @@ class Promise(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of a sandbox, for all its processes together."""
+    """The limits of a sandbox, for all its processes together, and the user that they run as."""
 
     cpus: float = 1.0
     memory_mib: int = 2048
@@ -74,6 +75,7 @@ class Limits:
     disk_mib: int = 4096  # of all writable folders together, and of each file
     files: int = 300_000  # files, folders and links in the writable folders
     open_files: int = 16_384  # descriptors of each process
+    user: SandboxUser = SandboxUser.AGENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,10 +260,12 @@ class SandboxProvider(Protocol):
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
+        user: SandboxUser = SandboxUser.AGENT,
     ) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
 
-        With `workdir` the workspace is this folder of the image, with its files.
+        With `workdir` the workspace is this folder of the image, with its files. They belong to the
+        user of agents, or to whom the image says if the user is root.
 
         Raises:
             UnavailableError: the image is missing; the message says how to get it.

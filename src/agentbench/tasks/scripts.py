@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
+from agentbench.core.choices import SandboxUser
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
@@ -79,6 +80,7 @@ class Verifier(Schema):
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
     takes: tuple[InsidePath, ...] | None = None
+    user: SandboxUser | None = None  # None: that of [environment]
 
     @model_validator(mode="after")
     def _one_image(self) -> "Verifier":

@@ -10,7 +10,7 @@ import math
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
@@ -192,16 +192,17 @@ def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name:
 def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
+    limits = replace(context.limits, user=verifier.user or context.limits.user)
     own = verifier.image is not None or verifier.dockerfile is not None
     source: ImageId | SnapshotId = prepared.snapshot
     if own:
         folder, file = context.task.folder, verifier.dockerfile
         dockerfile = None if file is None else folder / file
         source = context.provider.resolve_image(
-            verifier.image, dockerfile=dockerfile, workdir=context.task.workdir
+            verifier.image, dockerfile=dockerfile, workdir=context.task.workdir, user=limits.user
         )
     with context.provider.open(
-        source, limits=context.limits, network=verifier.network, cancel=context.cancel
+        source, limits=limits, network=verifier.network, cancel=context.cancel
     ) as sandbox:
         if own:
             write_files(sandbox, _base_files(prepared, verifier))

@@ -6,12 +6,14 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
+from agentbench.core.choices import BASE_IMAGES, SandboxUser
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
 from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborTaskFile,
+    User,
     parse_harbor_task_file,
     substitute_env,
     unknown_keys,
@@ -31,8 +33,8 @@ SHARED_FOLDERS = ("environment", "tests", "solution")
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
 _DIFFERENCES = (
-    "the agent and the script run as an unprivileged user without a network (the script has one "
-    "where the task says so); of what the agent leaves, regular files below {workdir} are judged"
+    "the agent has no network; of what it leaves, regular files below {workdir} are judged, in a "
+    "fresh container"
 )
 _COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
@@ -118,6 +120,10 @@ def _notes(
     folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
 ) -> Iterator[str]:
     yield _DIFFERENCES.format(workdir=workdir)
+    if _user(folder, form.agent.user) is SandboxUser.ROOT:
+        yield "agent and script run as root of their containers"
+    if _has_network(form):
+        yield "the script has a network, which is Harbor's default unless the task says otherwise"
     if assumed:
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
     if not (folder / "solution").is_dir():
@@ -205,8 +211,6 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
         "environment.build_timeout_sec": form.environment.build_timeout_sec,
         "environment.gpu_types": form.environment.gpu_types,
         "environment.skills_dir": form.environment.skills_dir,
-        "agent.user": form.agent.user,
-        "verifier.user": form.verifier.user,
         "source": form.source,
         "multi_step_reward_strategy": form.multi_step_reward_strategy,
         "artifacts": form.artifacts and not form.verifier.is_separate,
@@ -250,8 +254,11 @@ def convert_task_file(
         "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
         "tags": tuple(dict.fromkeys(_tags(form))),
         "repo": {"workdir": str(workdir)},
-        "environment": _environment(form.environment),
-        "verifier": _verifier(folder, form, workdir),
+        "environment": {**_environment(form.environment), "user": _user(folder, form.agent.user)},
+        "verifier": {
+            **_verifier(folder, form, workdir),
+            "user": _user(folder, form.verifier.user),
+        },
         "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
     }
     if (folder / "solution").is_dir():
@@ -287,10 +294,9 @@ def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
 def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
     verifier = form.verifier
     env = dict(substitute_env(verifier.env, "").env)
-    phases = [verifier, verifier.environment if verifier.is_separate else form.environment]
     table: dict[str, object] = {
         "timeout_s": verifier.timeout_sec,
-        "network": any(phase is not None and _is_public(phase) for phase in phases),
+        "network": _has_network(form),
     }
     if verifier.is_separate:
         table |= _own_image(folder, verifier.environment)
@@ -300,12 +306,35 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
     return {**table, "env": env}
 
 
-def _is_public(phase: object) -> bool:
-    """Whether a table asks for a network explicitly; Harbor's default of one does not count."""
-    return (
-        getattr(phase, "network_mode", None) == "public"
-        or getattr(phase, "allow_internet", None) is True
-    )
+def _user(folder: Path, named: User | None) -> SandboxUser:
+    """The user of a phase: the one it names, else that of the image."""
+    name = str(named) if named is not None else _image_user(folder)
+    return SandboxUser.ROOT if name.partition(":")[0] in {"root", "0"} else SandboxUser.AGENT
+
+
+def _image_user(folder: Path) -> str:
+    """The user that the Dockerfile ends with; most images have root."""
+    text = task_folders.read_text(folder / "environment/Dockerfile")
+    lines = [] if isinstance(text, Rejection) else text.splitlines()
+    named = "root"
+    for words in map(str.split, lines):
+        if len(words) > 1 and words[0].upper() == "FROM":
+            named = "agentbench" if words[1].startswith(BASE_IMAGES) else "root"
+        elif len(words) > 1 and words[0].upper() == "USER":
+            named = words[1]
+    return named
+
+
+def _has_network(form: HarborTaskFile) -> bool:
+    """Whether the verifier's phase has a network: Harbor's own rules, with its default."""
+    own = form.verifier.environment if form.verifier.is_separate else None
+    mode = form.verifier.network_mode
+    for table in (own, form.environment):
+        if mode is None and table is not None:
+            mode = table.network_mode
+            if mode is None and table.allow_internet is not None:
+                mode = "public" if table.allow_internet else "no-network"
+    return mode in {None, "public"}
 
 
 def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:

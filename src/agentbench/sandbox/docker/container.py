@@ -13,7 +13,6 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import readable_copies
 from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.container_options import (
-    USER,
     ContainerPlan,
     create_container,
     readable_inside,
@@ -76,11 +75,11 @@ class DockerContainer:
         self._start()
 
     def begin(self, argv: list[str], env: dict[str, str]) -> StartedExec:
-        """Start a program as the unprivileged user."""
+        """Start a program as the user of commands."""
         self.require_alive()
         with self._engine.api("start a command") as api:
-            variables = {**self.plan.env, **env}
-            created = api.exec_create(self.name, argv, user=USER, environment=variables, stdin=True)
+            variables, user = {**self.plan.env, **env}, f"{self.plan.user_id}:{self.plan.user_id}"
+            created = api.exec_create(self.name, argv, user=user, environment=variables, stdin=True)
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
 

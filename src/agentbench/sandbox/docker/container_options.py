@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
+from agentbench.core.choices import SandboxUser
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
@@ -15,8 +16,7 @@ from agentbench.sandbox.ownership import ProcessOwner, labels_of
 SCRIPT_FOLDERS = ("/tests", "/solution", "/logs/agent", "/logs/artifacts", "/logs/verifier")
 """The folders of input and output for scripts of tasks with their own tests."""
 
-USER = f"{interface.USER_ID}:{interface.USER_ID}"
-
+ROOT_HOME = PurePosixPath("/root")
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
@@ -39,6 +39,11 @@ class ContainerPlan:
     plain_workspace: bool = False
     """Whether the workspace is a volume, filled with a copy, and not part of the layers."""
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
+
+    @property
+    def user_id(self) -> int:
+        """The user of commands, who owns what is written for them."""
+        return 0 if self.limits.user is SandboxUser.ROOT else interface.USER_ID
 
 
 def readable_inside(mount: interface.ReadOnlyMount) -> bool:
@@ -74,11 +79,14 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     memory = limits.memory_mib * 1024 * 1024
     disk = limits.disk_mib * 1024 * 1024
     most = plan.user_processes
+    # Root has Docker's default capabilities. Nobody can gain any, for example by a setuid program.
+    is_root = limits.user is SandboxUser.ROOT
     user_limits = [] if most is None else [{"Name": "nproc", "Soft": most, "Hard": most}]
     return {
         "Init": True,
-        "CapDrop": ["ALL"],
-        "CapAdd": ["KILL"],  # for the main process; the commands' user does not get it
+        "CapDrop": [] if is_root else ["ALL"],
+        # For the main process; the commands' user does not get it.
+        "CapAdd": [] if is_root else ["KILL"],
         "SecurityOpt": ["no-new-privileges"],
         "NetworkMode": "bridge" if plan.network else "none",
         "Memory": memory,
@@ -125,11 +133,13 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
     path = image_env.get("PATH") or _DEFAULT_PATH
     if _VENV_BIN not in path.split(":"):
         path = f"{_VENV_BIN}:{path}"
+    is_root = plan.limits.user is SandboxUser.ROOT
+    name = "root" if is_root else "agentbench"
     return {
         "PATH": path,
-        "HOME": str(interface.HOME),
-        "USER": "agentbench",
-        "LOGNAME": "agentbench",
+        "HOME": str(ROOT_HOME if is_root else interface.HOME),
+        "USER": name,
+        "LOGNAME": name,
         "LANG": "C.UTF-8",
         "TMPDIR": "/tmp",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",

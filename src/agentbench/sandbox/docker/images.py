@@ -16,14 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agentbench.core.choices import BASE_IMAGES, DEFAULT_PYTHON, STACKS, base_image_name
+from agentbench.core.choices import (
+    BASE_IMAGES,
+    DEFAULT_PYTHON,
+    STACKS,
+    SandboxUser,
+    base_image_name,
+)
 from agentbench.errors import RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
-from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS, USER
+from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
-from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.interface import USER_ID, ImageId
 from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_of
 
 TASK_REPOSITORY = "agentbench/task"
@@ -254,17 +260,24 @@ def _version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath) -> ImageId:
+def with_workdir(
+    engine: Engine, image: ImageId, workdir: PurePosixPath, user: SandboxUser = SandboxUser.AGENT
+) -> ImageId:
     """The image with a folder as its workspace; it is built the first time.
+
+    The folder belongs to the user of agents, or for root to whom it belongs in the image.
 
     Raises:
         UnavailableError: it cannot be built; with the engine's output.
     """
-    name = hashlib.sha256(f"{_WORKDIR_RECIPE}\n{image}\n{workdir}".encode()).hexdigest()[:16]
+    is_root = user is SandboxUser.ROOT
+    recipe = f"{_WORKDIR_RECIPE}\n{image}\n{workdir}" + ("\nroot" if is_root else "")
+    name = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     tag = f"{TASK_REPOSITORY}:workdir-{name}"
     if (found := _id_of(engine, tag)) is not None:
         return found
-    script = f'mkdir -p "$@" && chown -Rh {USER} "$@" /logs'
+    owner = f"{USER_ID}:{USER_ID}"
+    script = 'mkdir -p "$@"' + ("" if is_root else f' && chown -Rh {owner} "$@" /logs')
     run = json.dumps(["/bin/sh", "-c", script, "sh", str(workdir), *SCRIPT_FOLDERS])
     context = tar_of_file("Dockerfile", f"FROM {image}\nUSER 0:0\nRUN {run}\n".encode())
     labels = {**labels_of("task-image"), WORKDIR: str(workdir)}

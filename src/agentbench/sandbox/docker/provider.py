@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from threading import Event
 
+from agentbench.core.choices import SandboxUser
 from agentbench.errors import SandboxError
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
 from agentbench.sandbox.docker.container import ContainerLauncher
-from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
+from agentbench.sandbox.docker.container_options import ROOT_HOME, ContainerPlan, mount_paths
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
@@ -93,10 +94,13 @@ class DockerProvider:
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
+        user: SandboxUser = SandboxUser.AGENT,
     ) -> interface.ImageId:
         """See SandboxProvider.resolve_image."""
         found = images.resolve_image(self._engine, image, dockerfile=dockerfile)
-        return found if workdir is None else images.with_workdir(self._engine, found, workdir)
+        if workdir is None:
+            return found
+        return images.with_workdir(self._engine, found, workdir, user)
 
     def build_base_image(
         self, python: str, *, progress: Callable[[str], None] = lambda _line: None
@@ -136,11 +140,14 @@ class DockerProvider:
                 mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
             plan = replace(plan, network=True, env=env)
         with self._launcher.launched(plan, mounts) as container:
-            if not is_ours:
+            own = container.plan
+            if not is_ours or own.user_id == 0:
                 with self._engine.api("prepare a container of a foreign image") as api:
-                    folders = (container.plan.workspace, interface.RESULTS, interface.HOME)
-                    files = {interface.HOME / ".gitconfig": interface.GIT_CONFIGURATION.encode()}
-                    api.put_archive(container.name, "/", owned_folders(folders, files))
+                    home = interface.HOME if own.user_id else ROOT_HOME
+                    folders = (own.workspace, interface.RESULTS, home)
+                    files = {home / ".gitconfig": interface.GIT_CONFIGURATION.encode()}
+                    packed = owned_folders(folders, files, own.user_id)
+                    api.put_archive(container.name, "/", packed)
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(self._engine, container, mounts=mount_paths(mounted), cancel=cancel)
 

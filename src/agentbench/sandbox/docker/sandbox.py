@@ -338,9 +338,11 @@ class DockerSandbox:
         """See Sandbox.write_tree."""
         self._container.require_alive()
         found = self._host_volume(path)
-        if found is not None and write_volume(*found, tar, f"write to {path}"):
+        if found is not None and write_volume(
+            *found, tar, f"write to {path}", self._container.plan.user_id
+        ):
             return
-        owned = owned_by_user(tar)
+        owned = owned_by_user(tar, self._container.plan.user_id)
         try:
             self._put(path, owned)
         except DockerNotFoundError:

@@ -109,7 +109,9 @@ class _UnusualEntryError(Exception):
     """The engine has to handle the entry."""
 
 
-def write_volume(volume: HostFolder, parts: tuple[str, ...], tar: bytes, doing: str) -> bool:
+def write_volume(
+    volume: HostFolder, parts: tuple[str, ...], tar: bytes, doing: str, user_id: int = USER_ID
+) -> bool:
     """Unpack a plain tar below a folder in a volume; all members will belong to the user.
 
     Returns:
@@ -120,14 +122,14 @@ def write_volume(volume: HostFolder, parts: tuple[str, ...], tar: bytes, doing: 
     """
     try:
         with closing_descriptor(volume.open()) as root:
-            if os.fstat(root).st_uid != USER_ID:  # the engine maps user ids
+            if os.fstat(root).st_uid != user_id:  # the engine maps user ids
                 return False
-            os.close(_folder(root, parts))
+            os.close(_folder(root, parts, user_id))
             with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
                 for member in archive:
-                    _write_member(root, (*parts, *_names(member)), member, archive)
+                    _write_member(root, (*parts, *_names(member)), member, archive, user_id)
                 for member in filter(tarfile.TarInfo.isdir, archive):
-                    _finish(root, (*parts, *_names(member)), member)
+                    _finish(root, (*parts, *_names(member)), member, user_id)
     except _UnusualEntryError:
         return False
     except tarfile.TarError as fault:
@@ -145,15 +147,19 @@ def _names(member: tarfile.TarInfo) -> tuple[str, ...]:
 
 
 def _write_member(
-    root: int, names: tuple[str, ...], member: tarfile.TarInfo, archive: tarfile.TarFile
+    root: int,
+    names: tuple[str, ...],
+    member: tarfile.TarInfo,
+    archive: tarfile.TarFile,
+    user_id: int,
 ) -> None:
     if member.isdir():
-        os.close(_folder(root, names))
+        os.close(_folder(root, names, user_id))
         return
     if not names:
         raise _UnusualEntryError
     name = names[-1]
-    with closing_descriptor(_folder(root, names[:-1])) as above:
+    with closing_descriptor(_folder(root, names[:-1], user_id)) as above:
         with suppress(FileNotFoundError):
             try:
                 os.unlink(name, dir_fd=above)
@@ -161,21 +167,21 @@ def _write_member(
                 raise _UnusualEntryError from fault
         if member.issym():
             os.symlink(member.linkname, name, dir_fd=above)
-            os.chown(name, USER_ID, USER_ID, dir_fd=above, follow_symlinks=False)
+            os.chown(name, user_id, user_id, dir_fd=above, follow_symlinks=False)
             os.utime(name, (member.mtime, member.mtime), dir_fd=above, follow_symlinks=False)
         else:
             source = archive.extractfile(member)
-            _write(name, above, source.read() if source is not None else b"", member)
+            _write(name, above, source.read() if source is not None else b"", member, user_id)
 
 
-def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo) -> None:
+def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo, user_id: int) -> None:
     """Set a folder's mode and time, which new entries have changed."""
-    with closing_descriptor(_folder(root, names)) as folder:
+    with closing_descriptor(_folder(root, names, user_id)) as folder:
         os.fchmod(folder, stat.S_IMODE(member.mode))
         os.utime(folder, (member.mtime, member.mtime))
 
 
-def _folder(root: int, names: tuple[str, ...]) -> int:
+def _folder(root: int, names: tuple[str, ...], user_id: int) -> int:
     """Open a folder below another one; missing folders are created."""
     current = os.dup(root)
     for name in names:
@@ -189,7 +195,7 @@ def _folder(root: int, names: tuple[str, ...]) -> int:
             except OSError as fault:
                 raise _UnusualEntryError from fault
             if created:
-                os.fchown(deeper, USER_ID, USER_ID)
+                os.fchown(deeper, user_id, user_id)
                 os.fchmod(deeper, _NEW_FOLDER)
         finally:
             os.close(current)
@@ -197,7 +203,7 @@ def _folder(root: int, names: tuple[str, ...]) -> int:
     return current
 
 
-def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo) -> None:
+def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo, user_id: int) -> None:
     try:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=above)
     except FileExistsError as fault:  # another process created it
@@ -205,7 +211,7 @@ def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo) -> No
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         file.flush()
-        os.fchown(descriptor, USER_ID, USER_ID)
+        os.fchown(descriptor, user_id, user_id)
         os.fchmod(descriptor, stat.S_IMODE(member.mode))
         os.utime(descriptor, (member.mtime, member.mtime))
 
