@@ -63,6 +63,13 @@ class SandboxUser(StrEnum):
     ROOT = "root"  # of the container
 
 
+class VerifierPlace(StrEnum):
+    """The container in which a task's script judges."""
+
+    FRESH = "fresh"  # of the state before the agent, with the agent's files
+    SHARED = "shared"  # the agent's own, with all that it changed and started
+
+
 class Runner(StrEnum):
     """The program that runs a task's tests."""
 

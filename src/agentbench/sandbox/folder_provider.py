@@ -99,9 +99,10 @@ class FolderProvider(ABC):
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
         plain_workspace: bool = False,
+        lasting: bool = False,
     ) -> Iterator[Sandbox]:
-        """See SandboxProvider.open; every workspace is plain."""
-        del plain_workspace
+        """See SandboxProvider.open; every workspace is plain, and no sandbox is lasting."""
+        del plain_workspace, lasting
         with ExitStack() as stack:
             try:
                 folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))

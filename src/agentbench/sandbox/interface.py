@@ -112,6 +112,7 @@ class Command:
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes per stream
     cancel: Event | None = None  # once set, it ends this command, not the sandbox
     sidecar: Sidecar | None = None  # runs as long as the command
+    user: SandboxUser | None = None  # None: that of the sandbox; root only if the sandbox has it
 
     @property
     def cancelled(self) -> bool:
@@ -181,6 +182,25 @@ class Sandbox(Protocol):
         Raises:
             SandboxError: the sandbox is lost, or cannot be stored: Docker stores none with a plain
                 workspace.
+        """
+
+
+@runtime_checkable
+class LastingSandbox(Sandbox, Protocol):
+    """A sandbox in which the processes that a command starts go on after it."""
+
+    def frozen(self) -> AbstractContextManager[None]:
+        """No process runs during the block.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
+
+    def connect(self) -> None:
+        """Give it the network that it was opened with.
+
+        Raises:
+            SandboxError: the sandbox is lost.
         """
 
 
@@ -281,6 +301,7 @@ class SandboxProvider(Protocol):
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
         plain_workspace: bool = False,
+        lasting: bool = False,
     ) -> AbstractContextManager[Sandbox]:
         """A fresh sandbox from an image or a snapshot; it is removed when the block ends.
 
@@ -292,6 +313,8 @@ class SandboxProvider(Protocol):
             cancel: Once it is set, a running command is killed and `run` raises RunCancelled.
             plain_workspace: Whether folders of the source's workspace can be renamed. Overlay file
                 systems refuse that, so Docker has to copy the workspace.
+            lasting: Whether it is a `LastingSandbox`, if the back end has such ones. It starts
+                without a network, also with `network`.
 
         Raises:
             SandboxError: it cannot be opened.

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import SandboxUser, VerifierPlace
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
@@ -81,11 +81,20 @@ class Verifier(Schema):
     dockerfile: InsidePath | None = None
     takes: tuple[InsidePath, ...] | None = None
     user: SandboxUser | None = None  # None: that of [environment]
+    environment: VerifierPlace = VerifierPlace.FRESH
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it judges in the agent's own container."""
+        return self.environment is VerifierPlace.SHARED
 
     @model_validator(mode="after")
     def _one_image(self) -> "Verifier":
         if self.image is not None and self.dockerfile is not None:
             raise ValueError("takes `image` or `dockerfile`, not both")
+        others = {"image", "dockerfile", "takes"} & self.model_fields_set
+        if self.is_shared and others:
+            raise ValueError(f'`environment = "shared"` takes no `{sorted(others)[0]}`')
         return self
 
 

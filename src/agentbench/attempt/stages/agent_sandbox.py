@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.agents.interface import Budget
+from agentbench.core.choices import SandboxUser
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, SnapshotId, Stream
 from agentbench.scoring.evidence import CommandResult
@@ -22,12 +23,18 @@ class AgentSandbox:
     """
 
     def __init__(
-        self, inner: Sandbox, budget: Budget, sink: OutputSink, env: Mapping[str, str]
+        self,
+        inner: Sandbox,
+        budget: Budget,
+        sink: OutputSink,
+        env: Mapping[str, str],
+        user: SandboxUser | None = None,
     ) -> None:
         self._inner = inner
         self._budget = budget
         self._sink = sink
         self._env = env
+        self._user = user
         self._is_killed = False
 
     @property
@@ -56,7 +63,9 @@ class AgentSandbox:
                 own_sink(stream, chunk)
 
         env = {**self._env, **command.env}
-        return self._inner.run(replace(command, timeout=timeout, sink=sink, env=env))
+        return self._inner.run(
+            replace(command, timeout=timeout, sink=sink, env=env, user=self._user)
+        )
 
     def kill(self) -> None:
         """End every process of the sandbox."""

@@ -9,19 +9,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from agentbench.core.choices import SandboxUser
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import readable_copies
 from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.container_options import (
     ContainerPlan,
     create_container,
+    id_of,
     readable_inside,
+    variables_of,
 )
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 
+_NETWORK = "bridge"
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
@@ -72,16 +76,38 @@ class DockerContainer:
         cpus = self._engine.facts.cpus
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
+            if self.plan.network and self.plan.lasting:
+                api.disconnect_container_from_network(self.name, _NETWORK)
         self._start()
 
-    def begin(self, argv: list[str], env: dict[str, str]) -> StartedExec:
+    def begin(
+        self, argv: list[str], env: dict[str, str], user: SandboxUser | None = None
+    ) -> StartedExec:
         """Start a program as the user of commands."""
         self.require_alive()
         with self._engine.api("start a command") as api:
-            variables, user = {**self.plan.env, **env}, f"{self.plan.user_id}:{self.plan.user_id}"
-            created = api.exec_create(self.name, argv, user=user, environment=variables, stdin=True)
+            who = user or self.plan.limits.user
+            variables = {**self.plan.env, **variables_of(who), **env}
+            account = f"{id_of(who)}:{id_of(who)}"
+            created = api.exec_create(self.name, argv, user=account, environment=variables, stdin=True)
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
+
+    def connect(self) -> None:
+        """Connect a lasting container to the network of its plan."""
+        with self._engine.api("connect a container to a network") as api:
+            api.connect_container_to_network(self.name, _NETWORK)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Pause all processes during the block."""
+        with self._engine.api("pause a container") as api:
+            api.pause(self.name)
+        try:
+            yield
+        finally:
+            with self._engine.api("unpause a container") as api:
+                api.unpause(self.name)
 
     def exit_code_of(self, started: StartedExec) -> int | None:
         """A program's exit code as the engine knows it."""
@@ -120,12 +146,17 @@ class DockerContainer:
     def end_processes(self) -> EndedProcesses:
         """End every process except init and the main process, if necessary by a restart.
 
+        In a lasting container they go on.
+
         Raises:
             SandboxError: another program killed or ended the container.
         """
         if self._main is None:
             raise SandboxError("the container is not running")
-        census = self._main.end_others(patience=_DIES_WITHIN)
+        if self.plan.lasting:
+            census = self._main.ask("0", patience=_DIES_WITHIN)
+        else:
+            census = self._main.end_others(patience=_DIES_WITHIN)
         if census is None:
             return self._restart()
         before, self._last = self._last, census

@@ -39,11 +39,24 @@ class ContainerPlan:
     plain_workspace: bool = False
     """Whether the workspace is a volume, filled with a copy, and not part of the layers."""
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
+    lasting: bool = False  # processes go on after their commands, and the network comes later
 
     @property
     def user_id(self) -> int:
         """The user of commands, who owns what is written for them."""
-        return 0 if self.limits.user is SandboxUser.ROOT else interface.USER_ID
+        return id_of(self.limits.user)
+
+
+def id_of(user: SandboxUser) -> int:
+    """A user's number, which is that of the group, too."""
+    return 0 if user is SandboxUser.ROOT else interface.USER_ID
+
+
+def variables_of(user: SandboxUser) -> dict[str, str]:
+    """The variables that name a user and its home."""
+    is_root = user is SandboxUser.ROOT
+    name = "root" if is_root else "agentbench"
+    return {"HOME": str(ROOT_HOME if is_root else interface.HOME), "USER": name, "LOGNAME": name}
 
 
 def readable_inside(mount: interface.ReadOnlyMount) -> bool:
@@ -133,13 +146,9 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
     path = image_env.get("PATH") or _DEFAULT_PATH
     if _VENV_BIN not in path.split(":"):
         path = f"{_VENV_BIN}:{path}"
-    is_root = plan.limits.user is SandboxUser.ROOT
-    name = "root" if is_root else "agentbench"
     return {
         "PATH": path,
-        "HOME": str(ROOT_HOME if is_root else interface.HOME),
-        "USER": name,
-        "LOGNAME": name,
+        **variables_of(plan.limits.user),
         "LANG": "C.UTF-8",
         "TMPDIR": "/tmp",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",

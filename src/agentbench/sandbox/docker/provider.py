@@ -130,9 +130,11 @@ class DockerProvider:
         mounts: Sequence[interface.ReadOnlyMount] = (),
         cancel: Event | None = None,
         plain_workspace: bool = False,
+        lasting: bool = False,
     ) -> Iterator[interface.Sandbox]:
         """See SandboxProvider.open."""
-        plan, is_ours = self._plan(source, limits, plain_workspace=plain_workspace)
+        plan, is_ours = self._plan(source, limits)
+        plan = replace(plan, plain_workspace=plain_workspace, lasting=lasting)
         if network:
             env = forwarded_settings(self._host_env)
             if (bundle := ca_bundle(self._host_env)) is not None:
@@ -179,9 +181,7 @@ class DockerProvider:
         if self._engine.facts.product is EngineProduct.PODMAN:
             raise SandboxError("Podman's snapshots cannot be shared through a registry; use Docker")
 
-    def _plan(
-        self, source: str, limits: interface.Limits, *, plain_workspace: bool
-    ) -> tuple[ContainerPlan, bool]:
+    def _plan(self, source: str, limits: interface.Limits) -> tuple[ContainerPlan, bool]:
         image = self._snapshots.get(source) or self._engine.image(source)
         own = image.labels.get(WORKDIR)
         plan = ContainerPlan(
@@ -190,7 +190,6 @@ class DockerProvider:
             limits=limits,
             owner=self._owner,
             workspace=interface.WORKSPACE if own is None else PurePosixPath(own),
-            plain_workspace=plain_workspace,
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels

@@ -13,7 +13,7 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import timedelta
 from enum import Enum, auto
 from pathlib import PurePosixPath
@@ -39,8 +39,8 @@ from agentbench.sandbox.supervise import OutputCapture, command_result
 from agentbench.scoring.evidence import CommandResult, Ending
 
 WRAPPER = r"""
-ab_mark=$1 ab_size=$2 ab_folder=$3 ab_path=$4
-shift 4
+ab_mark=$1 ab_size=$2 ab_folder=$3 ab_path=$4 ab_end=$5
+shift 5
 read -r ab_go || exit 125
 trap : TERM HUP INT QUIT USR1 USR2
 { echo 500 > /proc/self/oom_score_adj; } 2> /dev/null # so the main process dies last
@@ -59,7 +59,7 @@ fi
 ab_code=$?
 printf '\0%s:%03d\n' "$ab_mark" "$ab_code"
 printf '\0%s:%03d\n' "$ab_mark" "$ab_code" >&2
-kill -s STOP $$
+[ "$ab_end" = exit ] || kill -s STOP $$
 """
 _POLL = 0.1  # seconds between two checks of the clock and the cancel event
 _BUFFER_BYTES = 256 * 1024  # bytes each way
@@ -82,13 +82,14 @@ class ExecEnd(Enum):
 class ContainerExec:
     """A command in a container, before its start and while it runs."""
 
-    def __init__(self, command: Command, folder: str) -> None:
+    def __init__(self, command: Command, folder: str, *, lasting: bool = False) -> None:
         mark = secrets.token_hex(8)
         self._command = command
         self._channels = {stream: _MarkedStream(command.output_cap, mark) for stream in Stream}
         self.argv: Sequence[str] = (
             *("/bin/sh", "-c", WRAPPER, "sh"),
             *(mark, str(len(command.stdin)), folder, command.env.get("PATH", "")),
+            "exit" if lasting else "stop",
             *command.argv,
         )
         # The shell needs a PATH of its own, so the command's is an argument of it.
@@ -300,10 +301,22 @@ class DockerSandbox:
             )
         with self._lock, running_sidecar(self._container, command.sidecar):
             self._container.require_alive()
-            execution = ContainerExec(command, str(command.cwd or self.workspace))
-            started = self._container.begin(list(execution.argv), execution.env)
+            lasting = self._container.plan.lasting
+            execution = ContainerExec(
+                command, str(command.cwd or self.workspace), lasting=lasting
+            )
+            started = self._container.begin(list(execution.argv), execution.env, command.user)
             with started.stream:
                 return self._watch.watched(lambda: self._attend(execution, started, command))
+
+    def frozen(self) -> AbstractContextManager[None]:
+        """See LastingSandbox.frozen."""
+        return self._container.frozen()
+
+    def connect(self) -> None:
+        """See LastingSandbox.connect."""
+        if self._container.plan.network:
+            self._container.connect()
 
     def kill(self) -> None:
         """See Sandbox.kill."""
