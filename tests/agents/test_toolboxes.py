@@ -19,7 +19,15 @@ from agentbench.agents.client_bundles import (
 )
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
-from agentbench.sandbox.interface import Command, ImageId, Limits, ReadOnlyMount, Sandbox
+from agentbench.sandbox.interface import (
+    ORDINARY_USE,
+    Command,
+    ImageId,
+    Limits,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxUse,
+)
 from tests.e2e import conftest as end_to_end
 from tests.patience import HANG_SECONDS
 
@@ -49,7 +57,7 @@ class CountingProvider:
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
-        plain_workspace: bool = False,
+        use: SandboxUse = ORDINARY_USE,
     ) -> AbstractContextManager[Sandbox]:
         with self._lock:
             self.opened.append(network)
@@ -59,7 +67,7 @@ class CountingProvider:
             network=network,
             mounts=mounts,
             cancel=cancel,
-            plain_workspace=plain_workspace,
+            use=use,
         )
 
 

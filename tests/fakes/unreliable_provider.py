@@ -8,12 +8,14 @@ from threading import Event
 from agentbench.core.choices import SandboxUser
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import (
+    ORDINARY_USE,
     ImageId,
     Limits,
     Promise,
     ReadOnlyMount,
     Sandbox,
     SandboxProvider,
+    SandboxUse,
     SnapshotId,
 )
 
@@ -66,7 +68,7 @@ class UnreliableProvider:
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
-        plain_workspace: bool = False,
+        use: SandboxUse = ORDINARY_USE,
     ) -> Iterator[Sandbox]:
         self.asked += 1
         if self._inner is None or self.asked <= self._refusals:
@@ -77,7 +79,7 @@ class UnreliableProvider:
             network=network,
             mounts=mounts,
             cancel=cancel,
-            plain_workspace=plain_workspace,
+            use=use,
         ) as sandbox:
             yield sandbox
 

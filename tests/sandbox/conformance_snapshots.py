@@ -9,7 +9,7 @@ import pytest
 from agentbench.errors import SandboxError
 from agentbench.integrity.trees import EntryKind, read_tree
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider
+from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SandboxUse
 from tests.sandbox.conformance_base import LIMITS, Conformance, python, sh
 
 INSTALL = """
@@ -85,7 +85,9 @@ class SnapshotConformance(Conformance):
         with provider.open(image, limits=LIMITS, network=False) as sandbox:
             sh(sandbox, "mkdir -p package/deep; echo 1 > package/deep/file; touch gone")
             snapshot = sandbox.snapshot(key)
-        with provider.open(snapshot, limits=LIMITS, network=False, plain_workspace=True) as sandbox:
+        with provider.open(
+            snapshot, limits=LIMITS, network=False, use=SandboxUse(plain_workspace=True)
+        ) as sandbox:
             assert python(sandbox, "import os; os.rename('package', 'other'); os.remove('gone')").ok
             sandbox.write_tree(sandbox.workspace, tar_of_file("added", b"2"))
             assert sh(sandbox, "cat other/deep/file added; ls").stdout == "1\n2added\nother\n"

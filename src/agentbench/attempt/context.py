@@ -66,6 +66,7 @@ class AgentRunOutput(StageOutput):
     outcome: AgentOutcome | None = None  # None also if the agent raised an exception
     traffic: ModelTraffic | None = None  # None also if the attempt has no model
     change: JudgedChange | None = None
+    sandbox: Sandbox | None = None  # if the task's script judges in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

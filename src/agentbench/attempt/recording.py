@@ -173,6 +173,7 @@ def _environment(
         files=limits.files,
         user=limits.user,
         verifier_user=verifier.user if verifier is not None else None,
+        verifier_environment=verifier.environment if verifier is not None else None,
     )
 
 

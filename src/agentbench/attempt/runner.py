@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -91,10 +91,10 @@ class _AttemptRunner:
         baseline = self._baseline(ready)
         if baseline is None:
             return outputs
-        with closing(FinalTestPreparation(ready, baseline)) as upcoming:
+        with closing(FinalTestPreparation(ready, baseline)) as upcoming, ExitStack() as kept:
             work = self.stages.run(
                 StageName.AGENT_RUN,
-                lambda sink: agent_run(replace(ready, sink=sink), self._agent, upcoming),
+                lambda sink: agent_run(replace(ready, sink=sink), self._agent, upcoming, kept),
             )
             outputs = replace(outputs, agent_run=work)
             if work is None or work.change is None:
@@ -107,6 +107,7 @@ class _AttemptRunner:
                     baseline=baseline,
                     change=change,
                     preparation=upcoming,
+                    place=work.sandbox,
                 ),
             )
             return replace(outputs, final_test=final)

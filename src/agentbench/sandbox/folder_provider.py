@@ -19,7 +19,15 @@ from agentbench.sandbox.folder_sandbox import (
     sandbox_folders,
 )
 from agentbench.sandbox.host_environment import EnvironmentStore, HostPython, make_environment
-from agentbench.sandbox.interface import ImageId, Limits, ReadOnlyMount, Sandbox, SnapshotId
+from agentbench.sandbox.interface import (
+    ORDINARY_USE,
+    ImageId,
+    Limits,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxUse,
+    SnapshotId,
+)
 from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
 from agentbench.sandbox.trees import FileOwner
 
@@ -98,11 +106,10 @@ class FolderProvider(ABC):
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
-        plain_workspace: bool = False,
-        lasting: bool = False,
+        use: SandboxUse = ORDINARY_USE,
     ) -> Iterator[Sandbox]:
         """See SandboxProvider.open; every workspace is plain, and no sandbox is lasting."""
-        del plain_workspace, lasting
+        del use
         with ExitStack() as stack:
             try:
                 folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))

@@ -79,6 +79,22 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxUse:
+    """What a sandbox is for, as far as it must be able to do more than others."""
+
+    plain_workspace: bool = False
+    """Whether folders of the source's workspace can be renamed. Overlay file systems refuse that,
+    so Docker has to copy the workspace."""
+    lasting: bool = False
+    """Whether it is a `LastingSandbox`, if the back end has such ones. It starts without a network,
+    even if it is opened with one."""
+
+
+ORDINARY_USE = SandboxUse()
+"""That of most sandboxes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOnlyMount:
     """A host file or folder, read-only in the sandbox; copied if the engine cannot see it."""
 
@@ -300,8 +316,7 @@ class SandboxProvider(Protocol):
         network: bool,
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
-        plain_workspace: bool = False,
-        lasting: bool = False,
+        use: SandboxUse = ORDINARY_USE,
     ) -> AbstractContextManager[Sandbox]:
         """A fresh sandbox from an image or a snapshot; it is removed when the block ends.
 
@@ -311,10 +326,7 @@ class SandboxProvider(Protocol):
             network: Whether it reaches a network.
             mounts: Files and folders of the host.
             cancel: Once it is set, a running command is killed and `run` raises RunCancelled.
-            plain_workspace: Whether folders of the source's workspace can be renamed. Overlay file
-                systems refuse that, so Docker has to copy the workspace.
-            lasting: Whether it is a `LastingSandbox`, if the back end has such ones. It starts
-                without a network, also with `network`.
+            use: What it is for.
 
         Raises:
             SandboxError: it cannot be opened.

@@ -13,7 +13,7 @@ import pytest
 from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.interface import ImageId, SandboxUse
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 from tests.patience import HANG_SECONDS, wait_until
 from tests.sandbox.conformance_base import LIMITS
@@ -188,7 +188,7 @@ def test_what_is_in_use_is_left_alone_unless_asked(
 def test_a_volume_that_lost_its_container_is_found_and_removed(
     provider: DockerProvider, engine: Engine, image: ImageId, plain: bool
 ) -> None:
-    with provider.open(image, limits=LIMITS, network=False, plain_workspace=plain):
+    with provider.open(image, limits=LIMITS, network=False, use=SandboxUse(plain_workspace=plain)):
         (mine,) = containers_in(engine)
         mounts = state_of(engine, mine)["Mounts"]
         with engine.api("remove the container but not its volumes") as api:

@@ -14,7 +14,7 @@ from agentbench.sandbox.docker.container_options import (
     readable_inside,
 )
 from agentbench.sandbox.docker.engine import Engine
-from agentbench.sandbox.interface import Limits, ReadOnlyMount
+from agentbench.sandbox.interface import Limits, ReadOnlyMount, SandboxUse
 from agentbench.sandbox.ownership import ProcessOwner
 from tests.sandbox.docker_fixtures import engine, foreign_image
 
@@ -84,7 +84,7 @@ def test_mounts_are_read_only_and_everything_is_labelled(
     created: Created, engine: Engine, tmp_path: Path
 ) -> None:
     mount = ReadOnlyMount(name="tools", source=tmp_path)
-    found = created(bound=(mount,), network=True, plain_workspace=True)
+    found = created(bound=(mount,), network=True, use=SandboxUse(plain_workspace=True))
     (bind,) = [item for item in found["HostConfig"]["Mounts"] if item["Type"] == "bind"]
     assert (bind["Target"], bind["ReadOnly"]) == ("/agentbench/tools", True)
     assert found["HostConfig"]["NetworkMode"] == "bridge"

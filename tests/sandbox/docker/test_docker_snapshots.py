@@ -9,7 +9,7 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.interface import ImageId, SandboxUse
 from tests.patience import wait_until
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import engine, image, left_in, provider
@@ -73,7 +73,7 @@ def test_a_workspace_on_a_volume_is_not_stored(
     try:
         for source, plain in ((declared, False), (image, True)):
             with provider.open(
-                source, limits=LIMITS, network=False, plain_workspace=plain
+                source, limits=LIMITS, network=False, use=SandboxUse(plain_workspace=plain)
             ) as sandbox:
                 assert sh(sandbox, "echo here > file; cat file").stdout == "here\n"
                 with pytest.raises(SandboxError, match="/workspace is on a volume"):

@@ -9,6 +9,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import astuple, fields, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,7 @@ from pydantic import TypeAdapter
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
+from agentbench.attempt.stages.verifier import is_judged_in_place
 from agentbench.core.display_text import Redactor
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, SandboxError
@@ -28,7 +30,7 @@ from agentbench.integrity.suspicious_code import suspicious_code
 from agentbench.integrity.tool_caches import ToolCache, separate_caches
 from agentbench.integrity.trees import BaseContent
 from agentbench.models.interface import AGENTS_OWN_ERRORS, ModelFailure, ModelTraffic, ModelUsage
-from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
@@ -66,15 +68,35 @@ def extract_change(context: PreparedContext, sandbox: Sandbox) -> WorkspaceChang
     prepared, limits = context.prepared, context.limits
     # Twice what the disk may hold, and the names of as many files as there may be.
     stream_bytes = (2 * limits.disk_mib << 20) + 2048 * limits.files
+    bounds = ExtractionLimits(stream_bytes=stream_bytes)
+    with (
+        blamed_on_agent(context),
+        _ended(context, sandbox),
+        sandbox.read_tree(sandbox.workspace) as chunks,
+    ):
+        return read_change(chunks, prepared.base, prepared.content, bounds)
+
+
+@contextmanager
+def blamed_on_agent(context: PreparedContext) -> Iterator[None]:
+    """Blame the agent for the loss of its sandbox, unless the back end does not work either."""
     try:
-        sandbox.kill()
-        with sandbox.read_tree(sandbox.workspace) as chunks:
-            bounds = ExtractionLimits(stream_bytes=stream_bytes)
-            return read_change(chunks, prepared.base, prepared.content, bounds)
+        yield
     except SandboxError as error:
         if _back_end_works(context):
             raise error.blamed_on(Fault.AGENT.value) from error
         raise
+
+
+@contextmanager
+def _ended(context: PreparedContext, sandbox: Sandbox) -> Iterator[None]:
+    """No process of the sandbox runs; if the task's script judges in it, they go on afterwards."""
+    if is_judged_in_place(context.task) and isinstance(sandbox, LastingSandbox):
+        with sandbox.frozen():
+            yield
+    else:
+        sandbox.kill()
+        yield
 
 
 def _back_end_works(context: PreparedContext) -> bool:

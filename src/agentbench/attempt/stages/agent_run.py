@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from threading import Thread
@@ -21,11 +21,13 @@ from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
+from agentbench.attempt.stages.verifier import is_judged_in_place
+from agentbench.core.choices import SandboxUser
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.execution import reporter_mounts
-from agentbench.sandbox.interface import Sandbox, Stream
+from agentbench.sandbox.interface import Sandbox, SandboxUse, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
@@ -49,19 +51,30 @@ class AgentInputs:
 
 
 def agent_run(
-    context: PreparedContext, inputs: AgentInputs, preparation: FinalTestPreparation
+    context: PreparedContext,
+    inputs: AgentInputs,
+    preparation: FinalTestPreparation,
+    kept: ExitStack,
 ) -> AgentRunOutput:
     """Let the agent work, end its sandbox, and extract its changes.
 
     An error is part of the output, so that what the agent did before is recorded too.
+
+    Args:
+        context: The inputs.
+        inputs: Those of this stage alone.
+        preparation: Of the final test.
+        kept: Owns the sandbox if the final test needs it too.
     """
-    endpoint, solved, change = None, None, None
+    endpoint, solved, change, sandbox = None, None, None, None
+    is_shared = is_judged_in_place(context.task)
     opened = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
     try:
         context.hidden_tests.check()
         with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as preopened:
             preparation.begin()
-            with preopened.take() as sandbox:
+            with ExitStack() as own:
+                sandbox = (kept if is_shared else own).enter_context(preopened.take())
                 solved = _solve(context, inputs, sandbox, endpoint)
                 extracted = agent_outcome.extract_change(context, sandbox)
         change = agent_outcome.judged_change(context, extracted)
@@ -79,7 +92,13 @@ def agent_run(
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
     evidence = evidence.model_copy(update={"findings": (*evidence.findings, *findings)})
-    return AgentRunOutput(evidence=evidence, outcome=solved.outcome, traffic=traffic, change=change)
+    return AgentRunOutput(
+        evidence=evidence,
+        outcome=solved.outcome,
+        traffic=traffic,
+        change=change,
+        sandbox=sandbox if is_shared else None,
+    )
 
 
 @contextmanager
@@ -95,7 +114,23 @@ def _agent_sandbox(
     if isinstance(agent, NeedsMounts):
         mounts += agent.mounts(context.provider, context.image)
     is_plain = not (isinstance(agent, WritesFilesOnly) and agent.writes_files_only)
-    preopened = PreopenedSandbox(context, mounts, plain_workspace=is_plain)
+    verifier = context.task.answer_key.verifier
+    is_shared = is_judged_in_place(context.task)
+    users = {context.limits.user, verifier.user if is_shared and verifier is not None else None}
+    limits = context.limits
+    if SandboxUser.ROOT in users:
+        limits = replace(limits, user=SandboxUser.ROOT)
+    preopened = PreopenedSandbox(
+        context.background,
+        lambda: context.provider.open(
+            context.prepared.snapshot,
+            limits=limits,
+            network=is_shared and verifier is not None and verifier.network,
+            mounts=mounts,
+            cancel=context.cancel,
+            use=SandboxUse(plain_workspace=is_plain, lasting=is_shared),
+        ),
+    )
     try:
         yield preopened
     finally:
@@ -120,7 +155,8 @@ def _solve(
         max_steps=limits.max_steps,
         max_cost_usd=limits.max_cost_usd,
     )
-    bounded = AgentSandbox(sandbox, budget, context.sink, task.environment.env)
+    user = task.environment.user
+    bounded = AgentSandbox(sandbox, budget, context.sink, task.environment.env, user)
     outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
     memory, seconds = task.environment.memory_mib, time.monotonic() - started
     if isinstance(outcome, ExceptionFact):

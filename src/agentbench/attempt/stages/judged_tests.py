@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext, StageContext
+from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.core.choices import ControlLevel, Runner
 from agentbench.core.files import FileContent
@@ -63,7 +64,7 @@ def fresh_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
     Raises:
         SandboxError: it could not be created.
     """
-    keep, sandbox = _open_sandbox(context, reporter_mounts())
+    keep, sandbox = _entered(_opened(context, reporter_mounts()))
     with keep:
         yield sandbox
         context.background.remove(keep.pop_all().close)
@@ -75,24 +76,18 @@ def preopen_sandbox(context: PreparedContext) -> "PreopenedSandbox | None":
         return None
     if context.task.answer_key.verifier is not None:
         return None  # it may need its own image or a network
-    return PreopenedSandbox(context, reporter_mounts())
+    return PreopenedSandbox(context.background, lambda: _opened(context, reporter_mounts()))
 
 
 class PreopenedSandbox:
     """A sandbox that is created in the background; either taken or closed."""
 
     def __init__(
-        self,
-        context: PreparedContext,
-        mounts: Sequence[ReadOnlyMount],
-        *,
-        plain_workspace: bool = False,
+        self, background: BackgroundTasks, opened: Callable[[], AbstractContextManager[Sandbox]]
     ) -> None:
-        self._background = context.background
+        self._background = background
         self._is_taken = False
-        self._opened: Future[_OpenSandbox] = self._background.submit(
-            lambda: _open_sandbox(context, mounts, plain_workspace=plain_workspace)
-        )
+        self._opened: Future[_OpenSandbox] = background.submit(lambda: _entered(opened()))
 
     @contextmanager
     def take(self) -> Iterator[Sandbox]:
@@ -157,21 +152,22 @@ def _filled(
         return None
 
 
-def _open_sandbox(
-    context: PreparedContext, mounts: Sequence[ReadOnlyMount], *, plain_workspace: bool = False
-) -> _OpenSandbox:
+def _entered(opened: AbstractContextManager[Sandbox]) -> _OpenSandbox:
     with ExitStack() as stack:
-        sandbox = stack.enter_context(
-            context.provider.open(
-                context.prepared.snapshot,
-                limits=context.limits,
-                network=False,
-                mounts=mounts,
-                cancel=context.cancel,
-                plain_workspace=plain_workspace,
-            )
-        )
+        sandbox = stack.enter_context(opened)
         return stack.pop_all(), sandbox
+
+
+def _opened(
+    context: PreparedContext, mounts: Sequence[ReadOnlyMount]
+) -> AbstractContextManager[Sandbox]:
+    return context.provider.open(
+        context.prepared.snapshot,
+        limits=context.limits,
+        network=False,
+        mounts=mounts,
+        cancel=context.cancel,
+    )
 
 
 def expected_tests(task: Task) -> ExpectedTests:

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
-from agentbench.attempt.stages import judged_tests
+from agentbench.attempt.stages import agent_outcome, judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.choices import ControlLevel
@@ -21,6 +21,10 @@ from agentbench.scoring.verdict import baseline_warnings
 
 _SKIPPED_FOR_A_SCRIPT = (
     "not applicable: a script of the task judges, and they change tests of pytest"
+)
+_JUDGED_IN_PLACE = (
+    "not applicable: a script of the task judges in the agent's own container, which is weaker: "
+    "what the agent installed or left running can deceive it"
 )
 
 
@@ -95,17 +99,25 @@ def final_test(
     baseline: Evidence,
     change: JudgedChange | None,
     preparation: FinalTestPreparation,
+    place: Sandbox | None = None,
 ) -> FinalTestOutput:
     """Apply the change to the state before the agent, write the hidden tests, and run them.
 
     Control runs run beside it; what they show against the attempt is among the findings.
+
+    Args:
+        context: The inputs.
+        baseline: The evidence of the baseline run.
+        change: The agent's change.
+        preparation: What was prepared while the agent worked.
+        place: The agent's own sandbox, if the task's script judges there.
 
     Raises:
         GitCheckoutError: the hidden tests do not fit the base commit.
         SandboxError: the sandbox could not be created or is lost.
     """
     if context.task.answer_key.verifier is not None:
-        return _final_verifier_run(context, change)
+        return _final_verifier_run(context, change, place)
     changed = ChangedFiles.of(change)
     with preparation.started_controls(changed) as controls:
         evidence = _run_hidden_tests(context, baseline, changed, preparation.take_sandbox())
@@ -119,10 +131,14 @@ def final_test(
     )
 
 
-def _final_verifier_run(context: PreparedContext, change: JudgedChange | None) -> FinalTestOutput:
-    skipped = Controls(level=context.control_level, skipped=_SKIPPED_FOR_A_SCRIPT)
+def _final_verifier_run(
+    context: PreparedContext, change: JudgedChange | None, place: Sandbox | None
+) -> FinalTestOutput:
+    why = _SKIPPED_FOR_A_SCRIPT if place is None else _JUDGED_IN_PLACE
+    skipped = Controls(level=context.control_level, skipped=why)
     try:
-        evidence = run_verifier(context, change, name="final")
+        with nullcontext() if place is None else agent_outcome.blamed_on_agent(context):
+            evidence = run_verifier(context, change, name="final", place=place)
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error)
     return FinalTestOutput(evidence=evidence, controls=skipped)

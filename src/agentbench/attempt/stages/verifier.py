@@ -9,8 +9,9 @@ import json
 import math
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
@@ -21,10 +22,11 @@ from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
-from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
+from agentbench.sandbox.interface import Command, ImageId, LastingSandbox, Sandbox, SnapshotId
 from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
+from agentbench.tasks.task import Task
 
 _REWARD_BYTES = 64 * 1024
 _REPORT_BYTES = 4 * 1024 * 1024
@@ -36,6 +38,11 @@ _REWARD_JSON, _REWARD_TEXT = "reward.json", "reward.txt"
 _REPORTS = frozenset({"ctrf.json", "junit.xml"})
 _TESTS_FOLDER = PurePosixPath("/tests")
 _VERIFIER_LOGS = PurePosixPath("/logs/verifier")
+_EMPTY = """\
+rm -rf "$@" 2> /dev/null
+mkdir -p "$@" && chmod 777 "$2" && find "$@" -mindepth 1 -delete
+"""
+_EMPTY_TIMEOUT = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,13 +156,26 @@ def _excerpt(content: bytes) -> str:
     return ascii(content[:40].decode("utf-8", "replace"))
 
 
-def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name: str) -> Evidence:
+def is_judged_in_place(task: Task) -> bool:
+    """Whether the task's script judges in the agent's own sandbox."""
+    verifier = task.answer_key.verifier
+    return verifier is not None and verifier.is_shared
+
+
+def run_verifier(
+    context: PreparedContext,
+    change: JudgedChange | None,
+    *,
+    name: str,
+    place: Sandbox | None = None,
+) -> Evidence:
     """Run the task's verifier on the prepared state, with an agent's change if there is one.
 
     Args:
         context: The inputs; the task has a verifier.
         change: The agent's change.
         name: The name of the run, for its files.
+        place: The agent's own sandbox, if it judges there; None: a fresh one.
 
     Raises:
         SandboxError: the sandbox could not be created or is lost.
@@ -171,9 +191,13 @@ def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name:
         timeout=judged_timeout(context),
         env={**task.environment.env, **verifier.env},
         sink=context.sink,
+        user=verifier.user or task.environment.user,
     )
-    with _opened(context, verifier) as sandbox:
-        _write(sandbox, change, verifier)
+    with _opened(context, verifier) if place is None else nullcontext(place) as sandbox:
+        if place is None:
+            _write(sandbox, change, verifier)
+        else:
+            _make_room(place)
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
         sandbox.kill()
@@ -207,6 +231,18 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         if own:
             write_files(sandbox, _base_files(prepared, verifier))
         yield sandbox
+
+
+def _make_room(place: Sandbox) -> None:
+    """Empty the script's folders in the agent's sandbox, and connect it to the script's network."""
+    argv = ("sh", "-c", _EMPTY, "sh", str(_TESTS_FOLDER), str(_VERIFIER_LOGS))
+    emptied = place.run(Command(argv=argv, timeout=_EMPTY_TIMEOUT))
+    if not emptied.ok:
+        raise SandboxError(f"cannot empty /tests: {emptied.stderr.strip()[:200]}").blamed_on(
+            Fault.AGENT.value
+        )
+    if isinstance(place, LastingSandbox):
+        place.connect()
 
 
 def _base_files(

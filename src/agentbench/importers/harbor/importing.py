@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.core.choices import BASE_IMAGES, SandboxUser
+from agentbench.core.choices import BASE_IMAGES, SandboxUser, VerifierPlace
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
@@ -33,8 +33,8 @@ SHARED_FOLDERS = ("environment", "tests", "solution")
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
 _DIFFERENCES = (
-    "the agent has no network; of what it leaves, regular files below {workdir} are judged, in a "
-    "fresh container"
+    "the agent has no network; a script with its own environment judges regular files below "
+    "{workdir}"
 )
 _COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
@@ -119,11 +119,7 @@ def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedT
 def _notes(
     folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
 ) -> Iterator[str]:
-    yield _DIFFERENCES.format(workdir=workdir)
-    if _user(folder, form.agent.user) is SandboxUser.ROOT:
-        yield "agent and script run as root of their containers"
-    if _has_network(form):
-        yield "the script has a network, which is Harbor's default unless the task says otherwise"
+    yield from _notes_on_isolation(folder, form, workdir)
     if assumed:
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
     if not (folder / "solution").is_dir():
@@ -139,6 +135,18 @@ def _notes(
             yield f"{name}.allowed_hosts: none is reached; a network is whole here or not there"
     if (folder / ".harborignore").exists():
         yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
+
+
+def _notes_on_isolation(
+    folder: Path, form: HarborTaskFile, workdir: PurePosixPath
+) -> Iterator[str]:
+    yield _DIFFERENCES.format(workdir=workdir)
+    if _user(folder, form.agent.user) is SandboxUser.ROOT:
+        yield "the agent is root of its container"
+    if not form.verifier.is_separate:
+        yield "the script judges in the agent's own container, as in Harbor; this is weaker"
+    if _has_network(form):
+        yield "the script has a network, which is Harbor's default unless the task says otherwise"
 
 
 def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
@@ -298,7 +306,9 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
         "timeout_s": verifier.timeout_sec,
         "network": _has_network(form),
     }
-    if verifier.is_separate:
+    if not verifier.is_separate:
+        table["environment"] = VerifierPlace.SHARED
+    else:
         table |= _own_image(folder, verifier.environment)
         table["takes"] = tuple(_collected_paths(form, workdir))
         if verifier.environment is not None:

@@ -66,6 +66,7 @@ class DockerContainer:
         self._last = ProcessCensus(yes=False)
         self._folders: _WritableFolders | None = None
         self.killed = False
+        self._is_disconnected = plan.use.lasting
 
     def launch(self) -> None:
         """Create and start it.
@@ -76,7 +77,7 @@ class DockerContainer:
         cpus = self._engine.facts.cpus
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
-            if self.plan.network and self.plan.lasting:
+            if self.plan.network and self.plan.use.lasting:
                 api.disconnect_container_from_network(self.name, _NETWORK)
         self._start()
 
@@ -87,9 +88,12 @@ class DockerContainer:
         self.require_alive()
         with self._engine.api("start a command") as api:
             who = user or self.plan.limits.user
-            variables = {**self.plan.env, **variables_of(who), **env}
+            network = {} if self._is_disconnected else self.plan.env
+            variables = {**network, **variables_of(who), **env}
             account = f"{id_of(who)}:{id_of(who)}"
-            created = api.exec_create(self.name, argv, user=account, environment=variables, stdin=True)
+            created = api.exec_create(
+                self.name, argv, user=account, environment=variables, stdin=True
+            )
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
 
@@ -97,6 +101,7 @@ class DockerContainer:
         """Connect a lasting container to the network of its plan."""
         with self._engine.api("connect a container to a network") as api:
             api.connect_container_to_network(self.name, _NETWORK)
+        self._is_disconnected = False
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -153,7 +158,7 @@ class DockerContainer:
         """
         if self._main is None:
             raise SandboxError("the container is not running")
-        if self.plan.lasting:
+        if self.plan.use.lasting:
             census = self._main.ask("0", patience=_DIES_WITHIN)
         else:
             census = self._main.end_others(patience=_DIES_WITHIN)

@@ -36,10 +36,9 @@ class ContainerPlan:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """For commands only: the container's own variables would become part of its snapshots."""
     workspace: PurePosixPath = interface.WORKSPACE
-    plain_workspace: bool = False
-    """Whether the workspace is a volume, filled with a copy, and not part of the layers."""
+    use: interface.SandboxUse = interface.ORDINARY_USE
+    """A plain workspace is a volume, filled with a copy, and not a part of the layers."""
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
-    lasting: bool = False  # processes go on after their commands, and the network comes later
 
     @property
     def user_id(self) -> int:
@@ -122,7 +121,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
 def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
     """The volumes and the bind mounts, in the engine's own terms."""
     folders = [interface.RESULTS, *([interface.MOUNTS] if plan.copied else [])]
-    if plan.plain_workspace:
+    if plan.use.plain_workspace:
         folders.append(plan.workspace)
     labels = labels_of("sandbox", plan.owner)
     volumes: list[dict[str, object]] = [

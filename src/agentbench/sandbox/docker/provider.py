@@ -129,12 +129,11 @@ class DockerProvider:
         network: bool,
         mounts: Sequence[interface.ReadOnlyMount] = (),
         cancel: Event | None = None,
-        plain_workspace: bool = False,
-        lasting: bool = False,
+        use: interface.SandboxUse = interface.ORDINARY_USE,
     ) -> Iterator[interface.Sandbox]:
         """See SandboxProvider.open."""
         plan, is_ours = self._plan(source, limits)
-        plan = replace(plan, plain_workspace=plain_workspace, lasting=lasting)
+        plan = replace(plan, use=use)
         if network:
             env = forwarded_settings(self._host_env)
             if (bundle := ca_bundle(self._host_env)) is not None:

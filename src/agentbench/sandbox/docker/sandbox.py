@@ -301,10 +301,8 @@ class DockerSandbox:
             )
         with self._lock, running_sidecar(self._container, command.sidecar):
             self._container.require_alive()
-            lasting = self._container.plan.lasting
-            execution = ContainerExec(
-                command, str(command.cwd or self.workspace), lasting=lasting
-            )
+            lasting = self._container.plan.use.lasting
+            execution = ContainerExec(command, str(command.cwd or self.workspace), lasting=lasting)
             started = self._container.begin(list(execution.argv), execution.env, command.user)
             with started.stream:
                 return self._watch.watched(lambda: self._attend(execution, started, command))
