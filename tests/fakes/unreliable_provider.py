@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
@@ -53,7 +53,7 @@ class UnreliableProvider:
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
-        user: SandboxUser = SandboxUser.AGENT,
+        user: UserName = AGENT_USER,
     ) -> ImageId:
         if self._inner is None:
             return ImageId("none")

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import RegistryError, SandboxError, StorageError, UnavailableError
 from agentbench.importers.task_images import TaskImages, refuse_without_images
 from agentbench.runs.options import RunOptions
@@ -29,7 +29,7 @@ class Engine(UnreliableProvider):
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
-        user: SandboxUser = SandboxUser.AGENT,
+        user: UserName = AGENT_USER,
     ) -> ImageId:
         del workdir, user
         name = image or (dockerfile or Path()).read_text().split()[1]

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from agentbench.attempt.base_tree import base_tree_digest, load_base_tree, store_base_tree
 from agentbench.core.checksums import ChecksummedDocument
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER
 from agentbench.core.file_locks import SharedLock, removal_lock, users_file
 from agentbench.core.files import owned_folder, read_or_create_identity, write_atomically
 from agentbench.errors import SandboxError
@@ -84,7 +84,7 @@ def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> st
         ),
         "env": task.environment.env,
     }
-    if task.environment.user is SandboxUser.ROOT:  # other keys are those of an older agentbench
+    if task.environment.user != AGENT_USER:  # other keys are those of an older agentbench
         parts["user"] = task.environment.user
     return _digest_of_json(parts)
 
@@ -94,7 +94,7 @@ def shared_setup_key(task: Task, image: ImageId, provider: SandboxProvider) -> s
     setup = task.setup
     return _digest_of_json(
         [_FORMAT, provider.name, image, setup.shared, setup.network, task.environment.env]
-        + ([task.environment.user] if task.environment.user is SandboxUser.ROOT else [])
+        + ([task.environment.user] if task.environment.user != AGENT_USER else [])
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final, Literal, NewType
 from pydantic import Field
 
 from agentbench.core.checksums import ChecksummedDocument
-from agentbench.core.choices import SandboxUser, VerifierPlace
+from agentbench.core.choices import AGENT_USER, UserName, VerifierPlace
 from agentbench.core.schema import Schema
 from agentbench.integrity.records import Controls, DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
@@ -107,8 +107,8 @@ class EnvironmentRecord(Schema):
     disk_mib: int
     files: int | None = None  # None: a record from before files were counted
     network: str = "none for agent and tests"
-    user: SandboxUser = SandboxUser.AGENT
-    verifier_user: SandboxUser | None = None  # None: the same, or no script judges
+    user: UserName = AGENT_USER
+    verifier_user: UserName | None = None  # None: the same, or no script judges
     verifier_environment: VerifierPlace | None = None  # None: no script judges
 
 

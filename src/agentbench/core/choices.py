@@ -7,6 +7,7 @@ base images with their requirements.
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Final
 
 from agentbench.errors import UsageError
 
@@ -56,11 +57,12 @@ BASE_IMAGES = "agentbench/python"
 """The repository of base images; their tag is the Python version."""
 
 
-class SandboxUser(StrEnum):
-    """The user that a sandbox runs commands as."""
-
-    AGENT = "agent"  # without privileges
-    ROOT = "root"  # of the container
+UserName = str
+"""The user that a sandbox runs commands as: one of these two, or a name or number of the image."""
+AGENT_USER: Final = "agent"
+"""The user without privileges that every sandbox has."""
+ROOT_USER: Final = "root"
+"""Root of the container."""
 
 
 class VerifierPlace(StrEnum):

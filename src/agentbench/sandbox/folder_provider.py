@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
 from agentbench.sandbox.folder_sandbox import (
@@ -82,16 +82,16 @@ class FolderProvider(ABC):
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
-        user: SandboxUser = SandboxUser.AGENT,
+        user: UserName = AGENT_USER,
     ) -> ImageId:
         """See SandboxProvider.resolve_image; the environment of the host's Python.
 
         Raises:
-            UnavailableError: this back end cannot provide the image or root.
+            UnavailableError: this back end cannot provide the image or the user.
         """
-        if user is SandboxUser.ROOT:
+        if user != AGENT_USER:
             raise UnavailableError(
-                f"{self.name} has no root ([environment] user): use a container engine, "
+                f"{self.name} has no other users ([environment] user): use a container engine, "
                 "--sandbox docker"
             )
         store = EnvironmentStore(store=self._store("image"), python=self.python, back_end=self.name)

@@ -15,7 +15,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.scoring.evidence import CommandResult
 
 SnapshotId = NewType("SnapshotId", str)
@@ -75,7 +75,7 @@ class Limits:
     disk_mib: int = 4096  # of all writable folders together, and of each file
     files: int = 300_000  # files, folders and links in the writable folders
     open_files: int = 16_384  # descriptors of each process
-    user: SandboxUser = SandboxUser.AGENT
+    user: UserName = AGENT_USER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class Command:
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes per stream
     cancel: Event | None = None  # once set, it ends this command, not the sandbox
     sidecar: Sidecar | None = None  # runs as long as the command
-    user: SandboxUser | None = None  # None: that of the sandbox; root only if the sandbox has it
+    user: UserName | None = None  # None: that of the sandbox, which has others unless it is AGENT
 
     @property
     def cancelled(self) -> bool:
@@ -296,7 +296,7 @@ class SandboxProvider(Protocol):
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
-        user: SandboxUser = SandboxUser.AGENT,
+        user: UserName = AGENT_USER,
     ) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
-from agentbench.core.choices import SandboxUser, VerifierPlace
+from agentbench.core.choices import VerifierPlace
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
@@ -66,6 +66,8 @@ def _variable(name: str) -> str:
 InsidePath = Annotated[str, AfterValidator(check_inside)]
 Argument = Annotated[str, AfterValidator(check_argument)]
 Variables = dict[Annotated[str, AfterValidator(_variable)], Argument]
+SandboxUser = Annotated[str, Field(pattern=r"^(?:[a-z_][a-z0-9_.-]{0,31}|[0-9]{1,9})$")]
+"""`agent`, `root`, or a user of the image by name or number."""
 ShellLine = Annotated[str, Field(min_length=1), AfterValidator(check_argument)]
 
 

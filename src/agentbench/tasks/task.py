@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agentbench.core.choices import ControlLevel, SandboxUser
+from agentbench.core.choices import AGENT_USER, ControlLevel, UserName
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks import scripts
@@ -47,7 +47,7 @@ class TaskEnvironment(Schema):
     pids: int = 256
     disk_mib: int = 4096
     files: int = 300_000
-    user: SandboxUser = SandboxUser.AGENT
+    user: UserName = AGENT_USER
 
 
 class TaskSetup(Schema):

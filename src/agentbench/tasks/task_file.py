@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from agentbench.core.choices import ControlLevel, Runner, SandboxUser
+from agentbench.core.choices import AGENT_USER, ControlLevel, Runner
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
@@ -172,7 +172,7 @@ class EnvironmentTable(Schema):
     pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
     disk_mib: Mebibytes = 4096
     files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
-    user: SandboxUser = SandboxUser.AGENT
+    user: scripts.SandboxUser = AGENT_USER
 
     @model_validator(mode="after")
     def _one_image(self) -> "EnvironmentTable":

@@ -22,7 +22,7 @@ from agentbench.attempt.stages.agent_sandbox import AgentSandbox
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.attempt.stages.verifier import is_judged_in_place
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
@@ -116,15 +116,14 @@ def _agent_sandbox(
     is_plain = not (isinstance(agent, WritesFilesOnly) and agent.writes_files_only)
     verifier = context.task.answer_key.verifier
     is_shared = is_judged_in_place(context.task)
-    users = {context.limits.user, verifier.user if is_shared and verifier is not None else None}
-    limits = context.limits
-    if SandboxUser.ROOT in users:
-        limits = replace(limits, user=SandboxUser.ROOT)
+    user = context.limits.user
+    if is_shared and verifier is not None and verifier.user not in {None, AGENT_USER}:
+        user = ROOT_USER
     preopened = PreopenedSandbox(
         context.background,
         lambda: context.provider.open(
             context.prepared.snapshot,
-            limits=limits,
+            limits=replace(context.limits, user=user),
             network=is_shared and verifier is not None and verifier.network,
             mounts=mounts,
             cancel=context.cancel,

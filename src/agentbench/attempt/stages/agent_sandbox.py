@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.agents.interface import Budget
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, SnapshotId, Stream
 from agentbench.scoring.evidence import CommandResult
@@ -28,7 +28,7 @@ class AgentSandbox:
         budget: Budget,
         sink: OutputSink,
         env: Mapping[str, str],
-        user: SandboxUser | None = None,
+        user: UserName | None = None,
     ) -> None:
         self._inner = inner
         self._budget = budget

@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
+from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
@@ -185,6 +186,8 @@ def run_verifier(
     task = context.task
     verifier = task.answer_key.verifier
     assert verifier is not None
+    users = {verifier.user or task.environment.user, task.environment.user}
+    owner = AGENT_USER if users == {AGENT_USER} else ROOT_USER
     files = tar_of_files(script_files(task.folder / VERIFIER_FOLDER))
     script = Command(
         argv=("sh", "-c", verifier.command),
@@ -197,7 +200,7 @@ def run_verifier(
         if place is None:
             _write(sandbox, change, verifier)
         else:
-            _make_room(place)
+            _make_room(place, owner)
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
         sandbox.kill()
@@ -233,10 +236,10 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         yield sandbox
 
 
-def _make_room(place: Sandbox) -> None:
+def _make_room(place: Sandbox, owner: UserName) -> None:
     """Empty the script's folders in the agent's sandbox, and connect it to the script's network."""
     argv = ("sh", "-c", _EMPTY, "sh", str(_TESTS_FOLDER), str(_VERIFIER_LOGS))
-    emptied = place.run(Command(argv=argv, timeout=_EMPTY_TIMEOUT))
+    emptied = place.run(Command(argv=argv, timeout=_EMPTY_TIMEOUT, user=owner))
     if not emptied.ok:
         raise SandboxError(f"cannot empty /tests: {emptied.stderr.strip()[:200]}").blamed_on(
             Fault.AGENT.value

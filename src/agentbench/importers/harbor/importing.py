@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.core.choices import BASE_IMAGES, SandboxUser, VerifierPlace
+from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName, VerifierPlace
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
@@ -141,7 +141,7 @@ def _notes_on_isolation(
     folder: Path, form: HarborTaskFile, workdir: PurePosixPath
 ) -> Iterator[str]:
     yield _DIFFERENCES.format(workdir=workdir)
-    if _user(folder, form.agent.user) is SandboxUser.ROOT:
+    if _user(folder, form.agent.user) == ROOT_USER:
         yield "the agent is root of its container"
     if not form.verifier.is_separate:
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
@@ -316,20 +316,20 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
     return {**table, "env": env}
 
 
-def _user(folder: Path, named: User | None) -> SandboxUser:
+def _user(folder: Path, named: User | None) -> UserName:
     """The user of a phase: the one it names, else that of the image."""
-    name = str(named) if named is not None else _image_user(folder)
-    return SandboxUser.ROOT if name.partition(":")[0] in {"root", "0"} else SandboxUser.AGENT
+    name = (str(named) if named is not None else _image_user(folder)).partition(":")[0]
+    return ROOT_USER if name == "0" else name
 
 
 def _image_user(folder: Path) -> str:
     """The user that the Dockerfile ends with; most images have root."""
     text = task_folders.read_text(folder / "environment/Dockerfile")
     lines = [] if isinstance(text, Rejection) else text.splitlines()
-    named = "root"
+    named = ROOT_USER
     for words in map(str.split, lines):
         if len(words) > 1 and words[0].upper() == "FROM":
-            named = "agentbench" if words[1].startswith(BASE_IMAGES) else "root"
+            named = AGENT_USER if words[1].startswith(BASE_IMAGES) else ROOT_USER
         elif len(words) > 1 and words[0].upper() == "USER":
             named = words[1]
     return named

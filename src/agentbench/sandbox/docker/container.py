@@ -9,14 +9,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import readable_copies
 from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.container_options import (
     ContainerPlan,
+    account_of,
     create_container,
-    id_of,
     readable_inside,
     variables_of,
 )
@@ -82,7 +82,7 @@ class DockerContainer:
         self._start()
 
     def begin(
-        self, argv: list[str], env: dict[str, str], user: SandboxUser | None = None
+        self, argv: list[str], env: dict[str, str], user: UserName | None = None
     ) -> StartedExec:
         """Start a program as the user of commands."""
         self.require_alive()
@@ -90,9 +90,8 @@ class DockerContainer:
             who = user or self.plan.limits.user
             network = {} if self._is_disconnected else self.plan.env
             variables = {**network, **variables_of(who), **env}
-            account = f"{id_of(who)}:{id_of(who)}"
             created = api.exec_create(
-                self.name, argv, user=account, environment=variables, stdin=True
+                self.name, argv, user=account_of(who), environment=variables, stdin=True
             )
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)

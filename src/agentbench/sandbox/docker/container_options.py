@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
@@ -41,21 +41,24 @@ class ContainerPlan:
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
 
     @property
-    def user_id(self) -> int:
-        """The user of commands, who owns what is written for them."""
-        return id_of(self.limits.user)
+    def owner_id(self) -> int:
+        """The user who owns what is written for commands: root unless all are the agent's."""
+        return interface.USER_ID if self.limits.user == AGENT_USER else 0
 
 
-def id_of(user: SandboxUser) -> int:
-    """A user's number, which is that of the group, too."""
-    return 0 if user is SandboxUser.ROOT else interface.USER_ID
+def account_of(user: UserName) -> str:
+    """A user as the engine understands it."""
+    own = {AGENT_USER: f"{interface.USER_ID}:{interface.USER_ID}", ROOT_USER: "0:0"}
+    return own.get(user, user)
 
 
-def variables_of(user: SandboxUser) -> dict[str, str]:
-    """The variables that name a user and its home."""
-    is_root = user is SandboxUser.ROOT
-    name = "root" if is_root else "agentbench"
-    return {"HOME": str(ROOT_HOME if is_root else interface.HOME), "USER": name, "LOGNAME": name}
+def variables_of(user: UserName) -> dict[str, str]:
+    """The variables that name a user and its home; the engine finds the home of other users."""
+    names = {AGENT_USER: ("agentbench", interface.HOME), ROOT_USER: ("root", ROOT_HOME)}
+    if user not in names:
+        return {}
+    name, home = names[user]
+    return {"HOME": str(home), "USER": name, "LOGNAME": name}
 
 
 def readable_inside(mount: interface.ReadOnlyMount) -> bool:
@@ -92,7 +95,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     disk = limits.disk_mib * 1024 * 1024
     most = plan.user_processes
     # Root has Docker's default capabilities. Nobody can gain any, for example by a setuid program.
-    is_root = limits.user is SandboxUser.ROOT
+    is_root = limits.user != AGENT_USER
     user_limits = [] if most is None else [{"Name": "nproc", "Soft": most, "Hard": most}]
     return {
         "Init": True,
@@ -147,7 +150,8 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
         path = f"{_VENV_BIN}:{path}"
     return {
         "PATH": path,
-        **variables_of(plan.limits.user),
+        # A command of another user gets its own.
+        **(variables_of(AGENT_USER) if plan.limits.user == AGENT_USER else {}),
         "LANG": "C.UTF-8",
         "TMPDIR": "/tmp",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",

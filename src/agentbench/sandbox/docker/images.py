@@ -17,10 +17,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agentbench.core.choices import (
+    AGENT_USER,
     BASE_IMAGES,
     DEFAULT_PYTHON,
     STACKS,
-    SandboxUser,
+    UserName,
     base_image_name,
 )
 from agentbench.errors import RegistryError, SandboxError, UnavailableError
@@ -261,7 +262,7 @@ def _version_key(version: str) -> tuple[int, ...]:
 
 
 def with_workdir(
-    engine: Engine, image: ImageId, workdir: PurePosixPath, user: SandboxUser = SandboxUser.AGENT
+    engine: Engine, image: ImageId, workdir: PurePosixPath, user: UserName = AGENT_USER
 ) -> ImageId:
     """The image with a folder as its workspace; it is built the first time.
 
@@ -270,7 +271,7 @@ def with_workdir(
     Raises:
         UnavailableError: it cannot be built; with the engine's output.
     """
-    is_root = user is SandboxUser.ROOT
+    is_root = user != AGENT_USER
     recipe = f"{_WORKDIR_RECIPE}\n{image}\n{workdir}" + ("\nroot" if is_root else "")
     name = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     tag = f"{TASK_REPOSITORY}:workdir-{name}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from agentbench.core.choices import SandboxUser
+from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
@@ -94,7 +94,7 @@ class DockerProvider:
         *,
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
-        user: SandboxUser = SandboxUser.AGENT,
+        user: UserName = AGENT_USER,
     ) -> interface.ImageId:
         """See SandboxProvider.resolve_image."""
         found = images.resolve_image(self._engine, image, dockerfile=dockerfile)
@@ -142,12 +142,12 @@ class DockerProvider:
             plan = replace(plan, network=True, env=env)
         with self._launcher.launched(plan, mounts) as container:
             own = container.plan
-            if not is_ours or own.user_id == 0:
+            if not is_ours or own.owner_id == 0:
                 with self._engine.api("prepare a container of a foreign image") as api:
-                    home = interface.HOME if own.user_id else ROOT_HOME
+                    home = interface.HOME if own.owner_id else ROOT_HOME
                     folders = (own.workspace, interface.RESULTS, home)
                     files = {home / ".gitconfig": interface.GIT_CONFIGURATION.encode()}
-                    packed = owned_folders(folders, files, own.user_id)
+                    packed = owned_folders(folders, files, own.owner_id)
                     api.put_archive(container.name, "/", packed)
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(self._engine, container, mounts=mount_paths(mounted), cancel=cancel)

@@ -350,10 +350,10 @@ class DockerSandbox:
         self._container.require_alive()
         found = self._host_volume(path)
         if found is not None and write_volume(
-            *found, tar, f"write to {path}", self._container.plan.user_id
+            *found, tar, f"write to {path}", self._container.plan.owner_id
         ):
             return
-        owned = owned_by_user(tar, self._container.plan.user_id)
+        owned = owned_by_user(tar, self._container.plan.owner_id)
         try:
             self._put(path, owned)
         except DockerNotFoundError:
