@@ -59,6 +59,10 @@ class SetupOutput(StageOutput):
     prepared: PreparedTask | None  # None: a command failed
 
 
+Artifacts = Mapping[PurePosixPath, Mapping[PurePosixPath, FileContent]]
+"""Files outside the workspace: by folder, and in it by relative path."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRunOutput(StageOutput):
     """The agent's work; fields are None where the stage ended before."""
@@ -67,6 +71,7 @@ class AgentRunOutput(StageOutput):
     traffic: ModelTraffic | None = None  # None also if the attempt has no model
     change: JudgedChange | None = None
     sandbox: Sandbox | None = None  # if the task's script judges in it
+    artifacts: Artifacts = field(default_factory=dict)  # for a verifier with its own environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,7 +107,7 @@ class _AttemptRunner:
                     baseline=baseline,
                     change=change,
                     preparation=upcoming,
-                    place=work.sandbox,
+                    work=work,
                 ),
             )
             return replace(outputs, final_test=final)

@@ -63,7 +63,17 @@ def _variable(name: str) -> str:
     return name
 
 
+def _check_taken(path: str) -> str:
+    """A path below the workspace, or an absolute one outside of it."""
+    if not path.startswith("/"):
+        return check_inside(path)
+    if ".." in PurePosixPath(path).parts or PurePosixPath(path) == PurePosixPath("/"):
+        raise ValueError("is not a path of files; give one without '..'")
+    return check_argument(path)
+
+
 InsidePath = Annotated[str, AfterValidator(check_inside)]
+TakenPath = Annotated[str, AfterValidator(_check_taken)]
 Argument = Annotated[str, AfterValidator(check_argument)]
 Variables = dict[Annotated[str, AfterValidator(_variable)], Argument]
 SandboxUser = Annotated[str, Field(pattern=r"^(?:[a-z_][a-z0-9_.-]{0,31}|[0-9]{1,9})$")]
@@ -81,7 +91,7 @@ class Verifier(Schema):
     network: Switch = False
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
-    takes: tuple[InsidePath, ...] | None = None
+    takes: tuple[TakenPath, ...] | None = None
     user: SandboxUser | None = None  # None: that of [environment]
     environment: VerifierPlace = VerifierPlace.FRESH
 

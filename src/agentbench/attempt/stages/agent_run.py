@@ -19,6 +19,7 @@ from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
+from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifacts
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.attempt.stages.verifier import is_judged_in_place
@@ -76,7 +77,10 @@ def agent_run(
             with ExitStack() as own:
                 sandbox = (kept if is_shared else own).enter_context(preopened.take())
                 solved = _solve(context, inputs, sandbox, endpoint)
+                with agent_outcome.blamed_on_agent(context):
+                    collect_artifacts(context, sandbox)
                 extracted = agent_outcome.extract_change(context, sandbox)
+                artifacts = read_artifacts(context, sandbox)
         change = agent_outcome.judged_change(context, extracted)
         findings = (*extracted.findings, *agent_outcome.suspicious_findings(context, change))
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
@@ -98,6 +102,7 @@ def agent_run(
         traffic=traffic,
         change=change,
         sandbox=sandbox if is_shared else None,
+        artifacts=artifacts,
     )
 
 

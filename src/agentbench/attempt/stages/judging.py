@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
+from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import agent_outcome, judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
 from agentbench.attempt.stages.verifier import run_verifier
@@ -99,7 +99,7 @@ def final_test(
     baseline: Evidence,
     change: JudgedChange | None,
     preparation: FinalTestPreparation,
-    place: Sandbox | None = None,
+    work: AgentRunOutput | None = None,
 ) -> FinalTestOutput:
     """Apply the change to the state before the agent, write the hidden tests, and run them.
 
@@ -110,14 +110,14 @@ def final_test(
         baseline: The evidence of the baseline run.
         change: The agent's change.
         preparation: What was prepared while the agent worked.
-        place: The agent's own sandbox, if the task's script judges there.
+        work: The agent's work, for a script that judges.
 
     Raises:
         GitCheckoutError: the hidden tests do not fit the base commit.
         SandboxError: the sandbox could not be created or is lost.
     """
     if context.task.answer_key.verifier is not None:
-        return _final_verifier_run(context, change, place)
+        return _final_verifier_run(context, change, work)
     changed = ChangedFiles.of(change)
     with preparation.started_controls(changed) as controls:
         evidence = _run_hidden_tests(context, baseline, changed, preparation.take_sandbox())
@@ -132,13 +132,14 @@ def final_test(
 
 
 def _final_verifier_run(
-    context: PreparedContext, change: JudgedChange | None, place: Sandbox | None
+    context: PreparedContext, change: JudgedChange | None, work: AgentRunOutput | None
 ) -> FinalTestOutput:
+    place = work.sandbox if work is not None else None
     why = _SKIPPED_FOR_A_SCRIPT if place is None else _JUDGED_IN_PLACE
     skipped = Controls(level=context.control_level, skipped=why)
     try:
         with nullcontext() if place is None else agent_outcome.blamed_on_agent(context):
-            evidence = run_verifier(context, change, name="final", place=place)
+            evidence = run_verifier(context, change, name="final", work=work)
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error)
     return FinalTestOutput(evidence=evidence, controls=skipped)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
-from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.stages.artifacts import write_artifacts
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
@@ -168,7 +169,7 @@ def run_verifier(
     change: JudgedChange | None,
     *,
     name: str,
-    place: Sandbox | None = None,
+    work: AgentRunOutput | None = None,
 ) -> Evidence:
     """Run the task's verifier on the prepared state, with an agent's change if there is one.
 
@@ -176,7 +177,7 @@ def run_verifier(
         context: The inputs; the task has a verifier.
         change: The agent's change.
         name: The name of the run, for its files.
-        place: The agent's own sandbox, if it judges there; None: a fresh one.
+        work: The agent's work: its sandbox if the script judges there, and other files of it.
 
     Raises:
         SandboxError: the sandbox could not be created or is lost.
@@ -186,6 +187,7 @@ def run_verifier(
     task = context.task
     verifier = task.answer_key.verifier
     assert verifier is not None
+    place = work.sandbox if work is not None else None
     users = {verifier.user or task.environment.user, task.environment.user}
     owner = AGENT_USER if users == {AGENT_USER} else ROOT_USER
     files = tar_of_files(script_files(task.folder / VERIFIER_FOLDER))
@@ -199,6 +201,8 @@ def run_verifier(
     with _opened(context, verifier) if place is None else nullcontext(place) as sandbox:
         if place is None:
             _write(sandbox, change, verifier)
+            if work is not None:
+                write_artifacts(work.artifacts, sandbox)
         else:
             _make_room(place, owner)
         sandbox.write_tree(_TESTS_FOLDER, files)
@@ -260,7 +264,9 @@ def _base_files(
 
 
 def _is_included(path: PurePosixPath, verifier: Verifier) -> bool:
-    return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
+    return verifier.takes is None or any(
+        path.is_relative_to(each) for each in verifier.takes if not each.startswith("/")
+    )
 
 
 def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:

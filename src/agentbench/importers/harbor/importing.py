@@ -32,10 +32,7 @@ SHARED_FOLDERS = ("environment", "tests", "solution")
 
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
-_DIFFERENCES = (
-    "the agent has no network; a script with its own environment judges regular files below "
-    "{workdir}"
-)
+_DIFFERENCES = "the agent has no network; a script with its own environment gets regular files only"
 _COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
 _MAX_TITLE_LENGTH = 200  # characters
@@ -119,7 +116,7 @@ def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedT
 def _notes(
     folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
 ) -> Iterator[str]:
-    yield from _notes_on_isolation(folder, form, workdir)
+    yield from _notes_on_isolation(folder, form)
     if assumed:
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
     if not (folder / "solution").is_dir():
@@ -137,10 +134,8 @@ def _notes(
         yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
 
 
-def _notes_on_isolation(
-    folder: Path, form: HarborTaskFile, workdir: PurePosixPath
-) -> Iterator[str]:
-    yield _DIFFERENCES.format(workdir=workdir)
+def _notes_on_isolation(folder: Path, form: HarborTaskFile) -> Iterator[str]:
+    yield _DIFFERENCES
     if _user(folder, form.agent.user) == ROOT_USER:
         yield "the agent is root of its container"
     if not form.verifier.is_separate:
@@ -356,17 +351,15 @@ def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapp
 
 def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
     """The paths of the work that a verifier with its own environment gets."""
-    if not form.artifacts:
-        what = f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
-        raise UnsupportedTaskError(what=what, field="artifacts")
+    yield _ALWAYS_COLLECTED
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
         path = workdir / str(table.get("source", ""))
         field = f"artifacts.{number}"
-        if not path.is_relative_to(workdir) or ".." in path.parts:
-            what = f"{str(path)[:80]!r} is not below {workdir}, and nothing else is taken over"
-            raise UnsupportedTaskError(what=what, field=field)
+        if ".." in path.parts or path == PurePosixPath("/"):
+            raise UnsupportedTaskError(what=f"{str(path)[:80]!r} is no path of files", field=field)
         if table.get("exclude") or table.get("service", "main") != "main":
             what = "takes a part of it, or of another container"
             raise UnsupportedTaskError(what=what, field=field)
-        yield str(path.relative_to(workdir))
+        inside = path.is_relative_to(workdir)
+        yield str(path.relative_to(workdir)) if inside else str(path)
