@@ -65,7 +65,10 @@ def readable_copies(mounts: Iterable[ReadOnlyMount]) -> Iterator[bytes]:
 
 
 def owned_folders(
-    folders: Iterable[PurePosixPath], files: Mapping[PurePosixPath, bytes], user_id: int = USER_ID
+    folders: Iterable[PurePosixPath],
+    files: Mapping[PurePosixPath, bytes],
+    user_id: int = USER_ID,
+    mode: int = 0o755,
 ) -> bytes:
     """A tar for the root of a container with folders and small files of the sandbox's user."""
     buffer = io.BytesIO()
@@ -73,7 +76,7 @@ def owned_folders(
         for path, content in (*((folder, None) for folder in folders), *files.items()):
             member = tarfile.TarInfo(str(path).lstrip("/"))
             member.uid = member.gid = user_id
-            member.mode, member.type = 0o755, tarfile.DIRTYPE
+            member.mode, member.type = mode, tarfile.DIRTYPE
             if content is not None:
                 member.mode, member.type, member.size = 0o644, tarfile.REGTYPE, len(content)
             archive.addfile(member, io.BytesIO(content or b""))

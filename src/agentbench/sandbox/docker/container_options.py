@@ -13,7 +13,8 @@ from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 
-SCRIPT_FOLDERS = ("/tests", "/solution", "/logs/agent", "/logs/artifacts", "/logs/verifier")
+LOG_FOLDERS = ("/logs/agent", "/logs/artifacts", "/logs/verifier")
+SCRIPT_FOLDERS = ("/tests", "/solution", *LOG_FOLDERS)
 """The folders of input and output for scripts of tasks with their own tests."""
 
 ROOT_HOME = PurePosixPath("/root")
@@ -36,6 +37,7 @@ class ContainerPlan:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """For commands only: the container's own variables would become part of its snapshots."""
     workspace: PurePosixPath = interface.WORKSPACE
+    own_workspace: bool = False  # whether it is a folder that the image itself has
     use: interface.SandboxUse = interface.ORDINARY_USE
     """A plain workspace is a volume, filled with a copy, and not a part of the layers."""
     user_processes: int | None = None  # of its user in all containers; None: the engine's default

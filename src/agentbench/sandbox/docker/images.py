@@ -27,7 +27,7 @@ from agentbench.core.choices import (
 from agentbench.errors import RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
-from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
+from agentbench.sandbox.docker.container_options import LOG_FOLDERS, SCRIPT_FOLDERS
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
@@ -272,14 +272,18 @@ def with_workdir(
         UnavailableError: it cannot be built; with the engine's output.
     """
     is_root = user != AGENT_USER
-    recipe = f"{_WORKDIR_RECIPE}\n{image}\n{workdir}" + ("\nroot" if is_root else "")
+    recipe = f"{_WORKDIR_RECIPE}\n{image}\n{workdir}" + ("\nany user" if is_root else "")
     name = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     tag = f"{TASK_REPOSITORY}:workdir-{name}"
     if (found := _id_of(engine, tag)) is not None:
         return found
     owner = f"{USER_ID}:{USER_ID}"
-    script = 'mkdir -p "$@"' + ("" if is_root else f' && chown -Rh {owner} "$@" /logs')
-    run = json.dumps(["/bin/sh", "-c", script, "sh", str(workdir), *SCRIPT_FOLDERS])
+    folders: tuple[str, ...]
+    if is_root:
+        script, folders = 'mkdir -p "$@" && shift && chmod 777 "$@"', LOG_FOLDERS
+    else:
+        script, folders = f'mkdir -p "$@" && chown -Rh {owner} "$@" /logs', SCRIPT_FOLDERS
+    run = json.dumps(["/bin/sh", "-c", script, "sh", str(workdir), *folders])
     context = tar_of_file("Dockerfile", f"FROM {image}\nUSER 0:0\nRUN {run}\n".encode())
     labels = {**labels_of("task-image"), WORKDIR: str(workdir)}
     what = f"the workspace {workdir} of {image}"

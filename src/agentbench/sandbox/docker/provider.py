@@ -14,7 +14,7 @@ from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
 from agentbench.sandbox.docker.container import ContainerLauncher
-from agentbench.sandbox.docker.container_options import ROOT_HOME, ContainerPlan, mount_paths
+from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
@@ -141,14 +141,10 @@ class DockerProvider:
                 mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
             plan = replace(plan, network=True, env=env)
         with self._launcher.launched(plan, mounts) as container:
-            own = container.plan
-            if not is_ours or own.owner_id == 0:
+            if not is_ours or plan.owner_id == 0:
                 with self._engine.api("prepare a container of a foreign image") as api:
-                    home = interface.HOME if own.owner_id else ROOT_HOME
-                    folders = (own.workspace, interface.RESULTS, home)
-                    files = {home / ".gitconfig": interface.GIT_CONFIGURATION.encode()}
-                    packed = owned_folders(folders, files, own.owner_id)
-                    api.put_archive(container.name, "/", packed)
+                    for files in _prepared_files(plan):
+                        api.put_archive(container.name, "/", files)
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(self._engine, container, mounts=mount_paths(mounted), cancel=cancel)
 
@@ -189,6 +185,19 @@ class DockerProvider:
             limits=limits,
             owner=self._owner,
             workspace=interface.WORKSPACE if own is None else PurePosixPath(own),
+            own_workspace=own is not None,
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
+
+
+def _prepared_files(plan: ContainerPlan) -> Iterator[bytes]:
+    """Archives with the folders of the user of commands and its settings of git."""
+    settings = interface.GIT_CONFIGURATION.encode()
+    if plan.owner_id:
+        folders = (plan.workspace, interface.RESULTS, interface.HOME)
+        yield owned_folders(folders, {interface.HOME / ".gitconfig": settings})
+    else:  # any user of the image; the workspace is as the image has it
+        made = () if plan.own_workspace else (plan.workspace,)
+        yield owned_folders(made, {PurePosixPath("/etc/gitconfig"): settings}, 0)
+        yield owned_folders((interface.RESULTS,), {}, 0, mode=0o777)

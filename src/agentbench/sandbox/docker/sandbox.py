@@ -14,12 +14,14 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, auto
 from pathlib import PurePosixPath
 from threading import Event, Lock, Thread
 from typing import assert_never
 
+from agentbench.core.choices import ROOT_USER
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.docker.archives import owned_by_user
@@ -357,7 +359,9 @@ class DockerSandbox:
         try:
             self._put(path, owned)
         except DockerNotFoundError:
-            self.run(Command(argv=("mkdir", "-p", str(path)), timeout=timedelta(minutes=1), env={}))
+            made = Command(argv=("mkdir", "-p", str(path)), timeout=timedelta(minutes=1))
+            owner = None if self._container.plan.owner_id else ROOT_USER
+            self.run(replace(made, cwd=PurePosixPath("/"), user=owner))
             self._put(path, owned)
 
     def snapshot(self, key: str) -> SnapshotId:
