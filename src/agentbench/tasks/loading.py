@@ -273,7 +273,7 @@ def _task(draft: TaskDraft) -> Task:
         source=_source(folder, table),
         environment=TaskEnvironment(
             dockerfile=folder / environment.dockerfile if environment.dockerfile else None,
-            **environment.model_dump(exclude={"dockerfile"}),
+            **{name: value for name, value in environment if name != "dockerfile"},
         ),
         setup=table.setup,
         controls=table.integrity.controls,

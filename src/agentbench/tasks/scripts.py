@@ -81,6 +81,27 @@ SandboxUser = Annotated[str, Field(pattern=r"^(?:[a-z_][a-z0-9_.-]{0,31}|[0-9]{1
 ShellLine = Annotated[str, Field(min_length=1), AfterValidator(check_argument)]
 
 
+class HealthCheck(Schema):
+    """`[environment.healthcheck]`: a command that succeeds once the agent may begin."""
+
+    command: ShellLine
+    interval_s: Seconds = 5.0
+    timeout_s: Seconds = 30.0
+    start_period_s: Annotated[float, Field(strict=True, ge=0, le=24 * 3600)] = 0.0
+    """The time from the start in which failures do not count."""
+    start_interval_s: Seconds = 5.0
+    retries: Annotated[int, Field(strict=True, ge=1, le=1000)] = 3
+    """The consecutive failures after which the environment counts as broken."""
+
+
+class CollectCommand(Schema):
+    """`[[verifier.collect]]`: a command in the agent's sandbox after it, which may fail."""
+
+    command: ShellLine
+    timeout_s: Seconds = 60.0
+    user: SandboxUser | None = None  # None: that of [environment]
+
+
 class Verifier(Schema):
     """`[verifier]`: a script that judges in place of pytest, and what its reward must exceed."""
 
@@ -94,6 +115,7 @@ class Verifier(Schema):
     takes: tuple[TakenPath, ...] | None = None
     user: SandboxUser | None = None  # None: that of [environment]
     environment: VerifierPlace = VerifierPlace.FRESH
+    collect: tuple[CollectCommand, ...] = ()
 
     @property
     def is_shared(self) -> bool:

@@ -48,6 +48,7 @@ class TaskEnvironment(Schema):
     disk_mib: int = 4096
     files: int = 300_000
     user: UserName = AGENT_USER
+    healthcheck: scripts.HealthCheck | None = None
 
 
 class TaskSetup(Schema):

@@ -173,6 +173,7 @@ class EnvironmentTable(Schema):
     disk_mib: Mebibytes = 4096
     files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
     user: scripts.SandboxUser = AGENT_USER
+    healthcheck: scripts.HealthCheck | None = None
 
     @model_validator(mode="after")
     def _one_image(self) -> "EnvironmentTable":

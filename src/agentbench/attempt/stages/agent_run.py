@@ -20,6 +20,7 @@ from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
 from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifacts
+from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.attempt.stages.verifier import is_judged_in_place
@@ -76,6 +77,7 @@ def agent_run(
             preparation.begin()
             with ExitStack() as own:
                 sandbox = (kept if is_shared else own).enter_context(preopened.take())
+                await_health(context, sandbox)
                 solved = _solve(context, inputs, sandbox, endpoint)
                 with agent_outcome.blamed_on_agent(context):
                     collect_artifacts(context, sandbox)

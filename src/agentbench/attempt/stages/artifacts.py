@@ -42,11 +42,24 @@ def outside_workspace(takes: Iterable[str] | None) -> tuple[PurePosixPath, ...]:
 
 
 def collect_artifacts(context: PreparedContext, sandbox: Sandbox) -> None:
-    """Copy the paths to the sandbox's results, before its processes end; missing ones are left out.
+    """Run the task's commands, and copy the paths to the results, before the processes end.
+
+    Missing paths are left out.
 
     Raises:
         SandboxError: the sandbox is lost.
     """
+    verifier = context.task.answer_key.verifier
+    for hook in verifier.collect if verifier is not None else ():
+        sandbox.run(
+            Command(
+                argv=("sh", "-c", hook.command),
+                timeout=timedelta(seconds=hook.timeout_s),
+                env=context.task.environment.env,
+                user=hook.user or context.task.environment.user,
+                sink=context.sink,
+            )
+        )
     paths = _paths(context)
     if paths:
         where = f"{sandbox.results}/{_FOLDER}"

@@ -35,6 +35,7 @@ _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
 _DIFFERENCES = "the agent has no network; a script with its own environment gets regular files only"
 _COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
+_ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
 _MAX_TITLE_LENGTH = 200  # characters
 _METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 
@@ -180,8 +181,9 @@ def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[s
     yield from _unsupported_in_environment(form.environment, "environment")
     if form.verifier.environment is not None:
         yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
-    if form.verifier.collect:
-        yield "verifier.collect", "runs commands in the agent's container after it; none run there"
+    for number, hook in enumerate(form.verifier.collect):
+        if hook.get("service", "main") != "main":
+            yield f"verifier.collect.{number}", "runs in a service; only those of main run here"
     for subfolder in ("environment", "tests"):
         for name in _COMPOSE_FILES:
             if (folder / subfolder / name).exists():
@@ -204,8 +206,6 @@ def _unsupported_in_environment(
         yield f"{where}.tpu", "asks for a TPU; sandboxes here have none"
     if environment.mcp_servers:
         yield f"{where}.mcp_servers", "asks for servers beside the agent; none run here"
-    if environment.healthcheck is not None:
-        yield f"{where}.healthcheck", "asks for a service beside the agent; none runs here"
 
 
 def unused_keys(form: HarborTaskFile) -> Iterator[str]:
@@ -283,7 +283,9 @@ def _tags(form: HarborTaskFile) -> Iterator[str]:
 
 
 def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
+    check = form.healthcheck or {}
     table = {
+        "healthcheck": {key.replace("_sec", "_s"): value for key, value in check.items()} or None,
         "image": form.docker_image,
         "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
         "env": substitute_env(form.env, "").env,
@@ -299,6 +301,15 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
     env = dict(substitute_env(verifier.env, "").env)
     table: dict[str, object] = {
         "timeout_s": verifier.timeout_sec,
+        "threshold": _ALMOST_ONE,
+        "collect": [
+            {
+                key.replace("_sec", "_s"): str(value) if key == "user" else value
+                for key, value in hook.items()
+                if key != "service"
+            }
+            for hook in verifier.collect
+        ],
         "network": _has_network(form),
     }
     if not verifier.is_separate:

@@ -1,0 +1,50 @@
+"""Waits until the environment of an agent is ready, by the task's own command."""
+
+import time
+from datetime import timedelta
+
+from agentbench.attempt.context import PreparedContext
+from agentbench.errors import SandboxError
+from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.scoring.taxonomy import Fault
+
+
+def await_health(context: PreparedContext, sandbox: Sandbox) -> None:
+    """Repeat the task's health check until it succeeds; without one there is nothing to wait for.
+
+    The rules are Harbor's: failures within the start period do not count, and a check that exceeds
+    its own time limit ends the wait at once.
+
+    Raises:
+        SandboxError: it does not become healthy, which is the task's fault.
+    """
+    check = context.task.environment.healthcheck
+    if check is None:
+        return
+    command = Command(
+        argv=("sh", "-c", check.command),
+        timeout=timedelta(seconds=check.timeout_s),
+        env=context.task.environment.env,
+        sink=context.sink,
+    )
+    started, failures = time.monotonic(), 0
+    while not context.cancel.is_set():
+        result = sandbox.run(command)
+        if result.ok:
+            return
+        is_starting = time.monotonic() - started < check.start_period_s
+        failures = 0 if is_starting else failures + 1
+        if failures >= check.retries or result.ending is Ending.TIMED_OUT:
+            raise _unhealthy(result, failures)
+        context.cancel.wait(check.start_interval_s if is_starting else check.interval_s)
+
+
+def _unhealthy(result: CommandResult, failures: int) -> SandboxError:
+    how = f"failed {failures} times in a row, the last time with exit code {result.exit_code}"
+    if result.ending is Ending.TIMED_OUT:
+        how = f"did not end within {result.duration.total_seconds():.0f} s"
+    last = (result.stderr or result.stdout).strip().splitlines()[-1:]
+    said = f": {last[0][:200]}" if last else ""
+    error = SandboxError(f"the environment is not healthy: [environment.healthcheck] {how}{said}")
+    return error.blamed_on(Fault.TASK.value)
