@@ -92,7 +92,7 @@ def _functions(file: str, source: bytes) -> Iterator[tuple[NodeId, bool]]:
     """The functions at the top of a module and in its classes, and whether they have parameters."""
     try:
         module = python_syntax.parse(source, file)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except python_syntax.UNPARSABLE as error:
         raise UnclearNameError(f"{file} cannot be parsed: {error}") from None
     for statement in module.body:
         owner = f"{statement.name}::" if isinstance(statement, ast.ClassDef) else ""
