@@ -83,6 +83,8 @@ def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> st
         ),
         "env": task.environment.env,
     }
+    if task.environment.compose is not None:  # set-up may have used the services
+        parts["compose"] = tree_digest(task.environment.compose.parent)
     return _digest_of_json(parts)
 
 
@@ -104,7 +106,7 @@ def baseline_key(task: Task, preparation: str) -> str:
         key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass", "verifier"}),
         tree_digest(task.folder / VERIFIER_FOLDER) if key.verifier is not None else None,
         task.problem.model_dump(mode="json", include={"test_command", "test_paths"}),
-        task.environment.model_dump(mode="json", exclude={"dockerfile"}),
+        task.environment.model_dump(mode="json", exclude={"dockerfile", "compose"}),
     ]
     return _digest_of_json(parts)
 

@@ -225,6 +225,7 @@ def _preparation(task: Task) -> int:
         task.setup,
         environment.image,
         environment.dockerfile,
+        environment.compose,
         frozenset(environment.env.items()),
     )
     return hash(parts)

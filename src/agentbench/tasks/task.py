@@ -41,12 +41,19 @@ class TaskEnvironment(Schema):
 
     image: str | None = None
     dockerfile: Path | None = None
+    compose: Path | None = None
+    """The services beside the sandbox; it may also have the sandbox's image."""
     env: dict[str, str] = Field(default_factory=dict)
     cpus: float = 1.0
     memory_mib: int = 2048
     pids: int = 256
     disk_mib: int = 4096
     files: int = 300_000
+
+    @property
+    def is_built(self) -> bool:
+        """Whether an attempt builds its images, or may have to."""
+        return self.dockerfile is not None or self.compose is not None
 
 
 class TaskSetup(Schema):

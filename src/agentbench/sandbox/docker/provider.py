@@ -117,7 +117,7 @@ class DockerProvider:
         return images.image_bytes(self._engine)
 
     @contextmanager
-    def open(
+    def open(  # noqa: PLR0913 - see SandboxProvider.open
         self,
         source: interface.ImageId | interface.SnapshotId,
         *,
@@ -126,8 +126,11 @@ class DockerProvider:
         mounts: Sequence[interface.ReadOnlyMount] = (),
         cancel: Event | None = None,
         plain_workspace: bool = False,
+        services: interface.Services | None = None,
     ) -> Iterator[interface.Sandbox]:
         """See SandboxProvider.open."""
+        if services is not None:
+            raise services.refusal_of(self.name)
         plan, is_ours = self._plan(source, limits, plain_workspace=plain_workspace)
         if network:
             env = forwarded_settings(self._host_env)
