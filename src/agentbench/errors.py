@@ -23,6 +23,8 @@
     RunCancelled            130   the run or one command of it was cancelled; no Exception
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 
@@ -100,6 +102,7 @@ class ServiceError(SandboxError):
     """A service beside the sandbox does not start, or has failed."""
 
     fault = "task"  # each stage has fresh services, so no agent has touched them
+    logs: Mapping[str, bytes] = MappingProxyType({})  # of all services
 
 
 class AttemptTimeoutError(AttemptError):
