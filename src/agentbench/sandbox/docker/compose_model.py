@@ -26,7 +26,7 @@ _PASSED = frozenset(
     {"cap_add", "cap_drop", "command", "configs", "depends_on", "domainname", "entrypoint",
      "environment", "expose", "extra_hosts", "group_add", "healthcheck", "hostname", "init",
      "links", "networks", "network_mode", "platform", "read_only", "secrets", "security_opt",
-     "shm_size", "stdin_open", "stop_grace_period", "stop_signal", "sysctls", "tmpfs", "tty",
+     "shm_size", "stdin_open", "stop_grace_period", "stop_signal", "tmpfs", "tty",
      "user", "volumes", "working_dir"}
 )  # fmt: skip
 _REPLACED = frozenset(
@@ -37,13 +37,13 @@ _REPLACED = frozenset(
 )  # fmt: skip
 _NOT_FOR_MAIN = frozenset(
     {"configs", "extra_hosts", "group_add", "links", "network_mode", "read_only", "secrets",
-     "shm_size", "sysctls", "tmpfs"}
+     "shm_size", "tmpfs"}
 )  # fmt: skip
 _BUILD = frozenset({"args", "context", "dockerfile", "dockerfile_inline", "shm_size", "target"})
 _BUILD_IGNORED = frozenset({"cache_from", "cache_to", "labels", "no_cache", "pull", "tags"})
 _USUAL_CAPABILITIES = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
-     "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+     "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 )  # fmt: skip
 _LOG_BYTES = 1 << 20
 
@@ -211,12 +211,14 @@ class ComposeModel:
         table["volumes"] = [_protected(each) for each in _tables(raw.get("volumes"))]
         if not project.network and "network_mode" not in table:
             table |= {"dns": [NO_DNS], "dns_opt": [*QUICK_DNS]}
-        ulimits = raw.get("ulimits")
+        dropped, ulimits = raw.get("cap_drop"), raw.get("ulimits")
         disk = project.limits.disk_mib << 20
         return {
             **table,
             "image": project.images[name],
             "labels": dict(project.labels),
+            # It can reach the engine's machine through a network without a way out.
+            "cap_drop": [*(dropped if isinstance(dropped, list) else []), "NET_RAW"],
             "restart": "no",
             "pull_policy": "never",
             "logging": {"driver": "json-file", "options": {"max-size": str(_LOG_BYTES)}},
@@ -269,7 +271,7 @@ def _service_faults(
         yield key, "is not supported, since services get no more of the machine than the sandbox"
     for each in service.cap_add:
         if each.upper().removeprefix("CAP_") not in _USUAL_CAPABILITIES:
-            yield "cap_add", f"{each} is not one of Docker's usual capabilities"
+            yield "cap_add", f"{each} is refused: it is not usual, or sends forged packets"
     for option in service.security_opt:
         if not option.startswith("no-new-privileges"):
             yield "security_opt", f"{option} is refused; give no-new-privileges or nothing"
