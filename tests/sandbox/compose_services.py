@@ -8,7 +8,7 @@ from tests.sandbox.conformance_base import python
 PORT = "7001"
 
 SERVER = '''\
-"""`SET name value`, `GET name`, `STOP code`, `EAT`; each answered by one line."""
+"""`SET name value`, `GET name`, `STOP code`, `EAT`, `FILL`; each answered by one line."""
 import os
 import socketserver
 import sys
@@ -25,6 +25,10 @@ class Handler(socketserver.StreamRequestHandler):
                 os._exit(int(rest))
             if command == "EAT":
                 values["memory"] = b"x" * (1 << 32)
+            if command == "FILL":
+                for name in "ab":
+                    with open(f"/tmp/{name}", "wb") as file:
+                        file.write(b"x" * (40 << 20))
             if command == "SET":
                 name, _, value = rest.partition(" ")
                 values[name] = value

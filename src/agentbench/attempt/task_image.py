@@ -67,16 +67,28 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
             runs no services.
         SandboxError: the services cannot be prepared.
     """
+    check_services(task, provider)
     environment, services = task.environment, services_of(task)
     image: str | None = environment.image
-    if services is not None:
-        if not isinstance(provider, RunsServices):
-            raise services.refusal_of(provider.name)
-        image = image or provider.prepare_services(services)
+    if services is not None and isinstance(provider, RunsServices):
+        image = provider.prepare_services(services) if image is None else image
     dockerfile = environment.dockerfile
     return provider.resolve_image(
         None if dockerfile else image, dockerfile=dockerfile, workdir=task.workdir
     )
+
+
+def check_services(task: Task, provider: SandboxProvider) -> None:
+    """Check that a back end can run the services of a task, if it has some.
+
+    Raises:
+        UnavailableError: it cannot; says what to install.
+    """
+    services = services_of(task)
+    if services is not None:
+        if not isinstance(provider, RunsServices):
+            raise services.refusal_of(provider.name)
+        provider.check_services()
 
 
 def services_of(task: Task) -> Services | None:

@@ -149,6 +149,7 @@ def _check_images(
     checked_images: set[str | None] = set()
     for original, task in zip(originals, tasks, strict=True):
         image = task.environment.image
+        task_image.check_services(task, resources.provider)
         if task.environment.is_built or (image in checked_images and task.workdir is None):
             continue
         checked_images.add(image)

@@ -253,6 +253,13 @@ class ManagesImages(Protocol):
 class RunsServices(Protocol):
     """A provider whose sandboxes can have services beside them."""
 
+    def check_services(self) -> None:
+        """Check that services can be run.
+
+        Raises:
+            UnavailableError: the Compose program is missing, or the engine is not Docker's.
+        """
+
     def prepare_services(self, services: Services) -> ImageId | None:
         """Check services, and build or pull their images unless they exist.
 

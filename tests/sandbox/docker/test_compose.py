@@ -6,6 +6,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from threading import Event
 
@@ -16,6 +18,7 @@ from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import (
+    Command,
     HasServices,
     ImageId,
     Promise,
@@ -26,8 +29,9 @@ from agentbench.sandbox.interface import (
     Services,
 )
 from agentbench.sandbox.ownership import PROJECT
+from agentbench.scoring.evidence import Ending
 from tests.patience import HANG_SECONDS, wait_until
-from tests.sandbox.compose_services import IDLE, PORT, STORE, ask, services_in
+from tests.sandbox.compose_services import ASK, IDLE, PORT, STORE, ask, services_in
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, python, sh
 from tests.sandbox.conformance_isolation import connects, listening
@@ -227,6 +231,17 @@ def test_a_service_without_memory_is_reported_as_such(opened: Opener) -> None:
         ask(sandbox, "EAT")
         wait_until(lambda: report(sandbox).failure is not None)
         assert report(sandbox).failure == "ended with exit code 137, out of memory"
+
+
+def test_the_files_of_services_count_for_the_disk_limit(
+    provider: DockerProvider, image: ImageId, tmp_path: Path
+) -> None:
+    limits, services = replace(LIMITS, disk_mib=64), services_in(tmp_path)
+    with provider.open(image, limits=limits, network=False, services=services) as sandbox:
+        script = f"{ASK}\nimport time; time.sleep(1000)"
+        argv = ("python", "-c", script, "db", "FILL")
+        result = sandbox.run(Command(argv=argv, timeout=timedelta(seconds=HANG_SECONDS)))
+    assert result.ending is Ending.OUT_OF_DISK
 
 
 def test_a_cancelled_run_does_not_wait_for_services(opened: Opener, engine: Engine) -> None:

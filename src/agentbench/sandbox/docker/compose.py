@@ -29,6 +29,7 @@ from agentbench.sandbox.docker.compose_model import (
     build_inputs,
 )
 from agentbench.sandbox.docker.compose_program import NO_FILE, ComposeOutcome, ComposeProgram
+from agentbench.sandbox.docker.container import WritableFolders
 from agentbench.sandbox.docker.container_options import ContainerPlan, NetworkAttachment
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine, EngineProduct
 from agentbench.sandbox.interface import ImageId, Limits, ServiceReport, Services
@@ -99,6 +100,13 @@ class ComposeProject:
             ServiceReport(name=each.service, log=self._log_of(each), failure=each.failure)
             for each in self._states()
         )
+
+    def folders(self) -> list[str]:
+        """The folders of the engine's machine that services write to."""
+        containers = (state.container for state in self._states())
+        return [
+            folder for each in containers for folder in WritableFolders.of(self._engine, each).all
+        ]
 
     def wait(self, cancel: Event | None) -> None:
         """Wait until each service is healthy, or has ended with exit code 0.
@@ -182,6 +190,10 @@ class ComposeRunner:
         self._engine = engine
         self._owner = owner
         self._building = Lock()
+
+    def check(self) -> None:
+        """See RunsServices.check_services."""
+        _ = self._program
 
     def prepare(self, services: Services) -> ImageId | None:
         """See RunsServices.prepare_services."""

@@ -307,6 +307,7 @@ def _build_faults(build: JsonTable, folder: Path) -> Iterator[tuple[str, str]]:
     for path in (context, context / str(build.get("dockerfile", ""))):
         if not _is_below(path, folder):
             yield "build", f"{path} is not below {folder}"
+            break
 
 
 def _shared_faults(table: JsonTable) -> Iterator[str]:

@@ -118,6 +118,10 @@ class DockerProvider:
         """See ManagesImages.image_bytes."""
         return images.image_bytes(self._engine)
 
+    def check_services(self) -> None:
+        """See RunsServices.check_services."""
+        self._compose.check()
+
     def prepare_services(self, services: interface.Services) -> interface.ImageId | None:
         """See RunsServices.prepare_services."""
         return self._compose.prepare(services)

@@ -280,7 +280,10 @@ class DockerSandbox:
         self._mounts = mounts
         self._cancel = cancel
         self._lock = Lock()
-        self._watch = DiskWatch(gauge_of(container), container.plan.limits)
+        self._watch = DiskWatch(
+            gauge_of(container, () if project is None else project.folders()),
+            container.plan.limits,
+        )
 
     @property
     def workspace(self) -> PurePosixPath:
