@@ -200,7 +200,7 @@ def test_services_that_declare_too_much_are_told_the_limit(
     found = model("  db: {image: a, mem_limit: 900m}\n  web: {image: a, mem_limit: 900m}")
     with pytest.raises(ServiceError, match=r"declare 1800 MiB of memory, and \[environment\] mem"):
         written(found)
-    with pytest.raises(ServiceError, match="declare 2 CPUs, .* cpus allows 2 for all of them"):
+    with pytest.raises(ServiceError, match=r"declare 2 CPUs, .* cpus allows 2 for all of them"):
         written(model("  db: {image: a, cpus: 2}\n  web: {image: a}"))
 
 
