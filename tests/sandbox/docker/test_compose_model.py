@@ -8,10 +8,13 @@ import pytest
 
 from agentbench.errors import ServiceError
 from agentbench.sandbox.docker.compose_model import NO_IMAGE, ComposeModel, ProjectSettings
-from agentbench.sandbox.docker.compose_program import ComposeProgram
+from agentbench.sandbox.docker.compose_program import find_compose
+from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import Limits
-from tests.needed import DOCKER
 from tests.sandbox.compose_services import services_in
+from tests.sandbox.docker_fixtures import engine
+
+__all__ = ["engine"]
 
 pytestmark = pytest.mark.docker
 
@@ -20,15 +23,12 @@ LIMITS = Limits(cpus=2.0, memory_mib=1000, pids=50, disk_mib=10)
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Callable[[str], ComposeModel]:
+def model(tmp_path: Path, engine: Engine) -> Callable[[str], ComposeModel]:
     """Reads a compose file, given as the services beside `main` and what follows them."""
 
     def read(services: str, rest: str = "", main: str = MAIN) -> ComposeModel:
         file = services_in(tmp_path, f"services:\n{main}{services}\n{rest}").file
-        try:
-            program = ComposeProgram.find()
-        except Exception as error:  # noqa: BLE001 - the whole module needs it
-            DOCKER.refuse(str(error))
+        program = find_compose(engine.facts)
         outcome = program.run("--file", str(file), "config", "--format", "json")
         assert outcome.code == 0, outcome.messages
         return ComposeModel(file, outcome.output)

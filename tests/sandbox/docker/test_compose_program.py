@@ -1,14 +1,17 @@
 """Which Compose program is found, and how its calls end."""
 
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
 
 import pytest
 
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
-from agentbench.sandbox.docker.compose_program import ComposeProgram
+from agentbench.sandbox.docker.compose_program import ComposeProgram, find_compose
+from agentbench.sandbox.docker.engine import EngineProduct, read_facts
 from tests.patience import HANG_SECONDS
 
+FACTS = read_facts({}, {})
 SHOW = "#!/bin/sh\nenv | sort; echo problem >&2; exit 3\n"
 
 
@@ -29,18 +32,23 @@ def put(folder: Path, name: str, text: str) -> None:
 def test_the_plug_in_is_preferred_and_the_older_name_is_found(installed: Path) -> None:
     put(installed, "docker", "#!/bin/sh\necho unknown command >&2; exit 1\n")
     put(installed, "docker-compose", "#!/bin/sh\necho v2.26.1\n")
-    assert ComposeProgram.find() == ComposeProgram(
+    assert find_compose(FACTS) == ComposeProgram(
         argv=(str(installed / "docker-compose"),), version="2.26.1"
     )
     put(installed, "docker", "#!/bin/sh\necho 2.30.0\n")
-    assert ComposeProgram.find().argv == (str(installed / "docker"), "compose")
+    assert find_compose(FACTS).argv == (str(installed / "docker"), "compose")
 
 
 def test_the_first_compose_is_too_old(installed: Path) -> None:
     put(installed, "docker", "#!/bin/sh\nexit 1\n")
     put(installed, "docker-compose", "#!/bin/sh\necho 1.29.2\n")
     with pytest.raises(UnavailableError, match="need Docker Compose 2"):
-        ComposeProgram.find()
+        find_compose(FACTS)
+
+
+def test_podman_runs_no_services() -> None:
+    with pytest.raises(UnavailableError, match="need Docker's own engine"):
+        find_compose(replace(FACTS, product=EngineProduct.PODMAN))
 
 
 def test_a_call_sees_the_variables_of_the_file_and_few_of_ours(

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from agentbench.core.files import owned_folder
-from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
+from agentbench.errors import RunCancelled, SandboxError, ServiceError
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.cleanup import remove_project
 from agentbench.sandbox.docker.compose_model import (
@@ -28,10 +28,15 @@ from agentbench.sandbox.docker.compose_model import (
     Service,
     build_inputs,
 )
-from agentbench.sandbox.docker.compose_program import NO_FILE, ComposeOutcome, ComposeProgram
+from agentbench.sandbox.docker.compose_program import (
+    NO_FILE,
+    ComposeOutcome,
+    ComposeProgram,
+    find_compose,
+)
 from agentbench.sandbox.docker.container import WritableFolders
 from agentbench.sandbox.docker.container_options import ContainerPlan, NetworkAttachment
-from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine, EngineProduct
+from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.interface import ImageId, Limits, ServiceReport, Services
 from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
 from agentbench.scoring.classification import network_failure
@@ -236,9 +241,7 @@ class ComposeRunner:
 
     @cached_property
     def _program(self) -> ComposeProgram:
-        if self._engine.facts.product is EngineProduct.PODMAN:
-            raise UnavailableError("services need Docker's own engine; Podman's cannot run them")
-        return ComposeProgram.find()
+        return find_compose(self._engine.facts)
 
     @property
     def _address(self) -> str | None:

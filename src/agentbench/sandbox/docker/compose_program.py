@@ -12,6 +12,7 @@ from threading import Event
 from typing import Final
 
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
+from agentbench.sandbox.docker.engine import EngineFacts, EngineProduct
 
 NO_FILE: Final = "/dev/null"
 _PROGRAMS = (("docker", "compose"), ("docker-compose",))
@@ -44,28 +45,6 @@ class ComposeProgram:
     argv: tuple[str, ...]
     version: str
 
-    @classmethod
-    def find(cls) -> "ComposeProgram":
-        """The installed one.
-
-        Raises:
-            UnavailableError: there is none.
-        """
-        for name, *words in _PROGRAMS:
-            path = shutil.which(name)
-            if path is None:
-                continue
-            argv = (path, *words)
-            with suppress(SandboxError, OSError):
-                found = _run((*argv, "version", "--short"), os.environ, _ANSWERS_WITHIN, None)
-                version = found.output.strip().removeprefix("v")
-                if found.code == 0 and version[:1].isdigit() and not version.startswith("1."):
-                    return cls(argv=argv, version=version)
-        raise UnavailableError(
-            "services need Docker Compose 2, and neither `docker compose` nor `docker-compose` "
-            "answers: install the plug-in (the package docker-compose-plugin or docker-compose)"
-        )
-
     def run(
         self,
         *words: str,
@@ -92,6 +71,30 @@ class ComposeProgram:
             own["DOCKER_HOST"] = engine
         env = {**(variables or {}), **own, "COMPOSE_PROGRESS": "plain", "DOCKER_BUILDKIT": "1"}
         return _run((*self.argv, *words), env, seconds, cancel)
+
+
+def find_compose(facts: EngineFacts) -> ComposeProgram:
+    """The installed Compose, for an engine.
+
+    Raises:
+        UnavailableError: there is none, or it cannot work with the engine.
+    """
+    if facts.product is EngineProduct.PODMAN:
+        raise UnavailableError("services need Docker's own engine; Podman's runs none")
+    for name, *words in _PROGRAMS:
+        path = shutil.which(name)
+        if path is None:
+            continue
+        argv = (path, *words)
+        with suppress(SandboxError, OSError):
+            found = _run((*argv, "version", "--short"), os.environ, _ANSWERS_WITHIN, None)
+            version = found.output.strip().removeprefix("v")
+            if found.code == 0 and version[:1].isdigit() and not version.startswith("1."):
+                return ComposeProgram(argv=argv, version=version)
+    raise UnavailableError(
+        "services need Docker Compose 2, and neither `docker compose` nor `docker-compose` "
+        "answers: install the plug-in (the package docker-compose-plugin or docker-compose)"
+    )
 
 
 def _run(
