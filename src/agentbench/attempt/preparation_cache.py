@@ -28,6 +28,7 @@ from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.trees import BaseContent, WorkspaceTree
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.scoring.evidence import StageResult
+from agentbench.tasks.loading import PROOF_FILE
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.scripts import VERIFIER_FOLDER
 from agentbench.tasks.task import Task
@@ -84,7 +85,7 @@ def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> st
         "env": task.environment.env,
     }
     if task.environment.compose is not None:  # set-up may have used the services
-        parts["compose"] = tree_digest(task.environment.compose.parent)
+        parts["compose"] = tree_digest(task.environment.compose.parent, without={PROOF_FILE})
     return _digest_of_json(parts)
 
 
