@@ -15,10 +15,13 @@ from tests.e2e.small_task import FIX, SmallTask
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import small_task
 from tests.runs.records import RUN
-from tests.sandbox.compose_services import ASK, STORE, ask, services_in
+from tests.sandbox.compose_services import ASK, STORE, ask, compose, services_in
 from tests.sandbox.conformance_base import sh
+from tests.sandbox.docker_fixtures import engine
 
-pytestmark = pytest.mark.docker
+__all__ = ["compose", "engine"]
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
 HIDDEN = """\
 import subprocess

@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.docker.compose_program import find_compose
+from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import Sandbox, Services
+from tests.needed import DOCKER
 from tests.sandbox.conformance_base import python
 
 PORT = "7001"
@@ -57,6 +63,15 @@ IDLE = """\
 services:
   idle: {image: "agentbench/python:3.11", command: ["sleep", "infinity"]}
 """
+
+
+@pytest.fixture(scope="session")
+def compose(engine: Engine) -> None:
+    """Skip, or fail, what needs Docker Compose where it is missing."""
+    try:
+        find_compose(engine.facts)
+    except UnavailableError as fault:
+        DOCKER.refuse(str(fault))
 
 
 def services_in(folder: Path, text: str = STORE) -> Services:

@@ -1,6 +1,7 @@
 """Services beside a Docker sandbox: their start, their end, and that nothing is left of them."""
 
 import ipaddress
+import json
 import signal
 import subprocess
 import sys
@@ -31,19 +32,22 @@ from agentbench.sandbox.interface import (
 from agentbench.sandbox.ownership import PROJECT
 from agentbench.scoring.evidence import Ending
 from tests.patience import HANG_SECONDS, wait_until
-from tests.sandbox.compose_services import ASK, IDLE, PORT, STORE, ask, services_in
+from tests.sandbox.compose_services import ASK, IDLE, PORT, STORE, ask, compose, services_in
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, python, sh
 from tests.sandbox.conformance_isolation import connects, listening
 from tests.sandbox.docker_fixtures import bridge_of, engine, image, left_in, provider
 
-__all__ = ["engine", "image", "provider"]
+__all__ = ["compose", "engine", "image", "provider"]
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
-FAILING = """\
+ENDS = """\
 services:
-  db:
+  main: {depends_on: {db: {condition: service_completed_successfully}}}
+"""
+FAILING = f"""\
+{ENDS}  db:
     image: agentbench/python:3.11
     command: ["sh", "-c", "echo no such table >&2; exit 3"]
 """
@@ -242,6 +246,17 @@ def test_the_files_of_services_count_for_the_disk_limit(
         argv = ("python", "-c", script, "db", "FILL")
         result = sandbox.run(Command(argv=argv, timeout=timedelta(seconds=HANG_SECONDS)))
     assert result.ending is Ending.OUT_OF_DISK
+
+
+def test_a_service_that_the_sandbox_needs_the_end_of_has_ended_with_the_end_of_its_log(
+    opened: Opener,
+) -> None:
+    script = json.dumps("for n in range(300_000): print(n, 'x' * 16)")
+    image = "image: agentbench/python:3.11"
+    with opened(f"{ENDS}  db: {{{image}, command: [python, -c, {script}]}}\n") as sandbox:
+        log = report(sandbox).log
+    assert log.endswith(b"299999 xxxxxxxxxxxxxxxx\n")
+    assert len(log) <= 1 << 20
 
 
 def test_a_cancelled_run_does_not_wait_for_services(opened: Opener, engine: Engine) -> None:

@@ -11,12 +11,12 @@ from agentbench.sandbox.docker.compose_model import NO_IMAGE, ComposeModel, Proj
 from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import Limits
-from tests.sandbox.compose_services import services_in
+from tests.sandbox.compose_services import compose, services_in
 from tests.sandbox.docker_fixtures import engine
 
-__all__ = ["engine"]
+__all__ = ["compose", "engine"]
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
 MAIN = f"  main: {{image: {NO_IMAGE}}}\n"
 LIMITS = Limits(cpus=2.0, memory_mib=1000, pids=50, disk_mib=10)

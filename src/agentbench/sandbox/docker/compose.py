@@ -93,10 +93,10 @@ class ComposeProject:
         )
         # Compose doubles each dollar sign in its output.
         env = {name: (value or "").replace("$$", "$") for name, value in main.environment.items()}
-        names = (MAIN, *self._model.beside)
-        for variable in ("no_proxy", "NO_PROXY"):  # services are reached without a proxy
-            if any(name.lower().endswith("_proxy") for name in plan.env):
-                env[variable] = ",".join(filter(None, (plan.env.get(variable), *names)))
+        if any(name.lower().endswith("_proxy") for name in plan.env):  # not for services
+            for variable in ("no_proxy", "NO_PROXY"):
+                known = plan.env.get(variable)
+                env[variable] = ",".join([*([known] if known else []), *self._model.beside])
         return replace(plan, env={**plan.env, **env}, networks=networks, shared=mounts)
 
     def reports(self) -> tuple[ServiceReport, ...]:
@@ -114,7 +114,7 @@ class ComposeProject:
         ]
 
     def wait(self, cancel: Event | None) -> None:
-        """Wait until each service is healthy, or has ended with exit code 0.
+        """Wait until each service is healthy, or has ended if the sandbox needs its end.
 
         Raises:
             ServiceError: one has failed, or is not healthy in time.
@@ -176,7 +176,8 @@ class ComposeProject:
             output = str((health.get("Log") or [{}])[-1].get("Output", ""))
             failure = f"is unhealthy: {' '.join(output.split())[-_LINE:] or 'its check fails'}"
         is_healthy = health.get("Status", "none") in {"healthy", "none", ""}
-        is_ready = status == "exited" or (status == "running" and is_healthy)
+        runs = status == "running" and is_healthy and not self._model.must_end(service)
+        is_ready = status == "exited" or runs
         return _ServiceState(
             service=service, container=container, is_ready=is_ready, failure=failure
         )

@@ -45,7 +45,7 @@ _USUAL_CAPABILITIES = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
      "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 )  # fmt: skip
-_LOG_BYTES = 1 << 20
+_LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file is dropped whole
 
 JsonTable = dict[str, JsonValue]
 
@@ -71,6 +71,10 @@ class Network(_Read):
     aliases: tuple[str, ...] = ()
 
 
+class _Dependency(_Read):
+    condition: str = ""
+
+
 class _Resources(_Read):
     cpus: float | None = None
     memory: int | None = None
@@ -94,6 +98,7 @@ class Service(_Read):
     network_mode: str | None = None
     networks: dict[str, Network | None] = Field(default_factory=dict)
     volumes: tuple[Mount, ...] = ()
+    depends_on: dict[str, _Dependency] = Field(default_factory=dict)
     environment: dict[str, str | None] = Field(default_factory=dict)
     mem_limit: int | None = None
     cpus: float | None = None
@@ -166,6 +171,11 @@ class ComposeModel:
         """The services beside the sandbox."""
         return {name: each for name, each in self.services.items() if name != MAIN}
 
+    def must_end(self, name: str) -> bool:
+        """Whether the sandbox needs the end of a service, and not its start."""
+        needed = self.services[MAIN].depends_on.get(name)
+        return needed is not None and needed.condition == "service_completed_successfully"
+
     def main_networks(self) -> Mapping[str, Network]:
         """The networks that the sandbox shares with services."""
         used = {name for each in self.beside.values() for name in each.networks}
@@ -221,7 +231,7 @@ class ComposeModel:
             "cap_drop": [*(dropped if isinstance(dropped, list) else []), "NET_RAW"],
             "restart": "no",
             "pull_policy": "never",
-            "logging": {"driver": "json-file", "options": {"max-size": str(_LOG_BYTES)}},
+            "logging": {"driver": "json-file", "options": _LOG_OPTIONS},
             "mem_limit": memory,
             "memswap_limit": memory,
             "cpus": cores,
