@@ -5,10 +5,10 @@ Later the failure is a warning: the tests decide, and their sandbox has services
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from agentbench.attempt.context import StageContext
-from agentbench.errors import ServiceError
+from agentbench.errors import SandboxError, ServiceError
 from agentbench.sandbox.interface import (
     HasServices,
     ImageId,
@@ -59,10 +59,11 @@ def watched_services(context: StageContext, sandbox: Sandbox) -> Iterator[list[s
     failures: list[str] = []
     try:
         yield failures
-    finally:
-        reports = sandbox.service_reports() if isinstance(sandbox, HasServices) else ()
-        _save_logs(context, {each.name: each.log for each in reports})
-        failures += [f"service {each.name} {each.failure}" for each in reports if each.failure]
+    except BaseException:
+        with suppress(SandboxError):  # report the first error
+            _save_reports(context, sandbox)
+        raise
+    failures += _save_reports(context, sandbox)
 
 
 def require_services(context: StageContext, failures: Sequence[str]) -> None:
@@ -73,6 +74,12 @@ def require_services(context: StageContext, failures: Sequence[str]) -> None:
     """
     if failures:
         raise ServiceError(f"{context.task.environment.compose}: {'; '.join(failures)}")
+
+
+def _save_reports(context: StageContext, sandbox: Sandbox) -> list[str]:
+    reports = sandbox.service_reports() if isinstance(sandbox, HasServices) else ()
+    _save_logs(context, {each.name: each.log for each in reports})
+    return [f"service {each.name} {each.failure}" for each in reports if each.failure]
 
 
 def _save_logs(context: StageContext, logs: Mapping[str, bytes]) -> None:

@@ -339,8 +339,10 @@ def _tables(values: JsonValue) -> Iterator[JsonTable]:
 
 
 def _protected(mount: JsonTable) -> JsonTable:
-    """A mount whose files of the task cannot be changed."""
-    return {**mount, "read_only": True} if mount.get("type") == "bind" else mount
+    """A mount whose files of the task cannot be changed, and have to exist for the engine."""
+    if mount.get("type") != "bind":
+        return mount
+    return {**mount, "read_only": True, "bind": {"create_host_path": False}}
 
 
 def _is_below(path: Path, folder: Path) -> bool:
