@@ -41,10 +41,12 @@ def compose_faults(file: Path) -> tuple[str, ...]:
 def main_has_image(file: Path) -> bool:
     """Whether the file names or builds the image of the sandbox.
 
-    Raises:
-        InputError: it cannot be read.
+    False if it cannot be read: Compose reports why.
     """
-    main = _services(_read(file)).get(MAIN)
+    try:
+        main = _services(_read(file)).get(MAIN)
+    except InputError:
+        return False
     return main is not None and not {"image", "build", "extends"}.isdisjoint(main)
 
 

@@ -222,6 +222,22 @@ def test_an_image_is_built_once_until_its_folder_changes(
         assert set(names) <= built, "`clean` lists it"
 
 
+def test_a_dockerfile_outside_its_context_counts_for_the_image(
+    provider: DockerProvider, tmp_path: Path
+) -> None:
+    main = "main: {build: {context: ./db, dockerfile: ../other.Dockerfile}}"
+    services = services_in(tmp_path, f"{STORE}  {main}\n")
+    (tmp_path / "other.Dockerfile").write_text("FROM agentbench/python:3.11\n")
+    first = provider.prepare_services(services)
+    (tmp_path / "other.Dockerfile").write_text("FROM agentbench/python:3.11\nENV A=1\n")
+    assert provider.prepare_services(services) not in (None, first)
+
+
+def test_a_compose_file_that_is_gone_is_named(provider: DockerProvider, tmp_path: Path) -> None:
+    with pytest.raises(ServiceError, match=r"gone.yaml: .*no such file"):
+        provider.prepare_services(Services(file=tmp_path / "gone.yaml"))
+
+
 def test_a_service_that_dies_is_reported_with_its_exit_code(opened: Opener) -> None:
     with opened(STORE) as sandbox:
         ask(sandbox, "STOP", "5")

@@ -302,8 +302,9 @@ class ComposeRunner:
             if service.build is not None:
                 inputs = build_inputs(service.build)
                 folder = Path(str(inputs["context"]))
-                salt = json.dumps([name, {**inputs, "context": ""}], sort_keys=True)
-                found[name] = f"{images.TASK_REPOSITORY}:{images.folder_hash(folder, salt)}"
+                found[name] = (
+                    f"{images.TASK_REPOSITORY}:{images.folder_hash(folder, _salt(inputs))}"
+                )
                 built[name] = {"image": found[name], "build": {**inputs, "labels": _IMAGE_LABELS}}
             elif service.image is not None and service.image != NO_IMAGE:
                 images.resolve_image(self._engine, service.image)
@@ -337,3 +338,10 @@ class ComposeRunner:
         with self._engine.api("look at the engine's own network") as api:
             size = (api.inspect_network("bridge").get("Options") or {}).get(_MTU)
         return {} if size is None else {_MTU: str(size)}
+
+
+def _salt(inputs: JsonTable) -> str:
+    """What decides an image besides the files of its context."""
+    file = Path(str(inputs["context"]), str(inputs.get("dockerfile", "Dockerfile")))
+    text = file.read_text(errors="replace") if file.is_file() else ""  # may be outside the context
+    return json.dumps([text, {**inputs, "context": ""}], sort_keys=True)
