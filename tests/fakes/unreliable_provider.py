@@ -13,6 +13,7 @@ from agentbench.sandbox.interface import (
     ReadOnlyMount,
     Sandbox,
     SandboxProvider,
+    Services,
     SnapshotId,
 )
 
@@ -65,6 +66,7 @@ class UnreliableProvider:
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
         plain_workspace: bool = False,
+        services: Services | None = None,
     ) -> Iterator[Sandbox]:
         self.asked += 1
         if self._inner is None or self.asked <= self._refusals:
@@ -76,6 +78,7 @@ class UnreliableProvider:
             mounts=mounts,
             cancel=cancel,
             plain_workspace=plain_workspace,
+            services=services,
         ) as sandbox:
             yield sandbox
 

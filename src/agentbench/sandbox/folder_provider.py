@@ -18,7 +18,14 @@ from agentbench.sandbox.folder_sandbox import (
     sandbox_folders,
 )
 from agentbench.sandbox.host_environment import EnvironmentStore, HostPython, make_environment
-from agentbench.sandbox.interface import ImageId, Limits, ReadOnlyMount, Sandbox, SnapshotId
+from agentbench.sandbox.interface import (
+    ImageId,
+    Limits,
+    ReadOnlyMount,
+    Sandbox,
+    Services,
+    SnapshotId,
+)
 from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
 from agentbench.sandbox.trees import FileOwner
 
@@ -79,7 +86,7 @@ class FolderProvider(ABC):
         return store.resolve(image, dockerfile, self._make_environment, workdir)
 
     @contextmanager
-    def open(
+    def open(  # noqa: PLR0913 - see SandboxProvider.open
         self,
         source: ImageId | SnapshotId,
         *,
@@ -88,9 +95,12 @@ class FolderProvider(ABC):
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
         plain_workspace: bool = False,
+        services: Services | None = None,
     ) -> Iterator[Sandbox]:
         """See SandboxProvider.open; every workspace is plain."""
         del plain_workspace
+        if services is not None:
+            raise services.refusal_of(self.name)
         with ExitStack() as stack:
             try:
                 folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))

@@ -15,6 +15,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
 
+from agentbench.errors import UnavailableError
 from agentbench.scoring.evidence import CommandResult
 
 SnapshotId = NewType("SnapshotId", str)
@@ -83,6 +84,30 @@ class ReadOnlyMount:
     name: str
     source: Path
     live: bool = False  # holds a socket, so it is omitted where it would have to be copied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Containers beside a sandbox, as a compose file describes them; `main` is the sandbox."""
+
+    file: Path
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """For the variables in the file."""
+
+    def refusal_of(self, back_end: str) -> UnavailableError:
+        """The error of a back end that cannot run them."""
+        return UnavailableError(
+            f"{self.file}: {back_end} runs no services: use a container engine, --sandbox docker"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceReport:
+    """What has become of a service."""
+
+    name: str
+    log: bytes  # the end of its output
+    failure: str | None = None  # how it ended, in words; None: it runs, or ended with exit code 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +249,42 @@ class ManagesImages(Protocol):
         """
 
 
+@runtime_checkable
+class RunsServices(Protocol):
+    """A provider whose sandboxes can have services beside them."""
+
+    def check_services(self) -> None:
+        """Check that services can be run.
+
+        Raises:
+            UnavailableError: the Compose program is missing, or the engine is not Docker's.
+        """
+
+    def prepare_services(self, services: Services) -> ImageId | None:
+        """Check services, and build or pull their images unless they exist.
+
+        Returns:
+            The image of the sandbox, if the compose file has one.
+
+        Raises:
+            UnavailableError: the Compose program is missing.
+            SandboxError: a setting is refused, an image cannot be built or pulled, or the engine
+                is lost.
+        """
+
+
+@runtime_checkable
+class HasServices(Protocol):
+    """A sandbox that may have services beside it."""
+
+    def service_reports(self) -> tuple[ServiceReport, ...]:
+        """What has become of each service so far.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+
+
 class SandboxProvider(Protocol):
     """Opens sandboxes of one kind; thread-safe."""
 
@@ -268,7 +329,7 @@ class SandboxProvider(Protocol):
             SandboxError: the engine is lost.
         """
 
-    def open(
+    def open(  # noqa: PLR0913 - all that a sandbox may differ in
         self,
         source: ImageId | SnapshotId,
         *,
@@ -277,6 +338,7 @@ class SandboxProvider(Protocol):
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
         plain_workspace: bool = False,
+        services: Services | None = None,
     ) -> AbstractContextManager[Sandbox]:
         """A fresh sandbox from an image or a snapshot; it is removed when the block ends.
 
@@ -288,8 +350,12 @@ class SandboxProvider(Protocol):
             cancel: Once it is set, a running command is killed and `run` raises RunCancelled.
             plain_workspace: Whether folders of the source's workspace can be renamed. Overlay file
                 systems refuse that, so Docker has to copy the workspace.
+            services: The services that it reaches by their names. They are started before it, and
+                removed with it.
 
         Raises:
+            UnavailableError: the back end has no services.
+            ServiceError: a service does not start, or never becomes healthy.
             SandboxError: it cannot be opened.
         """
 

@@ -21,6 +21,7 @@ from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
+from agentbench.attempt.stages.service_logs import watched_services
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
@@ -61,7 +62,10 @@ def agent_run(
         context.hidden_tests.check()
         with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as preopened:
             preparation.begin()
-            with preopened.take() as sandbox:
+            with (
+                preopened.take() as sandbox,
+                watched_services(context, sandbox) as failures,
+            ):
                 solved = _solve(context, inputs, sandbox, endpoint)
                 extracted = agent_outcome.extract_change(context, sandbox)
         change = agent_outcome.judged_change(context, extracted)
@@ -78,7 +82,9 @@ def agent_run(
     if endpoint is not None:
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
-    evidence = evidence.model_copy(update={"findings": (*evidence.findings, *findings)})
+    evidence = evidence.model_copy(
+        update={"findings": (*evidence.findings, *findings), "warnings": tuple(failures)}
+    )
     return AgentRunOutput(evidence=evidence, outcome=solved.outcome, traffic=traffic, change=change)
 
 

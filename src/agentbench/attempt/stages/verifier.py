@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
+from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
@@ -172,7 +173,10 @@ def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name:
         env={**task.environment.env, **verifier.env},
         sink=context.sink,
     )
-    with _opened(context, verifier) as sandbox:
+    with (
+        _opened(context, verifier) as sandbox,
+        watched_services(context, sandbox) as failures,
+    ):
         _write(sandbox, change, verifier)
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
@@ -185,6 +189,7 @@ def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name:
         rewards=output.facts,
         memory_limit_mib=task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
+        warnings=tuple(failures),
     )
 
 
@@ -200,9 +205,7 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         source = context.provider.resolve_image(
             verifier.image, dockerfile=dockerfile, workdir=context.task.workdir
         )
-    with context.provider.open(
-        source, limits=context.limits, network=verifier.network, cancel=context.cancel
-    ) as sandbox:
+    with open_sandbox(context, source, network=verifier.network) as sandbox:
         if own:
             write_files(sandbox, _base_files(prepared, verifier))
         yield sandbox
