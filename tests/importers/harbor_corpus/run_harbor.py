@@ -3,8 +3,8 @@
     python run_harbor.py --harbor VENV/bin/harbor [TASK ...]
 
 Each task runs with Harbor's agents `oracle` and `nop`, and with `oracle` on a copy whose solution
-is the task's `wrong/`. Results of tasks that are not named are kept. build_images.sh makes the
-images first.
+is the task's `wrong/`. Results of tasks that are not named are kept. A task that has a note in
+expected.json runs only if it is named. build_images.sh makes the images first.
 
 Two images of Harbor's network sidecar come from a registry. Since they cannot be pulled everywhere,
 the sidecar is built on services/gost, and a `docker` in front of the real one gives Harbor's probe
@@ -53,6 +53,7 @@ class Judged(TypedDict):
 
     rewards: dict[str, float] | None
     exception: str | None
+    refused: NotRequired[str]
     steps: NotRequired[dict[str, "Judged"]]
 
 
@@ -64,7 +65,7 @@ def judged(result: dict) -> Judged:
 
 
 def run_trial(harbor: Path, task: Path, agent: str, environment: dict[str, str]) -> Judged:
-    """Run one trial; of a command that ends without a trial, the last exception is reported."""
+    """Run one trial; of a command that refuses the task, keep the first line that it prints."""
     jobs = task.parent / "jobs"
     command = [harbor, "run", "-p", task, "-a", agent, "-o", jobs, "--job-name", "job", "-y", "-q"]
     done = subprocess.run(
@@ -72,10 +73,11 @@ def run_trial(harbor: Path, task: Path, agent: str, environment: dict[str, str])
     )
     results = list(jobs.glob("job/*/result.json"))
     if not results:
-        lines = [line for line in done.stderr.splitlines() if "Error: " in line]
-        if not lines:
-            sys.exit(f"{task.name}: Harbor gave neither a result nor an exception:\n{done.stderr}")
-        return {"rewards": None, "exception": lines[-1].split(":")[0].strip()}
+        return {
+            "rewards": None,
+            "exception": None,
+            "refused": done.stdout.strip().split("\n")[0].rstrip(),
+        }
     (result,) = [json.loads(path.read_text()) for path in results]
     steps = {step["step_name"]: judged(step) for step in result["step_results"] or ()}
     return {**judged(result), **({"steps": steps} if steps else {})}
@@ -127,7 +129,7 @@ def main() -> None:
     tasks = {name: judgements for name, judgements in written["tasks"].items() if name in present}
     with tempfile.TemporaryDirectory(prefix="harbor-corpus-") as scratch:
         environment = environment_of_harbor(Path(scratch))
-        for name in options.tasks or present:
+        for name in options.tasks or [name for name in present if name not in written["notes"]]:
             tasks[name] = {}
             for agent in AGENTS:
                 copy = stage(present[name], agent, (options.keep or Path(scratch)) / agent / name)
