@@ -57,8 +57,9 @@ class Judged(TypedDict):
 
 
 def judged(result: dict) -> Judged:
+    rewards = (result["verifier_result"] or {}).get("rewards")
     return {
-        "rewards": (result["verifier_result"] or {}).get("rewards"),
+        "rewards": rewards and dict(sorted(rewards.items())),  # of steps, their order is by chance
         "exception": (result["exception_info"] or {}).get("exception_type"),
     }
 
