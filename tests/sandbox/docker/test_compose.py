@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -218,7 +219,7 @@ def test_an_image_is_built_once_until_its_folder_changes(
     for each in (first, second):
         assert each is not None
         with engine.api("find the names of an image") as api:
-            names = api.inspect_image(each)["RepoTags"]  # type: ignore[no-untyped-call]
+            names = api.inspect_image(each)["RepoTags"]  # type: ignore[no-untyped-call]  # stubs
         assert set(names) <= built, "`clean` lists it"
 
 
@@ -388,8 +389,9 @@ class ProviderWithServices(DockerProvider):
 
     services: Services | None = None
 
-    def open(self, *args: object, **options: object) -> AbstractContextManager[Sandbox]:  # type: ignore[override]
-        return super().open(*args, services=self.services, **options)  # type: ignore[arg-type]
+    # The options are those of the provider, which checks them.
+    def open(self, *args: Any, **options: Any) -> AbstractContextManager[Sandbox]:
+        return super().open(*args, services=self.services, **options)
 
 
 class TestConformanceWithServices(SandboxConformance):
