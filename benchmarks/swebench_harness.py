@@ -73,7 +73,7 @@ class _Sides:
         self._write("plain.jsonl", plain)
         for name in ("gold", "noop"):
             self._write(f"{name}.jsonl", [_prediction(row, name) for row in self.rows])
-        self._env = {"AGENTBENCH_CACHE": str(self.scratch / "cache")}
+        self._env: dict[str, str] = {}
 
     def _write(self, name: str, rows: list[dict[str, object]]) -> None:
         (self.scratch / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -106,7 +106,7 @@ class _Sides:
 
     def ours_cold(self) -> float:
         """Import the rows with an empty cache, and judge all patches."""
-        child([sys.executable, "-m", "agentbench", "clean", "--keep", "0GB"], env=self._env)
+        self._env = {"AGENTBENCH_CACHE": str(self.scratch / uuid4().hex)}
         argv = [
             sys.executable, "-m", "agentbench", "tasks", "import", "swebench",
             str(self.scratch / "plain.jsonl"), "--repos", str(self.options.repos), "--no-prove",

@@ -5,7 +5,11 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.errors import AgentbenchError, AttemptError, InputError
 from agentbench.scoring.taxonomy import FailureReason, Fault
 
-ALL = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+ALL = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and kind.__module__ == errors.__name__
+]
 AT_ATTEMPTS = [kind for kind in ALL if issubclass(kind, AttemptError)]
 
 

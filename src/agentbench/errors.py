@@ -12,7 +12,8 @@
     │   └── OutageError           what attempts need was away for longer than anybody waits
     └── AttemptError         70   ends one attempt, never the run
         ├── SandboxError     69   the engine or the container is lost
-        │   └── DoesNotFitError       what was to be written is more than a sandbox may hold
+        │   ├── DoesNotFitError       what was to be written is more than a sandbox may hold
+    │   └── ServiceError          a service beside the sandbox does not work
         ├── AttemptTimeoutError   its time as a whole is over
         ├── GitCloneError         the repository cannot be had
         │   └── GitCloneTimeoutError  its host does not answer in time
@@ -22,6 +23,8 @@
     RunCancelled            130   the run or one command of it was cancelled; no Exception
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 
@@ -93,6 +96,13 @@ class SandboxError(AttemptError):
 
 class DoesNotFitError(SandboxError):
     """What was to be written into a sandbox is more than it may hold; nothing is lost."""
+
+
+class ServiceError(SandboxError):
+    """A service beside the sandbox does not start, or has failed."""
+
+    fault = "task"  # each stage has fresh services, so no agent has touched them
+    logs: Mapping[str, bytes] = MappingProxyType({})  # of all services
 
 
 class AttemptTimeoutError(AttemptError):

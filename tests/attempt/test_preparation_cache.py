@@ -213,7 +213,16 @@ def with_repo(task, folder, **files):
     return task.model_copy(update={"source": other.source})
 
 
+def with_services(task, folder, image):
+    folder.mkdir(parents=True)
+    (folder / "compose.yaml").write_text(f"services: {{db: {{image: {image}}}}}\n")
+    environment = TaskEnvironment(compose=folder / "compose.yaml")
+    return task.model_copy(update={"environment": environment})
+
+
 CHANGES = {
+    "services": lambda t, folder: with_services(t, folder / "a", "a"),
+    "other services": lambda t, folder: with_services(t, folder / "b", "b"),
     "setup command": lambda t, _: t.model_copy(update={"setup": TaskSetup(commands=("true",))}),
     "setup network": lambda t, _: t.model_copy(update={"setup": TaskSetup(network=False)}),
     "setup timeout": lambda t, _: t.model_copy(update={"setup": TaskSetup(timeout_s=1)}),

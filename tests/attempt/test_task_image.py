@@ -58,6 +58,17 @@ def test_an_image_of_the_tasks_own_is_left_alone(task, environment, tmp_path):
     assert why_python(own, mirrors()) == ""
 
 
+@pytest.mark.parametrize(
+    ("main", "image"), [("", "agentbench/python:3.11"), ("  main: {build: .}\n", None)]
+)
+def test_the_sandbox_of_a_compose_file_may_have_an_image(task, tmp_path, main, image):
+    compose = tmp_path / "compose.yaml"
+    compose.write_text(f"services:\n{main}  db: {{image: a}}\n")
+    environment = TaskEnvironment(compose=compose)
+    own = task.model_copy(update={"environment": environment})
+    assert with_image(own, CONTAINERS, mirrors()).environment.image == image
+
+
 def test_a_sandbox_without_images_has_the_python_of_its_machine(task, tmp_path):
     old = asking(task, "<3.10", tmp_path)
     assert with_image(old, Borrowing(), mirrors()) == old

@@ -25,6 +25,17 @@ def test_what_runs_counts_with_what_its_task_declares(needing):
     assert capacity.free_capacity().holds(big)
 
 
+def test_services_count_as_much_as_their_sandbox(needing):
+    capacity, task = Capacity(cpus=4, memory_mib=1000), needing(cpus=2, memory_mib=400)
+    served = needing(cpus=2, memory_mib=400, compose="compose.yaml")
+    capacity.take(served)
+    assert not capacity.free_capacity().holds(task)
+    capacity.give_back(served)
+    capacity.take(task)
+    assert not capacity.free_capacity().holds(served)
+    assert capacity.free_capacity().holds(task)
+
+
 def test_declared_memory_counts_although_it_is_not_used_yet(needing):
     capacity = Capacity(cpus=99, memory_mib=1000, available=lambda: 1 << 20)
     task = needing(memory_mib=600)

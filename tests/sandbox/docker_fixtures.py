@@ -34,10 +34,12 @@ def provider(engine: Engine) -> DockerProvider:
 
 
 def left_in(engine: Engine) -> frozenset[str]:
-    """The containers and volumes of this process that an engine has now."""
+    """The containers, networks and volumes of this process that an engine has now."""
     with engine.api("look for leftovers") as api:
+        networks = api.networks(filters=_of_this_process())
         volumes = api.volumes(filters=_of_this_process())["Volumes"] or []
-    return frozenset([*containers_in(engine), *(volume["Name"] for volume in volumes)])
+    named = [each["Name"] for each in (*networks, *volumes)]
+    return frozenset([*containers_in(engine), *named])
 
 
 def bridge_of(engine: Engine) -> str:

@@ -208,6 +208,19 @@ def test_a_repository_that_links_to_the_whole_task_cannot_give_the_answer_away(
     )
 
 
+def test_a_compose_file_is_checked_with_its_task(task_folder, mirrors):
+    folder = task_folder(toml=f'{TOML}[environment]\ncompose = "env/compose.yaml"\n')
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault.startswith(f"{folder}/task.toml: environment.compose: ")
+    (folder / "env").mkdir()
+    compose = folder / "env" / "compose.yaml"
+    compose.write_text("services: {db: {image: postgres, env_file: ../task.toml}}\n")
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault.startswith(f"{compose}: services.db.env_file: ")
+    compose.write_text("services: {db: {image: postgres}}\n")
+    assert load_task(folder, mirrors=mirrors).environment.compose == compose
+
+
 def test_a_dockerfile_must_be_there(task_folder, mirrors):
     folder = task_folder(toml=f'{TOML}[environment]\ndockerfile = "environment/Dockerfile"\n')
     (fault,) = faults(folder, mirrors=mirrors)

@@ -10,6 +10,7 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.task_image import services_of
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCheckoutError, RunCancelled
@@ -23,9 +24,11 @@ from agentbench.sandbox.interface import (
     OutputSink,
     Sandbox,
     SandboxProvider,
+    Services,
     SnapshotId,
 )
 from agentbench.scoring.evidence import Evidence, StageResult
+from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
@@ -138,6 +141,7 @@ class StageContext:
     sink: OutputSink  # the log of the stage
     save: SaveArtifact
     background: BackgroundTasks
+    stage: StageName = StageName.SETUP  # whose services write logs; those of set-up start earlier
     shared_setup: SnapshotId | None = None
     """The state after the shared commands of set-up; None: set-up runs them."""
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
@@ -148,6 +152,11 @@ class StageContext:
     def limits(self) -> Limits:
         """What the task's sandboxes may use."""
         return limits_of(self.task)
+
+    @property
+    def services(self) -> Services | None:
+        """The services beside the task's sandboxes."""
+        return services_of(self.task)
 
     @property
     def control_level(self) -> ControlLevel:

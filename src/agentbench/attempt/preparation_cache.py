@@ -29,6 +29,7 @@ from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.trees import BaseContent, WorkspaceTree
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.scoring.evidence import StageResult
+from agentbench.tasks.loading import PROOF_FILE
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.scripts import VERIFIER_FOLDER
 from agentbench.tasks.task import Task
@@ -86,6 +87,8 @@ def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> st
     }
     if task.environment.user != AGENT_USER:  # other keys are those of an older agentbench
         parts["user"] = task.environment.user
+    if task.environment.compose is not None:  # set-up may have used the services
+        parts["compose"] = tree_digest(task.environment.compose.parent, without={PROOF_FILE})
     return _digest_of_json(parts)
 
 
@@ -108,7 +111,7 @@ def baseline_key(task: Task, preparation: str) -> str:
         key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass", "verifier"}),
         tree_digest(task.folder / VERIFIER_FOLDER) if key.verifier is not None else None,
         task.problem.model_dump(mode="json", include={"test_command", "test_paths"}),
-        task.environment.model_dump(mode="json", exclude={"dockerfile"}),
+        task.environment.model_dump(mode="json", exclude={"dockerfile", "compose"}),
     ]
     return _digest_of_json(parts)
 

@@ -180,7 +180,7 @@ class RunResources:
             UnavailableError: there is no such image.
         """
         name = task.environment.image
-        if task.environment.dockerfile is not None or task.workdir is not None:
+        if task.environment.is_built or task.workdir is not None:
             return resolve_image(task, self.provider)
         found = self.images.get(name)  # another thread may clear them meanwhile
         if found is None:

@@ -91,10 +91,16 @@ class _AttemptRunner:
         baseline = self._baseline(ready)
         if baseline is None:
             return outputs
-        with closing(FinalTestPreparation(ready, baseline)) as upcoming, ExitStack() as kept:
+        judged = replace(ready, stage=StageName.FINAL_TEST)
+        with closing(FinalTestPreparation(judged, baseline)) as upcoming, ExitStack() as kept:
             work = self.stages.run(
                 StageName.AGENT_RUN,
-                lambda sink: agent_run(replace(ready, sink=sink), self._agent, upcoming, kept),
+                lambda sink: agent_run(
+                    replace(ready, sink=sink, stage=StageName.AGENT_RUN),
+                    self._agent,
+                    upcoming,
+                    kept,
+                ),
             )
             outputs = replace(outputs, agent_run=work)
             if work is None or work.change is None:
@@ -103,7 +109,7 @@ class _AttemptRunner:
             final = self.stages.run(
                 StageName.FINAL_TEST,
                 lambda sink: final_test(
-                    replace(ready, sink=sink),
+                    replace(judged, sink=sink),
                     baseline=baseline,
                     change=change,
                     preparation=upcoming,
@@ -118,8 +124,9 @@ class _AttemptRunner:
         if cached is not None:
             self.stages.add(cached)
         else:
+            stage = StageName.BASELINE_RUN
             self.stages.run(
-                StageName.BASELINE_RUN, lambda sink: baseline_run(replace(ready, sink=sink))
+                stage, lambda sink: baseline_run(replace(ready, sink=sink, stage=stage))
             )
         result = self.stages.results[-1]
         if baseline_failure(expected_tests(self._task), result.evidence) is not None:

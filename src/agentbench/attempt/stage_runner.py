@@ -171,7 +171,9 @@ class StageRunner:
         def write() -> None:
             """Write the file."""
             with storage_errors(self._slot.folder):
-                (self._slot.folder / name).write_bytes(content)
+                target = self._slot.folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
 
         self._resources.breaker.written(write)
 

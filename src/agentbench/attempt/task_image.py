@@ -8,7 +8,7 @@ from agentbench.core import choices
 from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.interface import ImageId, SandboxProvider
+from agentbench.sandbox.interface import ImageId, RunsServices, SandboxProvider, Services
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -63,15 +63,43 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
     """The image that a task's sandboxes start from.
 
     Raises:
-        UnavailableError: there is no such image, and it cannot be pulled or built.
+        UnavailableError: there is no such image, and it cannot be pulled or built; or the back end
+            runs no services.
+        SandboxError: the services cannot be prepared.
     """
-    environment = task.environment
+    check_services(task, provider)
+    environment, services = task.environment, services_of(task)
+    image: str | None = environment.image
+    if services is not None and isinstance(provider, RunsServices):
+        image = provider.prepare_services(services) if image is None else image
+    dockerfile = environment.dockerfile
     return provider.resolve_image(
-        environment.image,
-        dockerfile=environment.dockerfile,
+        None if dockerfile else image,
+        dockerfile=dockerfile,
         workdir=task.workdir,
         user=environment.user,
     )
+
+
+def check_services(task: Task, provider: SandboxProvider) -> None:
+    """Check that a back end can run the services of a task, if it has some.
+
+    Raises:
+        UnavailableError: it cannot; says what to install.
+    """
+    services = services_of(task)
+    if services is not None:
+        if not isinstance(provider, RunsServices):
+            raise services.refusal_of(provider.name)
+        provider.check_services()
+
+
+def services_of(task: Task) -> Services | None:
+    """The services beside a task's sandboxes."""
+    environment = task.environment
+    if environment.compose is None:
+        return None
+    return Services(file=environment.compose, env=environment.env)
 
 
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
@@ -108,7 +136,14 @@ def why_python(task: Task, mirrors: Mirrors) -> str:
 
 
 def _brings_an_image(task: Task) -> bool:
-    return task.environment.image is not None or task.environment.dockerfile is not None
+    environment = task.environment
+    if environment.image is not None or environment.dockerfile is not None:
+        return True
+    if environment.compose is None:
+        return False
+    from agentbench.tasks.compose_file import main_has_image  # imports a parser
+
+    return main_has_image(environment.compose)
 
 
 def _is_readable(task: Task, mirrors: Mirrors) -> bool:

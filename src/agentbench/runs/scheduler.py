@@ -42,8 +42,8 @@ class FreeCapacity:
 
     def holds(self, task: Task) -> bool:
         """Whether an attempt at a task may start; the only one may on whatever machine."""
-        needs = task.environment
-        return self.is_all or (needs.cpus <= self.cpus and needs.memory_mib <= self.memory_mib)
+        needs, cpus = task.environment, task.environment.total_cpus
+        return self.is_all or (cpus <= self.cpus and needs.total_memory_mib <= self.memory_mib)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,14 +87,14 @@ class Capacity:
     def take(self, task: Task) -> None:
         """An attempt at a task starts."""
         self._running += 1
-        self.cpus -= task.environment.cpus
-        self.memory_mib -= task.environment.memory_mib
+        self.cpus -= task.environment.total_cpus
+        self.memory_mib -= task.environment.total_memory_mib
 
     def give_back(self, task: Task) -> None:
         """It has ended."""
         self._running -= 1
-        self.cpus += task.environment.cpus
-        self.memory_mib += task.environment.memory_mib
+        self.cpus += task.environment.total_cpus
+        self.memory_mib += task.environment.total_memory_mib
 
 
 def fitting_jobs(tasks: Sequence[Task]) -> int:
@@ -110,8 +110,10 @@ def smallest_needs(tasks: Sequence[Task]) -> TaskEnvironment:
     """The least of each that any task declares; the usual where there is none."""
     usual = TaskEnvironment()
     return TaskEnvironment(
-        cpus=min((task.environment.cpus for task in tasks), default=usual.cpus),
-        memory_mib=min((task.environment.memory_mib for task in tasks), default=usual.memory_mib),
+        cpus=min((task.environment.total_cpus for task in tasks), default=usual.cpus),
+        memory_mib=min(
+            (task.environment.total_memory_mib for task in tasks), default=usual.memory_mib
+        ),
     )
 
 
@@ -225,6 +227,7 @@ def _preparation(task: Task) -> int:
         task.setup,
         environment.image,
         environment.dockerfile,
+        environment.compose,
         frozenset(environment.env.items()),
     )
     return hash(parts)

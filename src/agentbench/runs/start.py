@@ -71,7 +71,7 @@ def _missing_for_task(
 ) -> tuple[str, ...]:
     """The programs that a task's prepared state lacks."""
     in_repository = any("/" in each and not PurePosixPath(each).is_absolute() for each in programs)
-    if task.environment.dockerfile is None and not in_repository:
+    if not task.environment.is_built and not in_repository:
         image = task_image.resolve_image(task, resources.provider)
         missing = _missing_in(image, programs, task, resources)
         if not missing or not (task.setup.all_commands or "PATH" in task.environment.env):
@@ -149,9 +149,8 @@ def _check_images(
     checked_images: set[str | None] = set()
     for original, task in zip(originals, tasks, strict=True):
         image = task.environment.image
-        if task.environment.dockerfile is not None or (
-            image in checked_images and task.workdir is None
-        ):
+        task_image.check_services(task, resources.provider)
+        if task.environment.is_built or (image in checked_images and task.workdir is None):
             continue
         checked_images.add(image)
         try:
@@ -165,7 +164,7 @@ def _build_agent_programs(agent: Agent, tasks: Sequence[Task], provider: Sandbox
     """Build the agent's own programs before any attempt waits for them."""
     if not isinstance(agent, NeedsMounts):
         return
-    images = {task.environment.image: task for task in tasks if not task.environment.dockerfile}
+    images = {task.environment.image: task for task in tasks if not task.environment.is_built}
     for task in images.values():
         agent.mounts(provider, task_image.resolve_image(task, provider))
 

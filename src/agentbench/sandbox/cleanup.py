@@ -23,6 +23,7 @@ class OrphanKind(StrEnum):
     """The kinds of things that a dead process leaves on the machine or in the engine."""
 
     CONTAINER = "container"
+    NETWORK = "network"
     VOLUME = "volume"
     IMAGE = "image"
     FOLDER = "folder"

@@ -109,7 +109,8 @@ class FolderProvider(ABC):
         use: SandboxUse = ORDINARY_USE,
     ) -> Iterator[Sandbox]:
         """See SandboxProvider.open; every workspace is plain, and no sandbox is lasting."""
-        del use
+        if use.services is not None:
+            raise use.services.refusal_of(self.name)
         with ExitStack() as stack:
             try:
                 folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))

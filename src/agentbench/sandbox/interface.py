@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
 
 from agentbench.core.choices import AGENT_USER, UserName
+from agentbench.errors import UnavailableError
 from agentbench.scoring.evidence import CommandResult
 
 SnapshotId = NewType("SnapshotId", str)
@@ -79,6 +80,30 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOnlyMount:
+    """A host file or folder, read-only in the sandbox; copied if the engine cannot see it."""
+
+    name: str
+    source: Path
+    live: bool = False  # holds a socket, so it is omitted where it would have to be copied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Containers beside a sandbox, as a compose file describes them; `main` is the sandbox."""
+
+    file: Path
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """For the variables in the file."""
+
+    def refusal_of(self, back_end: str) -> UnavailableError:
+        """The error of a back end that cannot run them."""
+        return UnavailableError(
+            f"{self.file}: {back_end} runs no services: use a container engine, --sandbox docker"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxUse:
     """What a sandbox is for, as far as it must be able to do more than others."""
 
@@ -88,6 +113,9 @@ class SandboxUse:
     lasting: bool = False
     """Whether it is a `LastingSandbox`, if the back end has such ones. It starts without a network,
     even if it is opened with one."""
+    services: Services | None = None
+    """The services that it reaches by their names. They are started before it, and removed with
+    it."""
 
 
 ORDINARY_USE = SandboxUse()
@@ -95,12 +123,12 @@ ORDINARY_USE = SandboxUse()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOnlyMount:
-    """A host file or folder, read-only in the sandbox; copied if the engine cannot see it."""
+class ServiceReport:
+    """What has become of a service."""
 
     name: str
-    source: Path
-    live: bool = False  # holds a socket, so it is omitted where it would have to be copied
+    log: bytes  # the end of its output
+    failure: str | None = None  # how it ended, in words; None: it runs, or ended with exit code 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +290,42 @@ class ManagesImages(Protocol):
         """
 
 
+@runtime_checkable
+class RunsServices(Protocol):
+    """A provider whose sandboxes can have services beside them."""
+
+    def check_services(self) -> None:
+        """Check that services can be run.
+
+        Raises:
+            UnavailableError: the Compose program is missing, or the engine is not Docker's.
+        """
+
+    def prepare_services(self, services: Services) -> ImageId | None:
+        """Check services, and build or pull their images unless they exist.
+
+        Returns:
+            The image of the sandbox, if the compose file has one.
+
+        Raises:
+            UnavailableError: the Compose program is missing.
+            SandboxError: a setting is refused, an image cannot be built or pulled, or the engine
+                is lost.
+        """
+
+
+@runtime_checkable
+class HasServices(Protocol):
+    """A sandbox that may have services beside it."""
+
+    def service_reports(self) -> tuple[ServiceReport, ...]:
+        """What has become of each service so far.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+
+
 class SandboxProvider(Protocol):
     """Opens sandboxes of one kind; thread-safe."""
 
@@ -329,6 +393,8 @@ class SandboxProvider(Protocol):
             use: What it is for.
 
         Raises:
+            UnavailableError: the back end has no services.
+            ServiceError: a service does not start, or never becomes healthy.
             SandboxError: it cannot be opened.
         """
 

@@ -153,11 +153,16 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     files = {
         "repo.url": repo.url if is_git_bundle(repo.url or "") else None,
         "environment.dockerfile": table.environment.dockerfile,
+        "environment.compose": table.environment.compose,
         "verifier.dockerfile": table.verifier.dockerfile if table.verifier else None,
     }
     for key, file in files.items():
         if file is not None and not (folder / file).is_file():
             yield f"{name}: {key}: {folder / file} is not a file"
+        elif file is not None and key == "environment.compose":
+            from agentbench.tasks.compose_file import compose_faults  # imports a parser
+
+            yield from compose_faults(folder / file)
     if table.solution is not None:
         yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
     for patch in ("tests.patch", "solution.patch"):
@@ -273,7 +278,8 @@ def _task(draft: TaskDraft) -> Task:
         source=_source(folder, table),
         environment=TaskEnvironment(
             dockerfile=folder / environment.dockerfile if environment.dockerfile else None,
-            **{name: value for name, value in environment if name != "dockerfile"},
+            compose=folder / environment.compose if environment.compose else None,
+            **{name: value for name, value in environment if name not in {"dockerfile", "compose"}},
         ),
         setup=table.setup,
         controls=table.integrity.controls,

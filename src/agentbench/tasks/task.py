@@ -41,6 +41,8 @@ class TaskEnvironment(Schema):
 
     image: str | None = None
     dockerfile: Path | None = None
+    compose: Path | None = None
+    """The services beside the sandbox; it may also have the sandbox's image."""
     env: dict[str, str] = Field(default_factory=dict)
     cpus: float = 1.0
     memory_mib: int = 2048
@@ -49,6 +51,21 @@ class TaskEnvironment(Schema):
     files: int = 300_000
     user: UserName = AGENT_USER
     healthcheck: scripts.HealthCheck | None = None
+
+    @property
+    def total_cpus(self) -> float:
+        """The cores that a sandbox and its services may use: the services together as many."""
+        return self.cpus if self.compose is None else 2 * self.cpus
+
+    @property
+    def total_memory_mib(self) -> int:
+        """The memory that a sandbox and its services may use."""
+        return self.memory_mib if self.compose is None else 2 * self.memory_mib
+
+    @property
+    def is_built(self) -> bool:
+        """Whether an attempt builds its images, or may have to."""
+        return self.dockerfile is not None or self.compose is not None
 
 
 class TaskSetup(Schema):

@@ -126,3 +126,11 @@ def test_a_baseline_that_is_not_known_there_is_said(tmp_path, mirrors, small):
     unlisted = small.model_copy(update={"answer_key": key})
     exported = export_tasks([unlisted], tmp_path / "out", mirrors, image="a")
     assert "what passes before is not known there" in exported.notes[0]
+
+
+def test_a_task_with_services_is_refused(tmp_path, mirrors, small):
+    environment = small.environment.model_copy(update={"compose": tmp_path / "compose.yaml"})
+    other = small.model_copy(update={"environment": environment})
+    exported = export_tasks([other], tmp_path / "out", mirrors, image="a")
+    assert exported.written == []
+    assert exported.rejections[0].what == "it has services, which are not exported"

@@ -26,17 +26,19 @@ def test_they_are_written_once(task, tmp_path):
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == [task.digest]
 
 
-def test_a_bundle_and_a_dockerfile_go_with_it(task, tmp_path):
+def test_a_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
     folder = tmp_path / "task"
     folder.mkdir()
-    for name in ("Dockerfile", "repo.bundle"):
+    for name in ("Dockerfile", "compose.yaml", "repo.bundle"):
         (folder / name).write_text(name)
     source = RepoSource(url=str(folder / "repo.bundle"), commit="c" * 40)
-    environment = task.environment.model_copy(update={"dockerfile": folder / "Dockerfile"})
+    files = {"dockerfile": folder / "Dockerfile", "compose": folder / "compose.yaml"}
+    environment = task.environment.model_copy(update=files)
     changed = {"folder": folder, "source": source, "environment": environment}
     moved = task.model_copy(update=changed)
     there = unpack_task(moved, pack_task(moved), tmp_path / "cache")
     assert there.environment.dockerfile.read_text() == "Dockerfile"
+    assert there.environment.compose.read_text() == "compose.yaml"
     assert there.source.url.startswith(str(tmp_path / "cache"))
 
 

@@ -163,11 +163,11 @@ class NotingEngine:
         return ask
 
 
-def test_to_find_the_dead_three_lists_are_asked_for_and_nothing_is_measured(engine: Engine) -> None:
+def test_to_find_the_dead_four_lists_are_asked_for_and_nothing_is_measured(engine: Engine) -> None:
     noting = NotingEngine(engine)
     cleanup.remove_dead_orphans(noting)
     asked = [name for name, _options in noting.asked if not name.startswith("remove_")]
-    assert asked == ["containers", "volumes", "images"]
+    assert asked == ["containers", "networks", "volumes", "images"]
     assert not dict(noting.asked)["containers"]["size"]
 
 

@@ -51,6 +51,7 @@ def test_an_engine_that_answers_is_told_with_the_way_to_it(
     assert engine.facts.version in seen.found
     assert seen.found.endswith("found by DOCKER_HOST")
     assert any(f"version {engine.facts.cgroup_version}" in remark for remark in seen.remarks)
+    assert sum("Docker Compose" in remark for remark in seen.remarks) == 1
 
 
 @pytest.mark.docker

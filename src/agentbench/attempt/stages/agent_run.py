@@ -23,6 +23,7 @@ from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifact
 from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
+from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
 from agentbench.attempt.stages.verifier import is_judged_in_place
 from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.display_text import Redactor
@@ -77,6 +78,7 @@ def agent_run(
             preparation.begin()
             with ExitStack() as own:
                 sandbox = (kept if is_shared else own).enter_context(preopened.take())
+                failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
                 solved = _solve(context, inputs, sandbox, endpoint)
                 with agent_outcome.blamed_on_agent(context):
@@ -97,7 +99,9 @@ def agent_run(
     if endpoint is not None:
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
-    evidence = evidence.model_copy(update={"findings": (*evidence.findings, *findings)})
+    evidence = evidence.model_copy(
+        update={"findings": (*evidence.findings, *findings), "warnings": tuple(failures)}
+    )
     return AgentRunOutput(
         evidence=evidence,
         outcome=solved.outcome,
@@ -128,12 +132,12 @@ def _agent_sandbox(
         user = ROOT_USER
     preopened = PreopenedSandbox(
         context.background,
-        lambda: context.provider.open(
+        lambda: open_sandbox(
+            context,
             context.prepared.snapshot,
             limits=replace(context.limits, user=user),
             network=is_shared and verifier is not None and verifier.network,
             mounts=mounts,
-            cancel=context.cancel,
             use=SandboxUse(plain_workspace=is_plain, lasting=is_shared),
         ),
     )

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.stages.service_logs import open_sandbox
 from agentbench.core.choices import ControlLevel, Runner
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
@@ -74,8 +75,8 @@ def preopen_sandbox(context: PreparedContext) -> "PreopenedSandbox | None":
     """Start to create a sandbox for the tests, if the agent's commands cannot read its files."""
     if Promise.OWN_FILE_SYSTEM not in context.provider.promises:
         return None
-    if context.task.answer_key.verifier is not None:
-        return None  # it may need its own image or a network
+    if context.task.answer_key.verifier is not None or context.services is not None:
+        return None  # it may need its own image or a network; idle services would take memory
     return PreopenedSandbox(context.background, lambda: _opened(context, reporter_mounts()))
 
 
@@ -161,13 +162,7 @@ def _entered(opened: AbstractContextManager[Sandbox]) -> _OpenSandbox:
 def _opened(
     context: PreparedContext, mounts: Sequence[ReadOnlyMount]
 ) -> AbstractContextManager[Sandbox]:
-    return context.provider.open(
-        context.prepared.snapshot,
-        limits=context.limits,
-        network=False,
-        mounts=mounts,
-        cancel=context.cancel,
-    )
+    return open_sandbox(context, context.prepared.snapshot, mounts=mounts)
 
 
 def expected_tests(task: Task) -> ExpectedTests:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import agent_outcome, judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
+from agentbench.attempt.stages.service_logs import require_services, watched_services
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
@@ -76,17 +77,23 @@ def baseline_run(context: PreparedContext) -> StageOutput:
 
     Raises:
         GitCheckoutError: the hidden tests do not fit the base commit.
+        ServiceError: a service has failed.
         SandboxError: the sandbox could not be created or is lost.
     """
     task = context.task
     if task.answer_key.verifier is not None:
         evidence = run_verifier(context, None, name="baseline")
+        require_services(context, evidence.warnings)
     else:
         hidden = context.hidden_tests.files
-        with judged_tests.fresh_sandbox(context) as sandbox:
+        with (
+            judged_tests.fresh_sandbox(context) as sandbox,
+            watched_services(context, sandbox) as failures,
+        ):
             judged_tests.write_files(sandbox, hidden)
             request = judged_tests.judged_request(context)
             run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
+        require_services(context, failures)
         context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
         evidence = judged_tests.judged_evidence(context, run)
     warnings = baseline_warnings(judged_tests.expected_tests(task), evidence)
@@ -163,11 +170,15 @@ def _run_hidden_tests(
                 raise error.blamed_on(Fault.AGENT.value) from error
             raise
 
-    with judged_tests.filled_sandbox(context, preopened, fill) as sandbox:
+    with (
+        judged_tests.filled_sandbox(context, preopened, fill) as sandbox,
+        watched_services(context, sandbox) as failures,
+    ):
         request = judged_tests.judged_request(context)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
-    return judged_tests.judged_evidence(context, run)
+    evidence = judged_tests.judged_evidence(context, run)
+    return evidence.model_copy(update={"warnings": tuple(failures)})
 
 
 def _finished_controls(

@@ -10,6 +10,11 @@ from datetime import timedelta
 from agentbench.attempt.context import CloneOutput, SetupOutput, StageContext, StageOutput
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.stages.service_logs import (
+    open_sandbox,
+    require_services,
+    watched_services,
+)
 from agentbench.core.display_text import without_credentials
 from agentbench.errors import GitCheckoutError
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
@@ -127,12 +132,11 @@ def _open_sandbox(
 ) -> Sandbox:
     setup = context.task.setup
     return opened.enter_context(
-        context.provider.open(
+        open_sandbox(
+            context,
             context.shared_setup or context.image,
-            limits=context.limits,
             network=setup.network and bool(setup.all_commands),
             mounts=mounts,
-            cancel=context.cancel,
         )
     )
 
@@ -210,24 +214,27 @@ def setup(
         store: Stores the state of the sandbox when all commands have succeeded.
 
     Raises:
+        ServiceError: a service has failed.
         SandboxError: the sandbox is lost.
     """
     task = context.task
     timeout = stage_timeout(StageName.SETUP, task, context.settings)
     spent = timedelta(0)
     result: CommandResult | None = None
-    for line, env in _setup_lines(context, clone.mirror):
-        result = clone.sandbox.run(
-            Command(
-                argv=("sh", "-c", line),
-                timeout=max(timeout - spent, timedelta(seconds=0.1)),
-                env=env,
-                sink=context.sink,
+    with watched_services(context, clone.sandbox) as failures:
+        for line, env in _setup_lines(context, clone.mirror):
+            result = clone.sandbox.run(
+                Command(
+                    argv=("sh", "-c", line),
+                    timeout=max(timeout - spent, timedelta(seconds=0.1)),
+                    env=env,
+                    sink=context.sink,
+                )
             )
-        )
-        spent += result.duration
-        if not result.ok:
-            break
+            spent += result.duration
+            if not result.ok:
+                break
+    require_services(context, failures)
     evidence = Evidence(
         command=result,
         memory_limit_mib=task.environment.memory_mib,

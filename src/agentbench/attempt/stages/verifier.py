@@ -18,6 +18,7 @@ from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.artifacts import write_artifacts
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
+from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
@@ -198,7 +199,8 @@ def run_verifier(
         sink=context.sink,
         user=verifier.user or task.environment.user,
     )
-    with _opened(context, verifier) if place is None else nullcontext(place) as sandbox:
+    opened = _opened(context, verifier) if place is None else nullcontext(place)
+    with opened as sandbox, watched_services(context, sandbox) as failures:
         if place is None:
             _write(sandbox, change, verifier)
             if work is not None:
@@ -216,6 +218,7 @@ def run_verifier(
         rewards=output.facts,
         memory_limit_mib=task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
+        warnings=tuple(failures),
     )
 
 
@@ -232,9 +235,7 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         source = context.provider.resolve_image(
             verifier.image, dockerfile=dockerfile, workdir=context.task.workdir, user=limits.user
         )
-    with context.provider.open(
-        source, limits=limits, network=verifier.network, cancel=context.cancel
-    ) as sandbox:
+    with open_sandbox(context, source, limits=limits, network=verifier.network) as sandbox:
         if own:
             write_files(sandbox, _base_files(prepared, verifier))
         yield sandbox

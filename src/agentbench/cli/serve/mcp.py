@@ -17,6 +17,7 @@ from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.task_image import services_of
 from agentbench.cli.options import TaskSelection
 from agentbench.cli.run_execution import print_warnings
 from agentbench.cli.serve import server_options
@@ -29,7 +30,7 @@ from agentbench.mcp.server import make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
-from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.sandbox.interface import Promise, SandboxProvider, SandboxUse
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from agentbench.tasks.problem import parse_pytest_command
@@ -59,7 +60,11 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
     resources = RunResources.of(provider, RunSettings(), cache_dir=cache_dir)
     snapshot = prepare_task(task, resources).prepared.snapshot
     with provider.open(
-        snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
+        snapshot,
+        limits=limits_of(task),
+        network=False,
+        mounts=reporter_mounts(),
+        use=SandboxUse(services=services_of(task)),
     ) as opened:
         yield sandbox_project(
             opened,

@@ -14,7 +14,7 @@ from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.cli.tasks import validation as validating
-from agentbench.core import extras, host
+from agentbench.core import host
 from agentbench.core.choices import EnvironmentChoice
 from agentbench.core.display_text import counted, printable
 from agentbench.core.files import write_atomically
@@ -71,7 +71,6 @@ def import_terminal_bench(
 
     Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
     """
-    extras.require("tasks import terminal-bench", extras.YAML)
     from agentbench.importers.task_folders import import_folders
     from agentbench.importers.terminal_bench import TERMINAL_BENCH
 

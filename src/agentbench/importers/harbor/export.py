@@ -183,6 +183,8 @@ def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> None
     command = parse_pytest_command(task.problem.test_command)
     if command.runner is not Runner.PYTEST:
         raise _UnsupportedTaskError(f"its tests run under {command.runner}; expected pytest")
+    if task.environment.compose is not None:
+        raise _UnsupportedTaskError("it has services, which are not exported")
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
     hidden = {"tests/hidden" / path: file for path, file in overlay.items() if file}

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from agentbench.core import python_syntax
 from agentbench.core.choices import Runner
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import GitCloneError, InputError
@@ -90,8 +91,8 @@ def _sources(folder: Path, mirrors: Mirrors) -> Mapping[str, bytes]:
 def _functions(file: str, source: bytes) -> Iterator[tuple[NodeId, bool]]:
     """The functions at the top of a module and in its classes, and whether they have parameters."""
     try:
-        module = ast.parse(source)
-    except (SyntaxError, ValueError) as error:
+        module = python_syntax.parse(source, file)
+    except python_syntax.UNPARSABLE as error:
         raise UnclearNameError(f"{file} cannot be parsed: {error}") from None
     for statement in module.body:
         owner = f"{statement.name}::" if isinstance(statement, ast.ClassDef) else ""

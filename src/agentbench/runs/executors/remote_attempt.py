@@ -121,9 +121,14 @@ def _moved(task: Task, folder: Path) -> Task:
         source = source.model_copy(update={"files": folder / _REPO})
     elif _bundle(task) is not None:
         source = source.model_copy(update={"url": str(folder / _BUNDLE)})
-    if environment.dockerfile is not None:
-        dockerfile = folder / _TASK_FOLDER / environment.dockerfile.relative_to(task.folder)
-        environment = environment.model_copy(update={"dockerfile": dockerfile})
+    files = {"dockerfile": environment.dockerfile, "compose": environment.compose}
+    environment = environment.model_copy(
+        update={
+            key: folder / _TASK_FOLDER / file.relative_to(task.folder)
+            for key, file in files.items()
+            if file is not None
+        }
+    )
     moved = {"folder": folder / _TASK_FOLDER, "source": source, "environment": environment}
     return task.model_copy(update=moved)
 

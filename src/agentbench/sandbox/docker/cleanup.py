@@ -1,4 +1,4 @@
-"""Finds and removes the containers, volumes and images of dead runs; lists stored images."""
+"""Finds and removes what dead runs left in an engine; lists stored images."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -11,7 +11,7 @@ from agentbench.sandbox.docker.container import remove_container
 from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
 from agentbench.sandbox.docker.images import TASK_REPOSITORY
 from agentbench.sandbox.docker.snapshots import SNAPSHOT_REPOSITORY
-from agentbench.sandbox.ownership import KIND, OURS, ProcessOwner
+from agentbench.sandbox.ownership import KIND, OURS, PROJECT, ProcessOwner
 
 _STORED = (SNAPSHOT_REPOSITORY, TASK_REPOSITORY)
 
@@ -22,13 +22,13 @@ def find_engine_orphans(engine: Engine) -> tuple[Orphan, ...]:
     Lasting images are snapshots and base images.
     """
     with engine.api("find orphans") as api:
-        return (*_containers(api), *_volumes(api), *_images(api))
+        return (*_containers(api), *_networks(api), *_volumes(api), *_images(api))
 
 
 def remove_dead_orphans(engine: Engine) -> tuple[Orphan, ...]:
     """Remove the orphans of dead runs; those that the engine refuses stay for `clean`."""
     removed: list[Orphan] = []
-    for find in (_containers, _volumes, _images):  # in this order: each may use the next
+    for find in (_containers, _networks, _volumes, _images):  # in this order: each may use the next
         with engine.api("find orphans") as api:
             found = [orphan for orphan in find(api, measured=False) if not orphan.owner_alive]
         for orphan in found:
@@ -55,7 +55,9 @@ def remove_engine_orphans(
         else:
             doing = f"remove the {orphan.kind} {orphan.id}"
             with suppress(DockerNotFoundError), engine.api(doing) as api:
-                if orphan.kind == OrphanKind.VOLUME:
+                if orphan.kind == OrphanKind.NETWORK:
+                    api.remove_network(orphan.id)
+                elif orphan.kind == OrphanKind.VOLUME:
                     api.remove_volume(orphan.id)
                 elif orphan.kind == OrphanKind.IMAGE:
                     api.remove_image(orphan.id)
@@ -63,17 +65,37 @@ def remove_engine_orphans(
     return removed
 
 
-def _containers(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:
-    # Not by the plain label: other people's containers inherit it from our images.
-    ours = {"label": f"{KIND}=sandbox"}
-    for found in api.containers(all=True, size=measured, filters=ours):
+def remove_project(engine: Engine, project: str) -> None:
+    """Remove the containers, networks and volumes of a Compose project.
+
+    Raises:
+        SandboxError: the engine is lost, or does not remove one.
+    """
+    label = f"{PROJECT}={project}"
+    for find in (_containers, _networks, _volumes):
+        with engine.api("find the services of a sandbox") as api:
+            found = tuple(find(api, measured=False, label=label))
+        remove_engine_orphans(engine, found, also_in_use=True)
+
+
+# Not by the plain label: other people's containers inherit it from our images.
+def _containers(
+    api: DockerApi, *, measured: bool = True, label: str = f"{KIND}=sandbox"
+) -> Iterable[Orphan]:
+    for found in api.containers(all=True, size=measured, filters={"label": label}):
         size = found.get("SizeRw") or 0
         yield _orphan(OrphanKind.CONTAINER, found["Id"], size, found.get("Labels"))
 
 
-def _volumes(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:
+def _networks(api: DockerApi, *, measured: bool = True, label: str = OURS) -> Iterable[Orphan]:
+    del measured  # they take no space
+    for found in api.networks(filters={"label": label}):
+        yield _orphan(OrphanKind.NETWORK, found["Id"], 0, found.get("Labels"))
+
+
+def _volumes(api: DockerApi, *, measured: bool = True, label: str = OURS) -> Iterable[Orphan]:
     """The volumes that no container uses; the others are removed with their container."""
-    found = api.volumes(filters={"label": OURS, "dangling": True})["Volumes"] or []
+    found = api.volumes(filters={"label": label, "dangling": True})["Volumes"] or []
     sizes: Mapping[str, int] = {}
     if found and measured:  # the engine walks through every volume for it
         sizes = {

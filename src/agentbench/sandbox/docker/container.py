@@ -46,12 +46,30 @@ class StartedExec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _WritableFolders:
+class WritableFolders:
     """The folders of the engine's machine that commands write to."""
 
     volumes: Mapping[PurePosixPath, str]
     layer: str | None  # None: unknown
     root: str | None  # the container's root, while it runs; None: unknown
+
+    @classmethod
+    def of(cls, engine: Engine, container: str) -> "WritableFolders":
+        """The folders of an existing container."""
+        with engine.api("see where a container's files are") as api:
+            found = api.inspect_container(container)
+        volumes = (m for m in found["Mounts"] if m["Type"] == "volume")
+        driver = (found.get("GraphDriver") or {}).get("Data") or {}
+        return cls(
+            volumes={PurePosixPath(m["Destination"]): m["Source"] for m in volumes},
+            layer=driver.get("UpperDir"),
+            root=driver.get("MergedDir"),
+        )
+
+    @property
+    def all(self) -> list[str]:
+        """The volumes and the layer."""
+        return [*self.volumes.values(), *([self.layer] if self.layer else [])]
 
 
 class DockerContainer:
@@ -64,7 +82,7 @@ class DockerContainer:
         self._engine = engine
         self._main: MainProcess | None = None
         self._last = ProcessCensus(yes=False)
-        self._folders: _WritableFolders | None = None
+        self._folders: WritableFolders | None = None
         self.killed = False
         self._is_disconnected = plan.use.lasting
 
@@ -121,8 +139,7 @@ class DockerContainer:
 
     def folders(self) -> list[str]:
         """The folders of the engine's machine that commands in it write to."""
-        folders = self._find_folders()
-        return [*folders.volumes.values(), *([folders.layer] if folders.layer else [])]
+        return self._find_folders().all
 
     def volumes(self) -> Mapping[PurePosixPath, str]:
         """Its volumes: folders of the engine's machine, by their paths inside."""
@@ -217,17 +234,9 @@ class DockerContainer:
             with attempt:
                 remove_container(self._engine, self.name)
 
-    def _find_folders(self) -> _WritableFolders:
+    def _find_folders(self) -> WritableFolders:
         if self._folders is None:  # they stay the same after a restart
-            with self._engine.api("see where a container's files are") as api:
-                found = api.inspect_container(self.name)
-            volumes = (m for m in found["Mounts"] if m["Type"] == "volume")
-            driver = (found.get("GraphDriver") or {}).get("Data") or {}
-            self._folders = _WritableFolders(
-                volumes={PurePosixPath(m["Destination"]): m["Source"] for m in volumes},
-                layer=driver.get("UpperDir"),
-                root=driver.get("MergedDir"),
-            )
+            self._folders = WritableFolders.of(self._engine, self.name)
         return self._folders
 
     def _start(self) -> None:

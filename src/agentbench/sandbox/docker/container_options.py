@@ -18,9 +18,22 @@ SCRIPT_FOLDERS = ("/tests", "/solution", *LOG_FOLDERS)
 """The folders of input and output for scripts of tasks with their own tests."""
 
 ROOT_HOME = PurePosixPath("/root")
+
+QUICK_DNS = ("ndots:0", "timeout:1", "attempts:1")
+"""Options of containers without a way out: a name of the outside fails after a second."""
+
+NO_DNS = "192.0.2.1"  # a documentation address: no request leaves the engine's machine
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkAttachment:
+    """A network of services, and the container's names in it."""
+
+    name: str
+    aliases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +45,8 @@ class ContainerPlan:
     limits: interface.Limits
     owner: ProcessOwner
     network: bool = False
+    networks: tuple[NetworkAttachment, ...] = ()  # of its services
+    shared: tuple[Mapping[str, object], ...] = ()  # mounts of its services, in the engine's terms
     bound: tuple[interface.ReadOnlyMount, ...] = ()  # mounted from the host
     copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -87,7 +102,10 @@ def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) 
         labels=labels_of("sandbox", plan.owner),
         healthcheck={"test": ["NONE"]},
         host_config=_host_config(plan, cpus),
+        networking_config=_networking_config(api, plan),
     )
+    for each in plan.networks[1:]:
+        api.connect_container_to_network(name, each.name, aliases=[*each.aliases])
     return str(created["Id"])
 
 
@@ -105,7 +123,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         # For the main process; the commands' user does not get it.
         "CapAdd": [] if is_root else ["KILL"],
         "SecurityOpt": ["no-new-privileges"],
-        "NetworkMode": "bridge" if plan.network else "none",
+        **_network_options(plan),
         "Memory": memory,
         "MemorySwap": memory,
         "NanoCpus": int(min(limits.cpus, cpus) * 1e9),
@@ -121,6 +139,22 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "LogConfig": {"Type": "none"},
         "Mounts": _mounts(plan),
     }
+
+
+def _networking_config(api: DockerApi, plan: ContainerPlan) -> dict[str, object] | None:
+    """The first network; the engine refuses more at the creation."""
+    if not plan.networks:
+        return None
+    first = plan.networks[0]
+    endpoints = {first.name: api.create_endpoint_config(aliases=[*first.aliases])}
+    return api.create_networking_config(endpoints)  # type: ignore[arg-type]  # the stubs' gap
+
+
+def _network_options(plan: ContainerPlan) -> dict[str, object]:
+    if not plan.networks:
+        return {"NetworkMode": "bridge" if plan.network else "none"}
+    closed = {} if plan.network else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
+    return {"NetworkMode": plan.networks[0].name, **closed}
 
 
 def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
@@ -142,7 +176,7 @@ def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
         }
         for mount in plan.bound
     ]
-    return volumes + binds
+    return [*volumes, *binds, *map(dict, plan.shared)]
 
 
 def _environment(plan: ContainerPlan) -> dict[str, str]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.connection import connect_to_socket
 from agentbench.sandbox.docker.engine import Engine, EngineFacts
 
@@ -82,8 +83,16 @@ def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
             "its seccomp profile lets commands create user namespaces: set Docker's profile as "
             "`seccomp_profile` in its containers.conf to forbid it"
         )
+    yield _services(facts)
     if _free(engine, facts) is None:
         yield "the free space of its disk is unknown"
+
+
+def _services(facts: EngineFacts) -> str:
+    try:
+        return f"services are started by Docker Compose {find_compose(facts).version}"
+    except UnavailableError as fault:
+        return str(fault)
 
 
 def _free(engine: Engine, facts: EngineFacts) -> int | None:

@@ -131,7 +131,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     """
     if dockerfile is not None:
         folder = {"path": str(dockerfile.parent), "dockerfile": dockerfile.name}
-        tag = f"{TASK_REPOSITORY}:{_hash_of(dockerfile)}"
+        tag = f"{TASK_REPOSITORY}:{folder_hash(dockerfile.parent, dockerfile.name)}"
         if (found := _id_of(engine, tag)) is not None:
             return found
         return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
@@ -230,14 +230,14 @@ def _id_of(engine: Engine, image: str) -> ImageId | None:
     return None
 
 
-def _hash_of(dockerfile: Path) -> str:
-    """A hash of the Dockerfile's folder."""
-    digest = hashlib.sha256(dockerfile.name.encode())
-    for path in sorted(dockerfile.parent.rglob("*")):
+def folder_hash(folder: Path, salt: str) -> str:
+    """A hash of a folder's files, and of what else decides the image built from them."""
+    digest = hashlib.sha256(salt.encode())
+    for path in sorted(folder.rglob("*")):
         if not (path.is_symlink() or path.is_file()):
             continue
         content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-        name = path.relative_to(dockerfile.parent).as_posix()
+        name = path.relative_to(folder).as_posix()
         digest.update(f"\0{name}\0{path.lstat().st_mode:o}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]
 

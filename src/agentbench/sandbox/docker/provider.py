@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from threading import Event
@@ -13,6 +13,7 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
+from agentbench.sandbox.docker.compose import ComposeRunner
 from agentbench.sandbox.docker.container import ContainerLauncher
 from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
@@ -31,6 +32,7 @@ class DockerProvider:
         self._host_env = os.environ if host_env is None else host_env
         self._launcher = ContainerLauncher(engine)
         self._owner = ProcessOwner.current()
+        self._compose = ComposeRunner(engine, self._owner)
         self._snapshots: dict[str, ImageFacts] = {}  # those found by `find`
 
     @classmethod
@@ -120,6 +122,14 @@ class DockerProvider:
         """See ManagesImages.image_bytes."""
         return images.image_bytes(self._engine)
 
+    def check_services(self) -> None:
+        """See RunsServices.check_services."""
+        self._compose.check()
+
+    def prepare_services(self, services: interface.Services) -> interface.ImageId | None:
+        """See RunsServices.prepare_services."""
+        return self._compose.prepare(services)
+
     @contextmanager
     def open(
         self,
@@ -140,13 +150,25 @@ class DockerProvider:
                 env |= ca_variables(str(interface.MOUNTS / _CA_MOUNT))
                 mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
             plan = replace(plan, network=True, env=env)
-        with self._launcher.launched(plan, mounts) as container:
+        with ExitStack() as stack:
+            project = None
+            if use.services is not None:
+                started = self._compose.started(use.services, limits, cancel, network=network)
+                project = stack.enter_context(started)
+                plan = project.joined(plan)
+            container = stack.enter_context(self._launcher.launched(plan, mounts))
             if not is_ours or plan.owner_id == 0:
                 with self._engine.api("prepare a container of a foreign image") as api:
                     for files in _prepared_files(plan):
                         api.put_archive(container.name, "/", files)
             mounted = (*container.plan.bound, *container.plan.copied)
-            yield DockerSandbox(self._engine, container, mounts=mount_paths(mounted), cancel=cancel)
+            yield DockerSandbox(
+                self._engine,
+                container,
+                mounts=mount_paths(mounted),
+                cancel=cancel,
+                project=project,
+            )
 
     def find(self, key: str) -> interface.SnapshotId | None:
         """See SandboxProvider.find."""

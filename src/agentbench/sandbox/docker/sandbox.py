@@ -26,6 +26,7 @@ from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.docker.archives import owned_by_user
 from agentbench.sandbox.docker.attached_stream import AttachedStream
+from agentbench.sandbox.docker.compose import ComposeProject
 from agentbench.sandbox.docker.container import DockerContainer, EndedProcesses, StartedExec
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import save_snapshot
@@ -36,7 +37,14 @@ from agentbench.sandbox.docker.volumes import (
     read_volume,
     write_volume,
 )
-from agentbench.sandbox.interface import RESULTS, Command, Sidecar, SnapshotId, Stream
+from agentbench.sandbox.interface import (
+    RESULTS,
+    Command,
+    ServiceReport,
+    Sidecar,
+    SnapshotId,
+    Stream,
+)
 from agentbench.sandbox.supervise import OutputCapture, command_result
 from agentbench.scoring.evidence import CommandResult, Ending
 
@@ -267,13 +275,18 @@ class DockerSandbox:
         *,
         mounts: Mapping[str, PurePosixPath],
         cancel: Event | None,
+        project: ComposeProject | None = None,
     ) -> None:
+        self._project = project
         self._engine = engine
         self._container = container
         self._mounts = mounts
         self._cancel = cancel
         self._lock = Lock()
-        self._watch = DiskWatch(gauge_of(container), container.plan.limits)
+        self._watch = DiskWatch(
+            gauge_of(container, () if project is None else project.folders()),
+            container.plan.limits,
+        )
 
     @property
     def workspace(self) -> PurePosixPath:
@@ -369,6 +382,10 @@ class DockerSandbox:
         with self._lock:
             self._container.require_alive()
             return save_snapshot(self._engine, self._container, key)
+
+    def service_reports(self) -> tuple[ServiceReport, ...]:
+        """See HasServices.service_reports."""
+        return () if self._project is None else self._project.reports()
 
     def _host_volume(self, path: PurePosixPath) -> tuple[HostFolder, tuple[str, ...]] | None:
         return find_volume(self._container, path) if self._engine.address.is_local else None

@@ -15,7 +15,7 @@ import os
 import stat
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -216,10 +216,10 @@ def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo, user_
         os.utime(descriptor, (member.mtime, member.mtime))
 
 
-def gauge_of(container: DockerContainer) -> DiskGauge:
-    """The best available gauge for a running container."""
+def gauge_of(container: DockerContainer, services: Iterable[str] = ()) -> DiskGauge:
+    """The best available gauge for a running container and the folders of its services."""
     if os.geteuid() == 0:
-        folders = [Path(folder) for folder in container.folders()]
+        folders = [Path(folder) for folder in {*container.folders(), *services}]
         if folders and all(folder.is_dir() for folder in folders):
             return FolderGauge(folders=folders, processes=partial(_processes, container))
     return ContainerGauge(container=container)

@@ -94,7 +94,9 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
         answer_key=AnswerKey(),
         folder=tree,
         source=RepoSource(files=tree.resolve()),
-        environment=TaskEnvironment(**proposal.environment.model_dump(exclude={"dockerfile"})),
+        environment=TaskEnvironment(
+            **proposal.environment.model_dump(exclude={"dockerfile", "compose"})
+        ),
         setup=proposal.setup,
         digest="",
     )

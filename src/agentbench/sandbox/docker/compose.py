@@ -1,0 +1,347 @@
+"""Services beside a sandbox: a Compose project, from the build of its images to its removal.
+
+Compose starts the services. The sandbox is a container of our own in the project's networks, so it
+has the same options as every other sandbox. The engine removes the project by its label, as it
+removes what a killed run has left.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from threading import Event, Lock
+
+from agentbench.core.files import owned_folder
+from agentbench.errors import RunCancelled, SandboxError, ServiceError
+from agentbench.sandbox.docker import images
+from agentbench.sandbox.docker.cleanup import remove_project
+from agentbench.sandbox.docker.compose_model import (
+    NO_IMAGE,
+    SERVICE_LABEL,
+    ComposeModel,
+    JsonTable,
+    ProjectSettings,
+    Service,
+    build_inputs,
+)
+from agentbench.sandbox.docker.compose_program import (
+    NO_FILE,
+    ComposeOutcome,
+    ComposeProgram,
+    find_compose,
+)
+from agentbench.sandbox.docker.container import WritableFolders
+from agentbench.sandbox.docker.container_options import ContainerPlan, NetworkAttachment
+from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
+from agentbench.sandbox.interface import ImageId, Limits, ServiceReport, Services
+from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
+from agentbench.scoring.classification import network_failure
+from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.compose_file import MAIN, main_has_image
+
+_BUILD_SECONDS = 1800.0
+_START_SECONDS = 600.0  # until all services are healthy
+_POLL = 0.1  # seconds; a health check has no event
+_LOG_BYTES = 1 << 20  # of each service
+_LINE = 300  # characters of a message
+_INHIBIT_ADDRESS = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+_MTU = "com.docker.network.driver.mtu"
+
+_IMAGE_LABELS: JsonTable = {**labels_of("task-image")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ServiceState:
+    """The state of a service's container."""
+
+    service: str
+    container: str
+    is_ready: bool
+    failure: str | None
+
+
+class ComposeProject:
+    """The running services of one sandbox."""
+
+    def __init__(self, engine: Engine, model: ComposeModel, settings: ProjectSettings) -> None:
+        self._engine = engine
+        self._model = model
+        self._settings = settings
+
+    def joined(self, plan: ContainerPlan) -> ContainerPlan:
+        """The plan of a sandbox in the project's networks, with the volumes of `main`."""
+        main, settings = self._model.services[MAIN], self._settings
+        networks = tuple(
+            NetworkAttachment(name=settings.full_name(name), aliases=(MAIN, *network.aliases))
+            for name, network in self._model.main_networks().items()
+        )
+        mounts: tuple[Mapping[str, object], ...] = tuple(
+            {"Type": "bind", "Source": each.source, "Target": each.target, "ReadOnly": True}
+            if each.type == "bind"
+            else {
+                "Type": "volume",
+                "Source": settings.full_name(each.source) if each.source else "",
+                "Target": each.target,
+                "ReadOnly": each.read_only,
+                "VolumeOptions": {"Labels": dict(settings.labels)},
+            }
+            for each in main.volumes
+        )
+        # Compose doubles each dollar sign in its output.
+        env = {name: (value or "").replace("$$", "$") for name, value in main.environment.items()}
+        if any(name.lower().endswith("_proxy") for name in plan.env):  # not for services
+            for variable in ("no_proxy", "NO_PROXY"):
+                known = plan.env.get(variable)
+                env[variable] = ",".join([*([known] if known else []), *self._model.beside])
+        return replace(plan, env={**plan.env, **env}, networks=networks, shared=mounts)
+
+    def reports(self) -> tuple[ServiceReport, ...]:
+        """What has become of each service so far."""
+        return tuple(
+            ServiceReport(name=each.service, log=self._log_of(each), failure=each.failure)
+            for each in self._states()
+        )
+
+    def folders(self) -> list[str]:
+        """The folders of the engine's machine that services write to."""
+        containers = (state.container for state in self._states())
+        return [
+            folder for each in containers for folder in WritableFolders.of(self._engine, each).all
+        ]
+
+    def wait(self, cancel: Event | None) -> None:
+        """Wait until each service is healthy, or has ended if the sandbox needs its end.
+
+        Raises:
+            ServiceError: one has failed, or is not healthy in time.
+            RunCancelled: the run was cancelled.
+        """
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            states = self._states()
+            self.require_success(states)
+            waiting = sorted(each.service for each in states if not each.is_ready)
+            if not waiting:
+                return
+            if time.monotonic() > deadline:
+                names = ", ".join(waiting)
+                raise self._error(f"not healthy after {_START_SECONDS:.0f} s: {names}")
+            if cancel is not None and cancel.wait(_POLL):
+                raise RunCancelled
+            if cancel is None:
+                time.sleep(_POLL)
+
+    def require_success(self, states: tuple[_ServiceState, ...] | None = None) -> None:
+        """Check that no service has failed.
+
+        Raises:
+            ServiceError: one has; with the last line of its log.
+        """
+        for state in self._states() if states is None else states:
+            if state.failure is not None:
+                lines = self._log_of(state).decode("utf-8", "replace").strip().splitlines()
+                last = f" ({lines[-1].strip()[:_LINE]})" if lines else ""
+                raise self._error(f"service {state.service} {state.failure}{last}")
+
+    def _error(self, what: str) -> ServiceError:
+        error = ServiceError(f"{self._model.file}: {what}")
+        with suppress(SandboxError):
+            error.logs = {each.name: each.log for each in self.reports()}
+        return error
+
+    def _states(self) -> tuple[_ServiceState, ...]:
+        filters = {"label": f"{PROJECT}={self._settings.name}"}
+        with self._engine.api("look at the services") as api:
+            found = [
+                (str(each["Labels"].get(SERVICE_LABEL)), str(each["Id"]))
+                for each in api.containers(all=True, filters=filters)
+            ]
+        return tuple(self._state_of(*each) for each in sorted(found))
+
+    def _state_of(self, service: str, container: str) -> _ServiceState:
+        with self._engine.api(f"look at the service {service}") as api:
+            state = api.inspect_container(container)["State"]
+        status, code, health = state["Status"], int(state["ExitCode"]), state.get("Health") or {}
+        failure = None
+        if status in {"exited", "dead"} and (code or state["OOMKilled"]):
+            failure = f"ended with exit code {code}"
+            failure += ", out of memory" if state["OOMKilled"] else ""
+        elif status == "created" and code:
+            failure = f"did not start: {str(state.get('Error'))[:_LINE]}"
+        elif status == "running" and health.get("Status") == "unhealthy":
+            output = str((health.get("Log") or [{}])[-1].get("Output", ""))
+            failure = f"is unhealthy: {' '.join(output.split())[-_LINE:] or 'its check fails'}"
+        is_healthy = health.get("Status", "none") in {"healthy", "none", ""}
+        runs = status == "running" and is_healthy and not self._model.must_end(service)
+        is_ready = status == "exited" or runs
+        return _ServiceState(
+            service=service, container=container, is_ready=is_ready, failure=failure
+        )
+
+    def _log_of(self, state: _ServiceState) -> bytes:
+        with suppress(DockerNotFoundError), self._engine.api("read a service's log") as api:
+            log: bytes = api.logs(state.container, stdout=True, stderr=True)
+            return log[-_LOG_BYTES:]
+        return b""
+
+
+class ComposeRunner:
+    """Builds, starts and removes the services of sandboxes in one engine; thread-safe."""
+
+    def __init__(self, engine: Engine, owner: ProcessOwner) -> None:
+        self._engine = engine
+        self._owner = owner
+        self._building = Lock()
+
+    def check(self) -> None:
+        """See RunsServices.check_services."""
+        _ = self._program
+
+    def prepare(self, services: Services) -> ImageId | None:
+        """See RunsServices.prepare_services."""
+        model = self._model_of(services, None)
+        found = self._images(model, model.services, None)
+        return images.resolve_image(self._engine, found[MAIN]) if MAIN in found else None
+
+    @contextmanager
+    def started(
+        self, services: Services, limits: Limits, cancel: Event | None, *, network: bool
+    ) -> Iterator[ComposeProject]:
+        """The services, running; they are removed when the block ends.
+
+        Raises:
+            ServiceError: one does not start, or never becomes healthy.
+            SandboxError: the engine is lost.
+            RunCancelled: the run was cancelled.
+        """
+        model = self._model_of(services, cancel)
+        name = f"agentbench-{uuid.uuid4().hex}"
+        settings = ProjectSettings(
+            name=name,
+            labels={**labels_of("sandbox", self._owner), PROJECT: name},
+            images=self._images(model, model.beside, cancel),
+            limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
+            network_options=self._way_out() if network else _INHIBIT_ADDRESS,
+            network=network,
+        )
+        project = ComposeProject(self._engine, model, settings)
+        document = model.document(settings)
+        try:
+            if model.beside:
+                self._start(project, document, name, cancel)
+            yield project
+        except BaseException:
+            with suppress(SandboxError):  # report the first error
+                remove_project(self._engine, name)
+            raise
+        remove_project(self._engine, name)
+
+    @cached_property
+    def _program(self) -> ComposeProgram:
+        return find_compose(self._engine.facts)
+
+    @property
+    def _address(self) -> str | None:
+        address = self._engine.address
+        return None if address.in_context else address.url
+
+    def _model_of(self, services: Services, cancel: Event | None) -> ComposeModel:
+        file = services.file.resolve()
+        words = ["--project-name", "agentbench", "--project-directory", str(file.parent)]
+        with owned_folder("agentbench-compose-") as folder:
+            if not main_has_image(file):  # Compose requires one
+                addition = folder / "main.json"
+                addition.write_text(json.dumps({"services": {MAIN: {"image": NO_IMAGE}}}))
+                words = ["--file", str(addition), *words]
+            outcome = self._program.run(
+                *("--file", str(file), *words, "config", "--format", "json"),
+                variables=services.env,
+                engine=self._address,
+                cancel=cancel,
+            )
+        if outcome.code:
+            raise ServiceError(f"{services.file}: {outcome.last_message[:_LINE]}")
+        return ComposeModel(services.file, outcome.output)
+
+    def _start(
+        self, project: ComposeProject, document: str, name: str, cancel: Event | None
+    ) -> None:
+        outcome = self._compose(
+            document, name, "up", "--detach", "--no-build", seconds=_START_SECONDS, cancel=cancel
+        )
+        if outcome.code:
+            project.require_success()
+            raise SandboxError(f"the services cannot be started: {outcome.last_message[:_LINE]}")
+        project.wait(cancel)
+
+    def _compose(
+        self, document: str, name: str, *words: str, seconds: float, cancel: Event | None
+    ) -> ComposeOutcome:
+        with owned_folder("agentbench-compose-") as folder:
+            file = folder / "compose.json"
+            file.write_text(document)
+            where = ("--file", str(file), "--project-directory", str(folder))
+            return self._program.run(
+                *(*where, "--project-name", name, "--env-file", NO_FILE, *words),
+                engine=self._address,
+                seconds=seconds,
+                cancel=cancel,
+            )
+
+    def _images(
+        self, model: ComposeModel, services: Mapping[str, Service], cancel: Event | None
+    ) -> Mapping[str, str]:
+        """The images of services; built or pulled unless they exist."""
+        found: dict[str, str] = {}
+        built: dict[str, JsonTable] = {}
+        for name, service in services.items():
+            if service.build is not None:
+                inputs = build_inputs(service.build)
+                folder = Path(str(inputs["context"]))
+                found[name] = (
+                    f"{images.TASK_REPOSITORY}:{images.folder_hash(folder, _salt(inputs))}"
+                )
+                built[name] = {"image": found[name], "build": {**inputs, "labels": _IMAGE_LABELS}}
+            elif service.image is not None and service.image != NO_IMAGE:
+                images.resolve_image(self._engine, service.image)
+                found[name] = service.image
+        with self._building:
+            missing = {
+                name: table
+                for name, table in built.items()
+                if not images.image_exists(self._engine, found[name])
+            }
+            if missing:
+                self._build(model.file, missing, cancel)
+        return found
+
+    def _build(self, file: Path, services: Mapping[str, JsonTable], cancel: Event | None) -> None:
+        document = json.dumps({"name": "agentbench", "services": services})
+        outcome = self._compose(
+            document, "agentbench", "build", seconds=_BUILD_SECONDS, cancel=cancel
+        )
+        if outcome.code:
+            lines = (outcome.output + outcome.messages).strip()
+            fault = Fault.INFRASTRUCTURE if network_failure(lines) else Fault.TASK
+            names = ", ".join(services)
+            raise ServiceError(
+                f"{file}: cannot build {names}: {outcome.last_message[:_LINE]}\n{lines[-2000:]}",
+                fault=fault.value,
+            )
+
+    def _way_out(self) -> Mapping[str, str]:
+        """The engine's own packet size: a larger one loses packets of downloads."""
+        with self._engine.api("look at the engine's own network") as api:
+            size = (api.inspect_network("bridge").get("Options") or {}).get(_MTU)
+        return {} if size is None else {_MTU: str(size)}
+
+
+def _salt(inputs: JsonTable) -> str:
+    """What decides an image besides the files of its context."""
+    file = Path(str(inputs["context"]), str(inputs.get("dockerfile", "Dockerfile")))
+    text = file.read_text(errors="replace") if file.is_file() else ""  # may be outside the context
+    return json.dumps([text, {**inputs, "context": ""}], sort_keys=True)

@@ -1,0 +1,354 @@
+"""A Compose project: what Compose reads in a task's file, checked, and limited to one attempt.
+
+Compose itself resolves variables, `extends` and short forms. A setting that is not listed here is
+refused, so none can give a service more of this machine than the sandbox has.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
+
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.errors import ServiceError
+from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
+from agentbench.sandbox.interface import MOUNTS, RESULTS, WORKSPACE, Limits
+from agentbench.tasks.compose_file import MAIN
+
+NO_IMAGE = "agentbench-no-image"
+"""The image of `main` if the compose file gives it none."""
+
+SERVICE_LABEL = "com.docker.compose.service"
+
+_PASSED = frozenset(
+    {"cap_add", "cap_drop", "command", "configs", "depends_on", "domainname", "entrypoint",
+     "environment", "expose", "extra_hosts", "group_add", "healthcheck", "hostname", "init",
+     "links", "networks", "network_mode", "platform", "read_only", "secrets", "security_opt",
+     "shm_size", "stdin_open", "stop_grace_period", "stop_signal", "tmpfs", "tty",
+     "user", "volumes", "working_dir"}
+)  # fmt: skip
+_REPLACED = frozenset(
+    {"annotations", "attach", "build", "container_name", "cpus", "deploy", "develop", "dns",
+     "dns_opt", "dns_search", "image", "labels", "logging", "mem_limit", "mem_reservation",
+     "memswap_limit", "pids_limit", "ports", "profiles", "pull_policy", "restart", "scale",
+     "ulimits"}
+)  # fmt: skip
+_NOT_FOR_MAIN = frozenset(
+    {"configs", "extra_hosts", "group_add", "links", "network_mode", "read_only", "secrets",
+     "shm_size", "tmpfs"}
+)  # fmt: skip
+_BUILD = frozenset({"args", "context", "dockerfile", "dockerfile_inline", "shm_size", "target"})
+_BUILD_IGNORED = frozenset({"cache_from", "cache_to", "labels", "no_cache", "pull", "tags"})
+_USUAL_CAPABILITIES = frozenset(
+    {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
+     "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+)  # fmt: skip
+_LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file is dropped whole
+
+JsonTable = dict[str, JsonValue]
+
+
+class _Read(Schema):
+    """A part of Compose's output; it also has keys that need no check."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Mount(_Read):
+    """A volume, or a file or folder of the task."""
+
+    type: str
+    target: str
+    source: str = ""
+    read_only: bool = False
+
+
+class Network(_Read):
+    """How a service is attached to a network."""
+
+    aliases: tuple[str, ...] = ()
+
+
+class _Dependency(_Read):
+    condition: str = ""
+
+
+class _Resources(_Read):
+    cpus: float | None = None
+    memory: int | None = None
+
+
+class _DeployedLimits(_Read):
+    limits: _Resources = _Resources()
+
+
+class _Deployment(_Read):
+    resources: _DeployedLimits = _DeployedLimits()
+
+
+class Service(_Read):
+    """A service, as far as we read it."""
+
+    image: str | None = None
+    build: JsonTable | None = None
+    cap_add: tuple[str, ...] = ()
+    security_opt: tuple[str, ...] = ()
+    network_mode: str | None = None
+    networks: dict[str, Network | None] = Field(default_factory=dict)
+    volumes: tuple[Mount, ...] = ()
+    depends_on: dict[str, _Dependency] = Field(default_factory=dict)
+    environment: dict[str, str | None] = Field(default_factory=dict)
+    mem_limit: int | None = None
+    cpus: float | None = None
+    deploy: _Deployment = _Deployment()
+
+    @property
+    def memory_mib(self) -> float | None:
+        """The limit that it declares."""
+        found = self.mem_limit or self.deploy.resources.limits.memory
+        return None if found is None else found / (1 << 20)
+
+    @property
+    def cores(self) -> float | None:
+        """The limit that it declares."""
+        return self.cpus or self.deploy.resources.limits.cpus
+
+
+class _Config(Schema):
+    """The output of `docker compose config`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    services: dict[str, JsonTable]
+    networks: dict[str, JsonTable] = Field(default_factory=dict)
+    volumes: dict[str, JsonTable] = Field(default_factory=dict)
+    secrets: dict[str, JsonTable] = Field(default_factory=dict)
+    configs: dict[str, JsonTable] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSettings:
+    """What distinguishes the project of one sandbox."""
+
+    name: str
+    labels: Mapping[str, str]
+    images: Mapping[str, str]  # by service
+    limits: Limits  # of all services together; of processes and file sizes: of each
+    network_options: Mapping[str, str]
+    network: bool  # whether there is a way out
+
+    def full_name(self, name: str) -> str:
+        """The engine's name of a network or a volume."""
+        return f"{self.name}_{name}"
+
+
+class ComposeModel:
+    """The checked services of a compose file."""
+
+    def __init__(self, file: Path, output: str) -> None:
+        """Check the output of `docker compose config`.
+
+        Raises:
+            ServiceError: a setting is refused; says the file and the field of each.
+        """
+        self.file = file
+        try:
+            self._config = _Config.model_validate_json(output)
+            self.services = {
+                name: Service.model_validate(table) for name, table in self._config.services.items()
+            }
+        except ValidationError as error:
+            faults = [describe_validation_error(each, _Config) for each in error.errors()]
+        else:
+            faults = [*self._faults()]
+        if faults:
+            raise ServiceError("\n".join(f"{file}: {fault}" for fault in faults))
+
+    @property
+    def beside(self) -> Mapping[str, Service]:
+        """The services beside the sandbox."""
+        return {name: each for name, each in self.services.items() if name != MAIN}
+
+    def must_end(self, name: str) -> bool:
+        """Whether the sandbox needs the end of a service, and not its start."""
+        needed = self.services[MAIN].depends_on.get(name)
+        return needed is not None and needed.condition == "service_completed_successfully"
+
+    def main_networks(self) -> Mapping[str, Network]:
+        """The networks that the sandbox shares with services."""
+        used = {name for each in self.beside.values() for name in each.networks}
+        own = self.services[MAIN].networks
+        return {name: each or Network() for name, each in own.items() if name in used}
+
+    def document(self, project: ProjectSettings) -> str:
+        """The compose file of one project, as JSON, without the sandbox."""
+        limits, labels = project.limits, dict(project.labels)
+        declared = {name: each.memory_mib for name, each in self.beside.items()}
+        memory = self._shares(declared, limits.memory_mib, "MiB of memory", "memory_mib")
+        declared = {name: each.cores for name, each in self.beside.items()}
+        cores = self._shares(declared, limits.cpus, "CPUs", "cpus")
+        document = {
+            "name": project.name,
+            "services": {
+                name: self._service(name, project, int(memory[name] * (1 << 20)), cores[name])
+                for name in self.beside
+            },
+            "networks": {
+                name: {
+                    "name": project.full_name(name),
+                    "labels": labels,
+                    "internal": not project.network or bool(table.get("internal")),
+                    "driver_opts": dict(project.network_options),
+                }
+                for name, table in self._config.networks.items()
+            },
+            "volumes": {
+                name: {"name": project.full_name(name), "labels": labels}
+                for name in self._config.volumes
+            },
+            "secrets": self._config.secrets,
+            "configs": self._config.configs,
+        }
+        return json.dumps(document)
+
+    def _service(self, name: str, project: ProjectSettings, memory: int, cores: float) -> JsonTable:
+        raw = self._config.services[name]
+        table = {key: value for key, value in raw.items() if key in _PASSED}
+        if isinstance(needs := table.get("depends_on"), dict):
+            table["depends_on"] = {each: how for each, how in needs.items() if each != MAIN}
+        table["volumes"] = [_protected(each) for each in _tables(raw.get("volumes"))]
+        if not project.network and "network_mode" not in table:
+            table |= {"dns": [NO_DNS], "dns_opt": [*QUICK_DNS]}
+        dropped, ulimits = raw.get("cap_drop"), raw.get("ulimits")
+        disk = project.limits.disk_mib << 20
+        return {
+            **table,
+            "image": project.images[name],
+            "labels": dict(project.labels),
+            # It can reach the engine's machine through a network without a way out.
+            "cap_drop": [*(dropped if isinstance(dropped, list) else []), "NET_RAW"],
+            "restart": "no",
+            "pull_policy": "never",
+            "logging": {"driver": "json-file", "options": _LOG_OPTIONS},
+            "mem_limit": memory,
+            "memswap_limit": memory,
+            "cpus": cores,
+            "pids_limit": project.limits.pids,
+            "ulimits": {
+                **(ulimits if isinstance(ulimits, dict) else {}),
+                "core": 0,
+                "fsize": {"soft": disk, "hard": disk},
+            },
+        }
+
+    def _shares(
+        self, declared: Mapping[str, float | None], limit: float, unit: str, key: str
+    ) -> dict[str, float]:
+        """The limit of each service: its own, or an equal share of the rest."""
+        rest = limit - sum(each or 0 for each in declared.values())
+        sharing = sum(each is None for each in declared.values())
+        if rest < 0 or (sharing and not rest):
+            raise ServiceError(
+                f"{self.file}: its services declare {limit - rest:g} {unit}, and [environment] "
+                f"{key} allows {limit:g} for all of them: raise it, or lower theirs"
+            )
+        return {name: rest / sharing if each is None else each for name, each in declared.items()}
+
+    def _faults(self) -> Iterator[str]:
+        folder = self.file.resolve().parent
+        for name, service in self.services.items():
+            for key, fault in _service_faults(name, self._config.services[name], service, folder):
+                yield f"services.{name}.{key}: {fault}"
+        config = self._config
+        for kind, tables in (("networks", config.networks), ("volumes", config.volumes)):
+            for name, table in tables.items():
+                yield from (f"{kind}.{name}.{fault}" for fault in _shared_faults(table))
+        for kind, tables in (("secrets", config.secrets), ("configs", config.configs)):
+            for name, table in tables.items():
+                file = table.get("file")
+                if table.get("external") or (file and not _is_below(Path(str(file)), folder)):
+                    yield f"{kind}.{name}: is not a file below {folder}"
+
+
+def _service_faults(
+    name: str, raw: JsonTable, service: Service, folder: Path
+) -> Iterator[tuple[str, str]]:
+    """What is refused in a service: the field, and why."""
+    known = _PASSED | _REPLACED if name != MAIN else (_PASSED | _REPLACED) - _NOT_FOR_MAIN
+    for key in (key for key, value in raw.items() if value and key not in known):
+        yield key, "is not supported, since services get no more of the machine than the sandbox"
+    for each in service.cap_add:
+        if each.upper().removeprefix("CAP_") not in _USUAL_CAPABILITIES:
+            yield "cap_add", f"{each} is refused: it is not usual, or sends forged packets"
+    for option in service.security_opt:
+        if not option.startswith("no-new-privileges"):
+            yield "security_opt", f"{option} is refused; give no-new-privileges or nothing"
+    mode = service.network_mode or "none"
+    if mode != "none" and (not mode.startswith("service:") or mode == f"service:{MAIN}"):
+        yield "network_mode", f"{mode} is refused; give networks, or service: and another service"
+    for mount in service.volumes:
+        yield from (("volumes", fault) for fault in _mount_faults(name, mount, folder))
+    yield from _build_faults(service.build or {}, folder)
+    if name != MAIN and service.image is None and service.build is None:
+        yield "image", "is missing; give an image or a build"
+
+
+def _mount_faults(name: str, mount: Mount, folder: Path) -> Iterator[str]:
+    if mount.type == "bind":
+        source = Path(mount.source)
+        if not _is_below(source, folder) or source.resolve() == folder:
+            yield f"{mount.source} is refused; give a path below {folder}"
+        elif not source.exists():
+            yield f"{mount.source} does not exist"
+    elif mount.type not in ({"volume"} if name == MAIN else {"volume", "tmpfs"}):
+        yield f"the type {mount.type} is not supported; give a named volume or a path"
+    if name == MAIN and any(map(Path(mount.target).is_relative_to, (WORKSPACE, RESULTS, MOUNTS))):
+        yield f"{mount.target} is a folder of agentbench"
+
+
+def _build_faults(build: JsonTable, folder: Path) -> Iterator[tuple[str, str]]:
+    for key in (
+        key for key, value in build.items() if value and key not in _BUILD | _BUILD_IGNORED
+    ):
+        yield f"build.{key}", "is not supported"
+    context = Path(str(build.get("context", folder)))
+    for path in (context, context / str(build.get("dockerfile", ""))):
+        if not _is_below(path, folder):
+            yield "build", f"{path} is not below {folder}"
+            break
+
+
+def _shared_faults(table: JsonTable) -> Iterator[str]:
+    """What is refused in a network or a volume."""
+    for key in ("external", "driver_opts", "enable_ipv6"):
+        if table.get(key):
+            yield f"{key}: is refused, since each attempt has its own"
+    if table.get("driver") not in (None, "bridge", "local"):
+        yield f"driver: {table['driver']} is refused; leave it out"
+    ipam = table.get("ipam")
+    if isinstance(ipam, dict) and ipam:
+        yield "ipam: is refused, since the networks of several attempts would overlap"
+
+
+def _tables(values: JsonValue) -> Iterator[JsonTable]:
+    yield from (
+        each for each in (values if isinstance(values, list) else ()) if isinstance(each, dict)
+    )
+
+
+def _protected(mount: JsonTable) -> JsonTable:
+    """A mount whose files of the task cannot be changed, and have to exist for the engine."""
+    if mount.get("type") != "bind":
+        return mount
+    return {**mount, "read_only": True, "bind": {"create_host_path": False}}
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder)
+
+
+def build_inputs(build: JsonTable) -> JsonTable:
+    """The settings of a build that decide its result."""
+    return {key: value for key, value in build.items() if key in _BUILD}

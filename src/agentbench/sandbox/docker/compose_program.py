@@ -1,0 +1,129 @@
+"""The Compose program: `docker compose`, or else `docker-compose`."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Event
+from typing import Final
+
+from agentbench.errors import RunCancelled, SandboxError, UnavailableError
+from agentbench.sandbox.docker.engine import EngineFacts, EngineProduct
+
+NO_FILE: Final = "/dev/null"
+_PROGRAMS = (("docker", "compose"), ("docker-compose",))
+_ANSWERS_WITHIN = 60.0  # seconds
+_POLL = 0.1  # seconds between two checks of the clock and the cancel event
+_OWN_VARIABLES = (
+    "PATH", "HOME", "SSH_AUTH_SOCK", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST",
+    "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeOutcome:
+    """How a call of Compose ended."""
+
+    code: int
+    output: str
+    messages: str  # its standard error
+
+    @property
+    def last_message(self) -> str:
+        """The last line of its messages, which has the cause."""
+        return next(iter(reversed(self.messages.strip().splitlines())), f"exit code {self.code}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeProgram:
+    """An installed Compose of version 2 or newer."""
+
+    argv: tuple[str, ...]
+    version: str
+
+    def run(
+        self,
+        *words: str,
+        variables: Mapping[str, str] | None = None,
+        engine: str | None = None,
+        seconds: float = _ANSWERS_WITHIN,
+        cancel: Event | None = None,
+    ) -> ComposeOutcome:
+        """Run it until its end. It sees no other variables of this process than its own.
+
+        Args:
+            words: Its arguments.
+            variables: For the variables in a compose file.
+            engine: The address of the engine; None: the one that it finds.
+            seconds: The time limit.
+            cancel: Ends it once it is set.
+
+        Raises:
+            SandboxError: it did not end in time.
+            RunCancelled: the run was cancelled.
+        """
+        own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
+        if engine is not None:
+            own["DOCKER_HOST"] = engine
+        env = {**(variables or {}), **own, "COMPOSE_PROGRESS": "plain", "DOCKER_BUILDKIT": "1"}
+        return _run((*self.argv, *words), env, seconds, cancel)
+
+
+def find_compose(facts: EngineFacts) -> ComposeProgram:
+    """The installed Compose, for an engine.
+
+    Raises:
+        UnavailableError: there is none, or it cannot work with the engine.
+    """
+    if facts.product is EngineProduct.PODMAN:
+        raise UnavailableError("services need Docker's own engine; Podman's runs none")
+    for name, *words in _PROGRAMS:
+        path = shutil.which(name)
+        if path is None:
+            continue
+        argv = (path, *words)
+        with suppress(SandboxError, OSError):
+            found = _run((*argv, "version", "--short"), os.environ, _ANSWERS_WITHIN, None)
+            version = found.output.strip().removeprefix("v")
+            if found.code == 0 and version[:1].isdigit() and not version.startswith("1."):
+                return ComposeProgram(argv=argv, version=version)
+    raise UnavailableError(
+        "services need Docker Compose 2, and neither `docker compose` nor `docker-compose` "
+        "answers: install the plug-in (the package docker-compose-plugin or docker-compose)"
+    )
+
+
+def _run(
+    argv: tuple[str, ...], env: Mapping[str, str], seconds: float, cancel: Event | None
+) -> ComposeOutcome:
+    with subprocess.Popen(
+        argv,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C is for us: we end it, and remove what it has created
+    ) as process:
+        try:
+            return _attend(process, seconds, cancel)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+def _attend(process: subprocess.Popen[str], seconds: float, cancel: Event | None) -> ComposeOutcome:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with suppress(subprocess.TimeoutExpired):
+            output, messages = process.communicate(timeout=_POLL)
+            return ComposeOutcome(code=process.returncode, output=output, messages=messages)
+        if cancel is not None and cancel.is_set():
+            raise RunCancelled
+    raise SandboxError(f"Docker Compose did not end in {seconds:.0f} s")

@@ -1,0 +1,100 @@
+"""A task's compose file as it is written: the files that it reads, and whether it has an image.
+
+Docker Compose itself interprets it. It also reads the files that a compose file names, wherever
+they are on this machine, so those names are checked before it runs.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import yaml
+
+from agentbench.errors import InputError
+
+MAIN = "main"
+"""The service that is the sandbox; all others run beside it."""
+
+_KEYS = frozenset({"name", "version", "services", "networks", "volumes", "secrets", "configs"})
+_Table = Mapping[str, object]
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads plain values, and ignores Compose's own tags `!reset` and `!override`."""
+
+
+def _untagged(loader: _Loader, _suffix: str, node: yaml.Node) -> object:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return node.value
+
+
+_Loader.add_multi_constructor("!", _untagged)
+
+
+def compose_faults(file: Path) -> tuple[str, ...]:
+    """Everything that is wrong with a compose file and with the files that it extends."""
+    return tuple(_faults(file, file.resolve().parent, seen=set()))
+
+
+def main_has_image(file: Path) -> bool:
+    """Whether the file names or builds the image of the sandbox.
+
+    False if it cannot be read: Compose reports why.
+    """
+    try:
+        main = _services(_read(file)).get(MAIN)
+    except InputError:
+        return False
+    return main is not None and not {"image", "build", "extends"}.isdisjoint(main)
+
+
+def _read(file: Path) -> _Table:
+    try:
+        document: object = yaml.load(file.read_bytes(), _Loader)
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        raise InputError(
+            f"{file}: cannot be read as YAML: {' '.join(str(error).split())}"
+        ) from None
+    table: _Table = document if isinstance(document, dict) else {}
+    services = table.get("services")
+    values = services.values() if isinstance(services, dict) else [None]
+    if not all(isinstance(each, dict) for each in values):
+        raise InputError(f"{file}: services: expected a table of services, each with its settings")
+    return table
+
+
+def _services(document: _Table) -> Mapping[str, _Table]:
+    services = document["services"]
+    assert isinstance(services, dict)  # `_read` checks it
+    return services
+
+
+def _faults(file: Path, folder: Path, seen: set[Path]) -> Iterator[str]:
+    seen.add(file.resolve())
+    try:
+        document = _read(file)
+    except InputError as error:
+        yield from error.faults
+        return
+    for key in document:
+        if key not in _KEYS and not str(key).startswith("x-"):
+            yield f"{file}: {key}: is not supported; give services, networks and volumes only"
+    for name, service in _services(document).items():
+        for key, path in _named_files(service):
+            found = (file.parent / path).resolve()
+            if "$" in path or not found.is_relative_to(folder):
+                yield f"{file}: services.{name}.{key}: {path} is not a path below {folder}"
+            elif key == "extends" and found not in seen:
+                yield from _faults(found, folder, seen)
+
+
+def _named_files(service: _Table) -> Iterator[tuple[str, str]]:
+    """The files that Compose reads for a service, each with its key."""
+    for key, name in (("env_file", "path"), ("label_file", "path"), ("extends", "file")):
+        value = service.get(key)
+        for entry in value if isinstance(value, list) else [value]:
+            path = entry.get(name) if isinstance(entry, dict) else entry
+            if path is not None and not (key == "extends" and isinstance(entry, str)):
+                yield key, str(path)

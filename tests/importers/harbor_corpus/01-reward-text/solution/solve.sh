@@ -1,0 +1,3 @@
+#!/bin/bash
+echo hello > hello.txt
+exit 4

@@ -1,0 +1,4 @@
+#!/bin/bash
+mkdir out
+echo '{"color": "red"}' > result.json
+echo red > out/color.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+tr , '\n' < numbers.csv > numbers.txt

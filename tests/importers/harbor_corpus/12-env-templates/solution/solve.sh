@@ -1,0 +1,2 @@
+#!/bin/bash
+[ -z "$ENDING" ] && echo "$GREETING $WHOM$MARK" > greeting.txt

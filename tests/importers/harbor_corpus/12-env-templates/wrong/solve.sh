@@ -1,0 +1,2 @@
+#!/bin/bash
+echo "$GREETING moon$MARK" > greeting.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+echo first > first.txt
+sleep 600

@@ -1,0 +1,3 @@
+#!/bin/bash
+sleep 600
+echo first > first.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+echo 'echo yes; sleep 600' > answer.sh

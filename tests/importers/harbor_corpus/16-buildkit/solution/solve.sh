@@ -1,0 +1,3 @@
+#!/bin/bash
+echo "words = ['tea', 'milk', 'sugar']" > words.py
+count > count.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+echo 256 > /app/memory.txt

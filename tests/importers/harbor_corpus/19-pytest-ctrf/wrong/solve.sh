@@ -1,0 +1,2 @@
+#!/bin/bash
+sed -i 's/return title.*/return title.lower().replace(" ", "-")/' slug.py

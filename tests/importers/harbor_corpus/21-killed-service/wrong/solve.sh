@@ -1,0 +1,3 @@
+#!/bin/bash
+python3 /opt/ask.py PUT http://store:8000/door open
+python3 /opt/ask.py GET http://store:8000/stop

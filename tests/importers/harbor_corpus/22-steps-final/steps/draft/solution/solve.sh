@@ -1,0 +1,2 @@
+#!/bin/bash
+echo "the rain falls" > draft.txt

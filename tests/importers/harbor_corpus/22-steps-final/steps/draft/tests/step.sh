@@ -1,0 +1,1 @@
+[ "$(stat -c %U draft.txt)" = drafter ]

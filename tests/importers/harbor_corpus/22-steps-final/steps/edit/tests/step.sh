@@ -1,0 +1,1 @@
+[ "$(cat final.txt)" = "$(sed 's/^./\U&/; s/$/./' draft.txt)" ] && [ ! -e who.txt ]

@@ -1,0 +1,3 @@
+#!/bin/bash
+echo open > reached.txt
+echo no > local.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+sort data/list.txt > /etc/sorted.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+cp data/list.txt /etc/sorted.txt

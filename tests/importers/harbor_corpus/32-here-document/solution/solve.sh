@@ -1,0 +1,2 @@
+#!/bin/bash
+cat /srv/made/words.txt >> words.txt

@@ -1,0 +1,2 @@
+#!/bin/bash
+cp /srv/made/words.txt words.txt

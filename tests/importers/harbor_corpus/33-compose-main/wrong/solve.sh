@@ -1,0 +1,3 @@
+#!/bin/bash
+cp /shared/seed /shared/result
+hostname > host.txt

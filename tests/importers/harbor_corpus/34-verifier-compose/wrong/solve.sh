@@ -1,0 +1,4 @@
+#!/bin/bash
+mkdir answers
+echo Paris > answers/france
+echo Milan > answers/italy

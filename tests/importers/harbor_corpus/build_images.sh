@@ -1,0 +1,16 @@
+#!/bin/sh
+# Build the images of the corpus: services from Debian packages, where no image can be pulled, and
+# the programs in services/. Needs agentbench/python:3.11, mmdebstrap, docker and a Debian mirror.
+set -eu
+
+debian() { # debian SUITE PACKAGES TAG
+    mmdebstrap --variant=minbase --include="$2" "$1" - |
+        docker import --change 'ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8' - "$3"
+}
+
+debian bookworm postgresql,python3 agentbench-tests/postgres:15
+debian bookworm redis-server agentbench-tests/redis:7
+debian trixie nftables,python3 agentbench-tests/nftables:1  # Harbor's rules need nft 1.1
+for service in gost store; do
+    docker build -t "agentbench-tests/$service:1" "$(dirname "$0")/services/$service"
+done
