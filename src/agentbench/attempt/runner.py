@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -92,14 +92,11 @@ class _AttemptRunner:
         if baseline is None:
             return outputs
         judged = replace(ready, stage=StageName.FINAL_TEST)
-        with closing(FinalTestPreparation(judged, baseline)) as upcoming, ExitStack() as kept:
+        with closing(FinalTestPreparation(judged, baseline)) as upcoming:
             work = self.stages.run(
                 StageName.AGENT_RUN,
                 lambda sink: agent_run(
-                    replace(ready, sink=sink, stage=StageName.AGENT_RUN),
-                    self._agent,
-                    upcoming,
-                    kept,
+                    replace(ready, sink=sink, stage=StageName.AGENT_RUN), self._agent, upcoming
                 ),
             )
             outputs = replace(outputs, agent_run=work)

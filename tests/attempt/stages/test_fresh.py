@@ -6,6 +6,7 @@ import pytest
 
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox, fresh_sandbox, preopen_sandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
+from agentbench.attempt.stages.service_logs import open_sandbox
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import SandboxError
 from agentbench.pytest_results.execution import reporter_mounts
@@ -50,8 +51,15 @@ def opening(context, **options):
 def with_preopened(context) -> PreopenedSandbox:
     """A sandbox for the final test of an attempt, as its agent's stage opens it."""
     context.preparation = FinalTestPreparation(context.ready, Evidence())
-    context.preparation.sandbox = ahead = PreopenedSandbox(context.ready, reporter_mounts())
+    context.preparation.sandbox = ahead = preopened(context)
     return ahead
+
+
+def preopened(context) -> PreopenedSandbox:
+    """A sandbox of the prepared state, opened in the background."""
+    ready = context.ready
+    opened = open_sandbox(ready, ready.prepared.snapshot, mounts=reporter_mounts())
+    return PreopenedSandbox(ready.background, lambda: opened)
 
 
 def test_nothing_is_left_of_a_sandbox(attempt_by):
@@ -64,7 +72,7 @@ def test_nothing_is_left_of_a_sandbox(attempt_by):
 
 def test_a_sandbox_that_nobody_takes_is_removed(attempt_by):
     with attempt_by() as context, opening(context) as provider:
-        PreopenedSandbox(context.ready, reporter_mounts()).close()
+        preopened(context).close()
         context.background.finish()
         assert (provider.opened, provider.open_now) == (1, 0)
 

@@ -54,10 +54,7 @@ class AgentInputs:
 
 
 def agent_run(
-    context: PreparedContext,
-    inputs: AgentInputs,
-    preparation: FinalTestPreparation,
-    kept: ExitStack,
+    context: PreparedContext, inputs: AgentInputs, preparation: FinalTestPreparation
 ) -> AgentRunOutput:
     """Let the agent work, end its sandbox, and extract its changes.
 
@@ -66,8 +63,7 @@ def agent_run(
     Args:
         context: The inputs.
         inputs: Those of this stage alone.
-        preparation: Of the final test.
-        kept: Owns the sandbox if the final test needs it too.
+        preparation: Of the final test; it owns the sandbox if the final test needs it too.
     """
     endpoint, solved, change, sandbox = None, None, None, None
     is_shared = is_judged_in_place(context.task)
@@ -77,7 +73,7 @@ def agent_run(
         with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as preopened:
             preparation.begin()
             with ExitStack() as own:
-                sandbox = (kept if is_shared else own).enter_context(preopened.take())
+                sandbox = (preparation.kept if is_shared else own).enter_context(preopened.take())
                 failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
                 solved = _solve(context, inputs, sandbox, endpoint)

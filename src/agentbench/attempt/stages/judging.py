@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import agent_outcome, judged_tests
@@ -37,6 +37,7 @@ class FinalTestPreparation:
         self._baseline = baseline
         self.sandbox: judged_tests.PreopenedSandbox | None = None
         self.controls: ControlRuns | None = None
+        self.kept = ExitStack()  # the agent's sandbox, if the task's script judges in it
 
     def begin(self) -> None:
         """Open the sandbox, plan the control runs and open theirs.
@@ -70,6 +71,7 @@ class FinalTestPreparation:
             self.controls.close()
         if self.sandbox is not None:
             self.sandbox.close()
+        self.kept.close()
 
 
 def baseline_run(context: PreparedContext) -> StageOutput:
