@@ -24,6 +24,7 @@ from agentbench.sandbox.interface import (
     OutputSink,
     Sandbox,
     SandboxProvider,
+    SandboxUse,
     Services,
     SnapshotId,
 )
@@ -157,6 +158,13 @@ class StageContext:
     def services(self) -> Services | None:
         """The services beside the task's sandboxes."""
         return services_of(self.task)
+
+    @property
+    def use(self) -> SandboxUse:
+        """What the sandboxes of agents, and of a script that judges, are for."""
+        environment, verifier = self.task.environment, self.task.answer_key.verifier
+        lasting = environment.lasting or (verifier is not None and verifier.is_shared)
+        return SandboxUse(lasting=lasting, env=environment.env if lasting else {})
 
     @property
     def control_level(self) -> ControlLevel:

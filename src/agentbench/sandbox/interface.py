@@ -113,6 +113,8 @@ class SandboxUse:
     lasting: bool = False
     """Whether it is a `LastingSandbox`, if the back end has such ones. It starts without a network,
     even if it is opened with one."""
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The variables of what a lasting sandbox starts with: its image's entrypoint."""
     services: Services | None = None
     """The services that it reaches by their names. They are started before it, and removed with
     it."""
@@ -231,7 +233,10 @@ class Sandbox(Protocol):
 
 @runtime_checkable
 class LastingSandbox(Sandbox, Protocol):
-    """A sandbox in which the processes that a command starts go on after it."""
+    """A sandbox in which the processes that a command starts go on after it.
+
+    The entrypoint of its image runs from the start.
+    """
 
     def frozen(self) -> AbstractContextManager[None]:
         """No process runs during the block.

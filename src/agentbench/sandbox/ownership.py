@@ -15,6 +15,7 @@ KIND = "agentbench.kind"
 RECIPE = "agentbench.recipe"
 PYTHON = "agentbench.python"
 WORKDIR = "agentbench.workdir"  # the workspace of an image that has its own
+ENTRYPOINT = "agentbench.entrypoint"  # of such an image, in JSON: program, user, folder
 PROJECT = "agentbench.project"  # the Compose project of a service, network or volume
 _OWNER_LABEL = "agentbench.owner"
 

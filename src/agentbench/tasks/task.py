@@ -50,6 +50,7 @@ class TaskEnvironment(Schema):
     disk_mib: int = 4096
     files: int = 300_000
     user: UserName = AGENT_USER
+    lasting: bool = False
     healthcheck: scripts.HealthCheck | None = None
 
     @property

@@ -174,6 +174,9 @@ class EnvironmentTable(Schema):
     disk_mib: Mebibytes = 4096
     files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
     user: scripts.SandboxUser = AGENT_USER
+    lasting: scripts.Switch = False
+    """Whether processes of the agent go on between its commands, and the image's entrypoint runs;
+    always, if a script judges in the agent's container."""
     healthcheck: scripts.HealthCheck | None = None
 
     @model_validator(mode="after")

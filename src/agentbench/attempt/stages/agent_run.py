@@ -30,7 +30,7 @@ from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.execution import reporter_mounts
-from agentbench.sandbox.interface import Sandbox, SandboxUse, Stream
+from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
@@ -134,7 +134,7 @@ def _agent_sandbox(
             limits=replace(context.limits, user=user),
             network=is_shared and verifier is not None and verifier.network,
             mounts=mounts,
-            use=SandboxUse(plain_workspace=is_plain, lasting=is_shared),
+            use=replace(context.use, plain_workspace=is_plain),
         ),
     )
     try:

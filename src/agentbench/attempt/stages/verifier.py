@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.artifacts import write_artifacts
+from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
 from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
@@ -235,7 +236,13 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         source = context.provider.resolve_image(
             verifier.image, dockerfile=dockerfile, workdir=context.task.workdir, user=limits.user
         )
-    with open_sandbox(context, source, limits=limits, network=verifier.network) as sandbox:
+    with open_sandbox(
+        context, source, limits=limits, network=verifier.network, use=context.use
+    ) as sandbox:
+        if context.use.lasting and isinstance(sandbox, LastingSandbox):
+            sandbox.connect()
+        if verifier.is_shared:
+            await_health(context, sandbox)
         if own:
             write_files(sandbox, _base_files(prepared, verifier))
         yield sandbox

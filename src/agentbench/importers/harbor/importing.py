@@ -257,7 +257,11 @@ def convert_task_file(
         "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
         "tags": tuple(dict.fromkeys(_tags(form))),
         "repo": {"workdir": str(workdir)},
-        "environment": {**_environment(form.environment), "user": _user(folder, form.agent.user)},
+        "environment": {
+            **_environment(form.environment),
+            "user": _user(folder, form.agent.user),
+            "lasting": True,
+        },
         "verifier": {
             **_verifier(folder, form, workdir),
             "user": _user(folder, form.verifier.user),

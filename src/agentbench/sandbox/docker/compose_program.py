@@ -1,5 +1,6 @@
 """The Compose program: `docker compose`, or else `docker-compose`."""
 
+import json
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Final
 
+from agentbench.core.files import owned_folder
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
 from agentbench.sandbox.docker.engine import EngineFacts, EngineProduct
 
@@ -71,6 +73,31 @@ class ComposeProgram:
             own["DOCKER_HOST"] = engine
         env = {**(variables or {}), **own, "COMPOSE_PROGRESS": "plain", "DOCKER_BUILDKIT": "1"}
         return _run((*self.argv, *words), env, seconds, cancel)
+
+    def run_document(
+        self,
+        document: Mapping[str, object],
+        *words: str,
+        engine: str | None,
+        seconds: float,
+        cancel: Event | None = None,
+    ) -> ComposeOutcome:
+        """Run it on a resolved compose file, without any other file of this machine.
+
+        Raises:
+            SandboxError: it did not end in time.
+            RunCancelled: the run was cancelled.
+        """
+        with owned_folder("agentbench-compose-") as folder:
+            file = folder / "compose.json"
+            file.write_text(json.dumps(document))
+            where = ("--file", str(file), "--project-directory", str(folder))
+            return self.run(
+                *(*where, "--env-file", NO_FILE, *words),
+                engine=engine,
+                seconds=seconds,
+                cancel=cancel,
+            )
 
 
 def find_compose(facts: EngineFacts) -> ComposeProgram:

@@ -3,6 +3,8 @@
 Mounts are bind mounts, or copies if the engine does not see our files.
 """
 
+import json
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +26,7 @@ from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
+from agentbench.scoring.taxonomy import Fault
 
 _NETWORK = "bridge"
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
@@ -113,6 +116,16 @@ class DockerContainer:
             )
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
+
+    def run_entrypoint(self) -> None:
+        """Start the image's own entrypoint as the image's user, with a command that only waits."""
+        if self.plan.entrypoint is None:
+            return
+        program, user, folder = json.loads(self.plan.entrypoint)
+        argv = [*program, "sh", "-c", "sleep infinity"]
+        with self._engine.api("run the entrypoint of an image") as api:
+            started = api.exec_create(self.name, argv, user=user, workdir=folder or "/")
+            api.exec_start(started["Id"], detach=True)
 
     def connect(self) -> None:
         """Connect a lasting container to the network of its plan."""
@@ -256,11 +269,22 @@ class DockerContainer:
         if state["Running"]:
             self._kill()
         elif not lacked_memory:
+            if self.plan.owner_id == 0 and not self._was_signalled():
+                what = "a program in the sandbox ended the sandbox itself, as its root can"
+                raise SandboxError(what).blamed_on(Fault.AGENT.value)
             raise SandboxError(f"another program ended the container {self.name}")
         if self._main is not None:
             self._main.close()
         self._start()
         return EndedProcesses(out_of_memory=lacked_memory, restarted=True)
+
+    def _was_signalled(self) -> bool:
+        """Whether somebody asked the engine to end it."""
+        filters = {"container": self.name, "event": ["kill", "stop"]}
+        with self._engine.api("see how a container ended") as api:
+            return any(
+                True for _ in api.events(since=0, until=int(time.time()) + 1, filters=filters)
+            )
 
     def _kill(self) -> None:
         with self._engine.api("kill a container") as api:

@@ -53,6 +53,7 @@ class ContainerPlan:
     """For commands only: the container's own variables would become part of its snapshots."""
     workspace: PurePosixPath = interface.WORKSPACE
     own_workspace: bool = False  # whether it is a folder that the image itself has
+    entrypoint: str | None = None  # the label of its image
     use: interface.SandboxUse = interface.ORDINARY_USE
     """A plain workspace is a volume, filled with a copy, and not a part of the layers."""
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
@@ -192,6 +193,7 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
         "TMPDIR": "/tmp",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_CACHE_DIR": "1",
+        **plan.use.env,
     }
 
 

@@ -129,6 +129,9 @@ class ImageFacts:
     id: str
     env: tuple[str, ...]
     labels: Mapping[str, str]
+    entrypoint: tuple[str, ...] = ()
+    user: str = ""
+    workdir: str = ""
 
 
 class _Clients(threading.local):
@@ -237,6 +240,9 @@ class Engine:
             id=str(found["Id"]),
             env=tuple(config.get("Env") or ()),
             labels=MappingProxyType(dict(config.get("Labels") or {})),
+            entrypoint=tuple(config.get("Entrypoint") or ()),
+            user=str(config.get("User") or ""),
+            workdir=str(config.get("WorkingDir") or ""),
         )
 
     def _check_socket(self) -> None:

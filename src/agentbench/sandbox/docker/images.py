@@ -27,11 +27,12 @@ from agentbench.core.choices import (
 from agentbench.errors import RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
+from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.container_options import LOG_FOLDERS, SCRIPT_FOLDERS
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
-from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_of
+from agentbench.sandbox.ownership import ENTRYPOINT, KIND, PYTHON, RECIPE, WORKDIR, labels_of
 
 TASK_REPOSITORY = "agentbench/task"
 """The name of all images that are built from tasks' Dockerfiles."""
@@ -40,10 +41,12 @@ _MOST_RESTARTS = 3
 _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
 )
+_NEEDS_BUILDKIT = re.compile("BuildKit|unknown instruction|unknown flag", re.IGNORECASE)
+"""In messages of the engine's own builder, which is older."""
 _BUILD_SECONDS = 1800
 _BuildSource = Callable[[], Mapping[str, Any]]  # arguments of the SDK
 _COST = "about 270 MB, 1 to 2 minutes"  # of a base image
-_WORKDIR_RECIPE = "1"  # increment it when the layer changes
+_WORKDIR_RECIPE = "2"  # increment it when the layer changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +137,14 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
         tag = f"{TASK_REPOSITORY}:{folder_hash(dockerfile.parent, dockerfile.name)}"
         if (found := _id_of(engine, tag)) is not None:
             return found
-        return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
+        try:
+            return _build(
+                engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile)
+            )
+        except SandboxError as fault:
+            if not _NEEDS_BUILDKIT.search(str(fault)):
+                raise
+            return _build_with_buildkit(engine, tag, dockerfile)
     image = image or base_image_name(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
         return found
@@ -196,6 +206,30 @@ def _build(
         run_build(lambda: api.build(**options, **source()), what)
     if (found := _id_of(engine, tag)) is None:
         raise UnavailableError(f"{what} was built, but the engine does not find {tag}")
+    return found
+
+
+def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
+    """Build an image with BuildKit, which Compose talks to.
+
+    Raises:
+        UnavailableError: the build failed, or Compose is missing.
+    """
+    build = {
+        "context": str(dockerfile.parent),
+        "dockerfile": dockerfile.name,
+        "labels": labels_of("task-image"),
+    }
+    outcome = find_compose(engine.facts).run_document(
+        {"name": "agentbench", "services": {"image": {"image": tag, "build": build}}},
+        "build",
+        engine=None if engine.address.in_context else engine.address.url,
+        seconds=_BUILD_SECONDS,
+    )
+    found = _id_of(engine, tag)
+    if outcome.code or found is None:
+        output = (outcome.output + outcome.messages).strip()[-2000:]
+        raise UnavailableError(f"cannot build {dockerfile}: {outcome.last_message}\n{output}")
     return found
 
 
@@ -286,5 +320,8 @@ def with_workdir(
     run = json.dumps(["/bin/sh", "-c", script, "sh", str(workdir), *folders])
     context = tar_of_file("Dockerfile", f"FROM {image}\nUSER 0:0\nRUN {run}\n".encode())
     labels = {**labels_of("task-image"), WORKDIR: str(workdir)}
+    facts = engine.image(image)
+    if facts.entrypoint:  # the entrypoint of a snapshot is our own
+        labels[ENTRYPOINT] = json.dumps([facts.entrypoint, facts.user, facts.workdir])
     what = f"the workspace {workdir} of {image}"
     return _build(engine, tag, labels, lambda: _context(context), what=what)

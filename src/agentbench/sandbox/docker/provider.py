@@ -19,7 +19,7 @@ from agentbench.sandbox.docker.container_options import ContainerPlan, mount_pat
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
-from agentbench.sandbox.ownership import RECIPE, WORKDIR, ProcessOwner
+from agentbench.sandbox.ownership import ENTRYPOINT, RECIPE, WORKDIR, ProcessOwner
 
 _CA_MOUNT = "ca-certificates.crt"
 
@@ -161,6 +161,8 @@ class DockerProvider:
                 with self._engine.api("prepare a container of a foreign image") as api:
                     for files in _prepared_files(plan):
                         api.put_archive(container.name, "/", files)
+            if use.lasting:
+                container.run_entrypoint()
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(
                 self._engine,
@@ -208,6 +210,7 @@ class DockerProvider:
             owner=self._owner,
             workspace=interface.WORKSPACE if own is None else PurePosixPath(own),
             own_workspace=own is not None,
+            entrypoint=image.labels.get(ENTRYPOINT),
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
