@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.importers.task_folders import dockerfile_workdir
+from agentbench.importers.dockerfiles import parse_dockerfile
 
 
 @pytest.mark.parametrize(
@@ -22,9 +22,9 @@ from agentbench.importers.task_folders import dockerfile_workdir
     ],
 )
 def test_the_last_stage_decides(text, found):
-    assert dockerfile_workdir(text) == (None if found is None else PurePosixPath(found))
+    assert parse_dockerfile(text).workdir == (None if found is None else PurePosixPath(found))
 
 
 def test_a_variable_is_refused_with_its_line():
     with pytest.raises(ValueError, match=r"'WORKDIR \$HOME/app' depends on a variable"):
-        dockerfile_workdir("FROM a\nWORKDIR $HOME/app\n")
+        parse_dockerfile("FROM a\nWORKDIR $HOME/app\n")

@@ -1,7 +1,6 @@
 """Imports folders of tasks: converts each one and writes it."""
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,10 +20,6 @@ _MAX_TREE_BYTES = 2**30
 _MAX_FILES = 50_000
 IGNORED_NAMES: Final = frozenset({".git", "__pycache__", ".DS_Store"})
 """Names of files that are not a part of a task, such as caches."""
-_LINE_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
-_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-_INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR)\s+(.+?)\s*$", re.IGNORECASE)
-_OPTION = re.compile(r"--\S+\s+")
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
 
 
@@ -187,28 +182,3 @@ def write_files(folder: Path, files: Mapping[PurePosixPath, FileContent | None])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)
         path.chmod(0o755 if file.executable else 0o644)
-
-
-def dockerfile_workdir(dockerfile: str) -> PurePosixPath | None:
-    """The WORKDIR of a Dockerfile's last stage; None: its base image decides.
-
-    Raises:
-        ValueError: it depends on a variable; the text says which line.
-    """
-    stages: dict[str, PurePosixPath | None] = {}
-    found: PurePosixPath | None = None
-    name = ""
-    for line in _LINE_CONTINUATION.sub(" ", _COMMENT.sub("", dockerfile)).splitlines():
-        instruction = _INSTRUCTION.match(line)
-        if instruction is None:
-            continue
-        if instruction[1].upper() == "FROM":
-            stages[name] = found
-            base, _, name = _OPTION.sub("", instruction[2]).partition(" ")
-            name = name.split()[-1].lower() if name else ""
-            found = stages.get(base.lower())
-        else:
-            if "$" in instruction[2]:
-                raise ValueError(f"{line.strip()[:80]!r} depends on a variable")
-            found = (found or PurePosixPath("/")) / instruction[2].strip("\"'")
-    return found

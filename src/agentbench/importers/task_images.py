@@ -17,7 +17,7 @@ from agentbench.errors import (
 )
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
-from agentbench.sandbox.interface import BuildsBaseImages, ManagesImages
+from agentbench.sandbox.interface import BuildsBaseImages, ImageSettings, ManagesImages
 from agentbench.tasks.dataset_rows import Rejection, read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
@@ -95,6 +95,17 @@ class TaskImages:
         if image not in self._images:
             self._images[image] = self._fault_of(image)
         return self._images[image]
+
+    def settings_of(self, image: str) -> ImageSettings | None:
+        """What an image says of its programs; None: it is not available.
+
+        Raises:
+            StorageError: the engine's disk is full.
+            SandboxError: the engine is lost.
+        """
+        if not isinstance(self._provider, ManagesImages) or self.fault(image) is not None:
+            return None
+        return self._provider.image_settings(image)
 
     def _fault_of(self, image: str) -> str | None:
         registry, provider = _registry_of(image), self._provider

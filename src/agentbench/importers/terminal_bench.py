@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.importers import task_folders
+from agentbench.importers.dockerfiles import parse_dockerfile
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat, validation_rejections
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
@@ -343,7 +344,7 @@ def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
     if container.dockerfile is None:
         return _DEFAULT_WORKDIR
     text = task_folders.read_text(folder / container.dockerfile)
-    found = task_folders.dockerfile_workdir(text) if isinstance(text, str) else None
+    found = parse_dockerfile(text).workdir if isinstance(text, str) else None
     return found or _DEFAULT_WORKDIR
 
 

@@ -269,6 +269,14 @@ class BuildsBaseImages(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageSettings:
+    """What an image says of the programs that start in it."""
+
+    workdir: PurePosixPath | None
+    user: str  # empty: root
+
+
 @runtime_checkable
 class ManagesImages(Protocol):
     """A provider whose sandboxes start from images of an engine."""
@@ -278,6 +286,13 @@ class ManagesImages(Protocol):
 
         Raises:
             SandboxError: the engine is lost.
+        """
+
+    def image_settings(self, image: str) -> ImageSettings:
+        """The settings of an image that the engine has.
+
+        Raises:
+            SandboxError: it has not, or the engine is lost.
         """
 
     def is_outdated(self, python: str) -> bool:

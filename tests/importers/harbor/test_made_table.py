@@ -2,6 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.importers.harbor.importing import UnsupportedTaskError, convert_task_file
 from agentbench.importers.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
 from agentbench.tasks.problem import TaskId
@@ -13,7 +14,9 @@ APP = PurePosixPath("/app")
 def table(folder, text: str, workdir: PurePosixPath = APP):
     form = parse_harbor_task_file(text, where="task.toml")
     assert isinstance(form, HarborTaskFile), form
-    return convert_task_file(harbor_folder(folder), form, TaskId("x"), workdir)
+    return convert_task_file(
+        harbor_folder(folder), form, TaskId("x"), DockerfileEnd(workdir=workdir)
+    )
 
 
 def test_limits_that_are_not_given_are_ours(tmp_path):

@@ -23,6 +23,7 @@ from agentbench.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agentbench.importers.dockerfiles import FindImage
     from agentbench.importers.swebench.batches import BatchImport, ImportedInstances
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
     from agentbench.importers.swebench.importing import ImportSelection, RowSource
@@ -48,11 +49,24 @@ def import_harbor(
 
     Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
     """
-    from agentbench.importers.harbor.importing import HARBOR
+    from agentbench.importers.harbor.importing import harbor_format
     from agentbench.importers.task_folders import import_folders
 
-    imported = import_folders(HARBOR, sources, out, replace=replace)
+    form = harbor_format(_image_finder(validation))
+    imported = import_folders(form, sources, out, replace=replace)
     validate_and_report(imported, validation, prove=not no_prove)
+
+
+def _image_finder(validation: options.ValidationOptions) -> "FindImage":
+    """Finds the settings of images in the engine; without an engine it finds none."""
+    from agentbench.errors import UnavailableError
+    from agentbench.importers.dockerfiles import no_image
+    from agentbench.importers.task_images import TaskImages
+
+    try:
+        return TaskImages(validating.validation_settings(validation).options).settings_of
+    except UnavailableError:
+        return no_image
 
 
 @options.expand_groups

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -10,6 +11,13 @@ from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
+from agentbench.importers.dockerfiles import (
+    DockerfileEnd,
+    FindImage,
+    no_image,
+    parse_dockerfile,
+)
+from agentbench.importers.harbor.ignored_files import IGNORE_FILE, sorted_files
 from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborTaskFile,
@@ -27,20 +35,27 @@ from agentbench.tasks.writing import NewTask
 ORIGINALS_FOLDER = "harbor"
 """The folder in a task that keeps Harbor's own files, such as its task.toml."""
 
-SHARED_FOLDERS = ("environment", "tests", "solution")
+SCRIPT_FOLDERS = ("tests", "solution")
+SHARED_FOLDERS = ("environment", *SCRIPT_FOLDERS)
 """The folders that both formats share."""
+
+UPLOAD_FOLDER = "image"
+"""The folder in a task with a Dockerfile of ours, for files that Harbor copies into containers."""
 
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
 _DIFFERENCES = "the agent has no network; a script with its own environment gets regular files only"
 _COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
+_OUR_USER = "1000:1000"  # of base images
 _ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
 _MAX_TITLE_LENGTH = 200  # characters
 _METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 
 
-def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
+def read_harbor_task(
+    folder: Path, find_image: FindImage = no_image
+) -> ConvertedTask | list[Rejection]:
     """Read a folder; if it cannot be imported, all the reasons."""
     faults = list(task_folders.tree_faults(folder))
     text = task_folders.read_text(folder / "task.toml")
@@ -56,7 +71,7 @@ def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
     if faults or isinstance(form, list) or isinstance(instruction, Rejection):
         return faults
     try:
-        return _convert(folder, form, instruction)
+        return _convert(folder, form, instruction, find_image)
     except UnsupportedTaskError as error:
         return [Rejection(where=str(folder / error.file), field=error.field, what=error.what)]
     except InputError as error:
@@ -96,11 +111,23 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
         yield "verifier.environment.env", form.verifier.environment.env
 
 
-def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedTask:
+def _convert(
+    folder: Path, form: HarborTaskFile, instruction: str, find_image: FindImage
+) -> ConvertedTask:
     task_id = _id_of(folder, form)
-    workdir, assumed = _workdir(folder, form)
-    table = convert_task_file(folder, form, task_id, workdir)
+    image, assumed = _image(folder, form, find_image)
+    table = convert_task_file(folder, form, task_id, image)
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
+    copies = dict[str, Path]()
+    for name in SCRIPT_FOLDERS:
+        if name in folders and any(folders[name].rglob(IGNORE_FILE)):
+            copies |= _sorted_copies(name, folders.pop(name))
+    files = dict[str, bytes]()
+    if _uploads_environment(folder, form):
+        folders[f"{UPLOAD_FOLDER}/files"] = folder / "environment"
+        files[f"{UPLOAD_FOLDER}/Dockerfile"] = (
+            f"FROM {form.environment.docker_image}\nCOPY files/ {image.workdir}/\n".encode()
+        )
     apart = {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
     others = [path for path in sorted(folder.iterdir()) if path.name not in apart]
     originals = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
@@ -109,17 +136,39 @@ def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedT
         table=table,
         instruction=without_canary(instruction),
         folders=folders | {name: path for name, path in originals.items() if path.is_dir()},
-        copies={name: path for name, path in originals.items() if not path.is_dir()},
+        copies=copies | {name: path for name, path in originals.items() if not path.is_dir()},
+        files=files,
     )
-    return ConvertedTask(new=new, notes=tuple(_notes(folder, form, workdir, assumed=assumed)))
+    return ConvertedTask(new=new, notes=tuple(_notes(folder, form, image, assumed=assumed)))
+
+
+def _sorted_copies(name: str, folder: Path) -> dict[str, Path]:
+    """The files of a folder of scripts; those that Harbor ignores go to its own files."""
+    return {
+        f"{name if used else f'{ORIGINALS_FOLDER}/{name}'}/{path.relative_to(folder).as_posix()}": (
+            path
+        )
+        for path, used in sorted_files(folder)
+    }
+
+
+def _uploads_environment(folder: Path, form: HarborTaskFile) -> bool:
+    """Whether Harbor copies environment/ into the containers of a finished image."""
+    own = folder / "environment"
+    return (
+        form.environment.docker_image is not None
+        and own.is_dir()
+        and any(own.iterdir())
+        and not any((own / name).exists() for name in ("Dockerfile", *_COMPOSE_FILES))
+    )
 
 
 def _notes(
-    folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
+    folder: Path, form: HarborTaskFile, image: DockerfileEnd, *, assumed: bool
 ) -> Iterator[str]:
-    yield from _notes_on_isolation(folder, form)
+    yield from _notes_on_isolation(form, image)
     if assumed:
-        yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
+        yield f"no WORKDIR is known of the image: {image.workdir} is assumed ([repo] workdir)"
     if not (folder / "solution").is_dir():
         yield "has no solution/, so nothing can prove it"
     if unused := list(unused_keys(form)):
@@ -131,13 +180,11 @@ def _notes(
     for name, phase in phases.items():
         if phase.network_mode == "allowlist":
             yield f"{name}.allowed_hosts: none is reached; a network is whole here or not there"
-    if (folder / ".harborignore").exists():
-        yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
 
 
-def _notes_on_isolation(folder: Path, form: HarborTaskFile) -> Iterator[str]:
+def _notes_on_isolation(form: HarborTaskFile, image: DockerfileEnd) -> Iterator[str]:
     yield _DIFFERENCES
-    if _user(folder, form.agent.user) == ROOT_USER:
+    if _user(image, form.agent.user) == ROOT_USER:
         yield "the agent is root of its container"
     if not form.verifier.is_separate:
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
@@ -155,23 +202,35 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
     return TaskId(found)
 
 
-def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
-    """The working folder of the image, and whether it is a guess."""
+def _image(folder: Path, form: HarborTaskFile, find_image: FindImage) -> tuple[DockerfileEnd, bool]:
+    """The settings of the image, and whether its working folder is a guess."""
+    end, text = DockerfileEnd(), task_folders.read_text(folder / "environment/Dockerfile")
+    if form.environment.docker_image is not None:
+        end = DockerfileEnd(image=form.environment.docker_image)
+    elif isinstance(text, str):
+        try:
+            end = parse_dockerfile(text)
+        except ValueError as error:
+            message = f"WORKDIR: {error}; give [environment] workdir in task.toml"
+            raise UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
     if form.environment.workdir is not None:
-        return PurePosixPath(form.environment.workdir), False
-    text = task_folders.read_text(folder / "environment/Dockerfile")
-    if isinstance(text, Rejection):
-        return _DEFAULT_WORKDIR, True
-    try:
-        found = task_folders.dockerfile_workdir(text)
-    except ValueError as error:
-        message = f"WORKDIR: {error}; give [environment] workdir in task.toml"
-        raise UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
-    return (_DEFAULT_WORKDIR, True) if found is None else (found, False)
+        end = replace(end, workdir=PurePosixPath(form.environment.workdir))
+    end = end.in_image(find_image)
+    assumed = end.workdir in {None, PurePosixPath("/")}
+    return (replace(end, workdir=_DEFAULT_WORKDIR) if assumed else end), assumed
 
 
-HARBOR = FolderFormat(file="task.toml", read=read_harbor_task)
-"""Harbor's format."""
+def harbor_format(find_image: FindImage = no_image) -> FolderFormat:
+    """Harbor's format.
+
+    Args:
+        find_image: Finds the settings of the image that a Dockerfile starts from.
+    """
+    return FolderFormat(file="task.toml", read=lambda folder: read_harbor_task(folder, find_image))
+
+
+HARBOR = harbor_format()
+"""Harbor's format, if no image is known."""
 
 
 def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[str, str]]:
@@ -243,7 +302,7 @@ class UnsupportedTaskError(Exception):  # a reason for a rejection, not a progra
 
 
 def convert_task_file(
-    folder: Path, form: HarborTaskFile, task_id: TaskId, workdir: PurePosixPath
+    folder: Path, form: HarborTaskFile, task_id: TaskId, image: DockerfileEnd
 ) -> TaskFile:
     """The task.toml table of a Harbor task.
 
@@ -256,15 +315,15 @@ def convert_task_file(
         "id": task_id,
         "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
         "tags": tuple(dict.fromkeys(_tags(form))),
-        "repo": {"workdir": str(workdir)},
+        "repo": {"workdir": str(image.workdir)},
         "environment": {
-            **_environment(form.environment),
-            "user": _user(folder, form.agent.user),
+            **_environment(folder, form),
+            "user": _user(image, form.agent.user),
             "lasting": True,
         },
         "verifier": {
-            **_verifier(folder, form, workdir),
-            "user": _user(folder, form.verifier.user),
+            **_verifier(folder, form, image.workdir or _DEFAULT_WORKDIR),
+            "user": _user(image, form.verifier.user),
         },
         "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
     }
@@ -286,12 +345,16 @@ def _tags(form: HarborTaskFile) -> Iterator[str]:
             yield tag
 
 
-def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
+def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
+    form = task.environment
     check = form.healthcheck or {}
+    image, dockerfile = form.docker_image, f"{UPLOAD_FOLDER}/Dockerfile"
+    if not _uploads_environment(folder, task):
+        dockerfile = "environment/Dockerfile" if image is None else ""
     table = {
         "healthcheck": {key.replace("_sec", "_s"): value for key, value in check.items()} or None,
-        "image": form.docker_image,
-        "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
+        "image": None if dockerfile else image,
+        "dockerfile": dockerfile or None,
         "env": substitute_env(form.env, "").env,
         "cpus": None if form.cpus is None else float(form.cpus),
         "memory_mib": form.memory_mb,
@@ -326,23 +389,13 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
     return {**table, "env": env}
 
 
-def _user(folder: Path, named: User | None) -> UserName:
-    """The user of a phase: the one it names, else that of the image."""
-    name = (str(named) if named is not None else _image_user(folder)).partition(":")[0]
+def _user(image: DockerfileEnd, named: User | None) -> UserName:
+    """The user of a phase: the one it names, else that of the image; most have root."""
+    own = image.user or ROOT_USER
+    if image.image.startswith(BASE_IMAGES) and image.user in {None, "", _OUR_USER}:
+        own = AGENT_USER
+    name = (str(named) if named is not None else own).partition(":")[0]
     return ROOT_USER if name == "0" else name
-
-
-def _image_user(folder: Path) -> str:
-    """The user that the Dockerfile ends with; most images have root."""
-    text = task_folders.read_text(folder / "environment/Dockerfile")
-    lines = [] if isinstance(text, Rejection) else text.splitlines()
-    named = ROOT_USER
-    for words in map(str.split, lines):
-        if len(words) > 1 and words[0].upper() == "FROM":
-            named = AGENT_USER if words[1].startswith(BASE_IMAGES) else ROOT_USER
-        elif len(words) > 1 and words[0].upper() == "USER":
-            named = words[1]
-    return named
 
 
 def _has_network(form: HarborTaskFile) -> bool:

@@ -114,6 +114,12 @@ class DockerProvider:
         """See ManagesImages.has_image."""
         return images.image_exists(self._engine, image)
 
+    def image_settings(self, image: str) -> interface.ImageSettings:
+        """See ManagesImages.image_settings."""
+        facts = self._engine.image(image)
+        workdir = PurePosixPath(facts.workdir) if facts.workdir else None
+        return interface.ImageSettings(workdir=workdir, user=facts.user)
+
     def is_outdated(self, python: str) -> bool:
         """See ManagesImages.is_outdated."""
         return images.is_outdated(self._engine, python)

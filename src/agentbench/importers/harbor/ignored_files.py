@@ -1,0 +1,45 @@
+"""The files of a task that Harbor leaves out, as its `.harborignore` files say.
+
+They are in gitignore's syntax. One holds for the folder that it is in and for all below, and only
+in the folders of scripts.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".harborignore"
+_Rules = tuple[Path, GitIgnoreSpec]
+
+
+def sorted_files(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Each file below a folder of scripts, and whether Harbor uses it; links count as files.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    yield from _walk(folder, (), used=True)
+
+
+def _walk(folder: Path, rules: Sequence[_Rules], *, used: bool) -> Iterator[tuple[Path, bool]]:
+    own = folder / IGNORE_FILE
+    if own.is_file():
+        lines = own.read_text("utf-8", "replace").splitlines()
+        rules = (*rules, (folder, GitIgnoreSpec.from_lines(lines)))
+    for path in sorted(folder.iterdir()):
+        is_folder = path.is_dir() and not path.is_symlink()
+        is_used = used and path.name != IGNORE_FILE and not _is_ignored(path, rules)
+        if is_folder:
+            yield from _walk(path, rules, used=is_used)
+        else:
+            yield path, is_used
+
+
+def _is_ignored(path: Path, rules: Sequence[_Rules]) -> bool:
+    ignored = False
+    for folder, spec in rules:
+        name = path.relative_to(folder).as_posix() + ("/" if path.is_dir() else "")
+        found = spec.check_file(name).include
+        ignored = ignored if found is None else found
+    return ignored
