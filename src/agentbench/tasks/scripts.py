@@ -2,8 +2,9 @@
 
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
@@ -112,7 +113,13 @@ class Verifier(Schema):
     network: Switch = False
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
+    workdir: Annotated[str, Field(pattern=r"^/"), AfterValidator(check_argument)] | None = None
+    """The folder in which the command runs; None: the workspace."""
+    cpus: Annotated[float, Field(gt=0, le=256, allow_inf_nan=False)] | None = None
+    memory_mib: Annotated[int, Field(ge=64, le=2**24)] | None = None  # None: those of [environment]
     takes: tuple[TakenPath, ...] | None = None
+    leaves: dict[TakenPath, tuple[Argument, ...]] = Field(default_factory=dict)
+    """Patterns of files that are left out, by one of the paths that it takes."""
     user: SandboxUser | None = None  # None: that of [environment]
     environment: VerifierPlace = VerifierPlace.FRESH
     collect: tuple[CollectCommand, ...] = ()
@@ -122,14 +129,34 @@ class Verifier(Schema):
         """Whether it judges in the agent's own container."""
         return self.environment is VerifierPlace.SHARED
 
+    def is_taken(self, path: PurePosixPath) -> bool:
+        """Whether it takes a file: relative to the workspace, or with an absolute path."""
+        if self.takes is None:
+            return not path.is_absolute()
+        return any(
+            path.is_relative_to(each)
+            and not _is_left(path.relative_to(each), self.leaves.get(each, ()))
+            for each in self.takes
+        )
+
     @model_validator(mode="after")
     def _one_image(self) -> "Verifier":
         if self.image is not None and self.dockerfile is not None:
             raise ValueError("takes `image` or `dockerfile`, not both")
-        others = {"image", "dockerfile", "takes"} & self.model_fields_set
+        others = {"image", "dockerfile", "takes", "cpus", "memory_mib"} & self.model_fields_set
         if self.is_shared and others:
             raise ValueError(f'`environment = "shared"` takes no `{sorted(others)[0]}`')
+        unknown = sorted(self.leaves.keys() - set(self.takes or ()))
+        if unknown:
+            raise ValueError(f"names {unknown[0]!r} in `leaves`, which is not in `takes`")
         return self
+
+
+def _is_left(path: PurePosixPath, patterns: Iterable[str]) -> bool:
+    """Whether a pattern is that of a file or of a folder above, as tar's `--exclude` has it."""
+    ends = range(1, len(path.parts) + 1)
+    names = ["/".join(path.parts[start:end]) for end in ends for start in range(end)]
+    return any(fnmatchcase(name, pattern.strip("/")) for pattern in patterns for name in names)
 
 
 class SolutionScript(Schema):

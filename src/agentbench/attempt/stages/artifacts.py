@@ -83,15 +83,21 @@ def read_artifacts(context: PreparedContext, sandbox: Sandbox) -> Artifacts:
     except tarfile.TarError as error:
         what = f"the files outside the workspace cannot be read: {error}"
         raise SandboxError(what).blamed_on(Fault.AGENT.value) from error
+    verifier = context.task.answer_key.verifier
     artifacts: dict[PurePosixPath, dict[PurePosixPath, FileContent]] = {}
     for number, path in enumerate(paths):
+        folder = path if str(number) in folders else path.parent
         own = {
             file.relative_to(str(number)): content
             for file, content in found.items()
             if file.parts[0] == str(number)
         }
         if own or str(number) in folders:
-            artifacts[path if str(number) in folders else path.parent] = own
+            artifacts[folder] = {
+                name: content
+                for name, content in own.items()
+                if verifier is not None and verifier.is_taken(folder / name)
+            }
     return artifacts
 
 

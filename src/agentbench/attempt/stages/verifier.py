@@ -199,6 +199,7 @@ def run_verifier(
         env={**task.environment.env, **verifier.env},
         sink=context.sink,
         user=verifier.user or task.environment.user,
+        cwd=None if verifier.workdir is None else PurePosixPath(verifier.workdir),
     )
     opened = _opened(context, verifier) if place is None else nullcontext(place)
     with opened as sandbox, watched_services(context, sandbox) as failures:
@@ -217,7 +218,7 @@ def run_verifier(
     return Evidence(
         command=command,
         rewards=output.facts,
-        memory_limit_mib=task.environment.memory_mib,
+        memory_limit_mib=verifier.memory_mib or task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
         warnings=tuple(failures),
     )
@@ -227,7 +228,12 @@ def run_verifier(
 def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
-    limits = replace(context.limits, user=verifier.user or context.limits.user)
+    limits = replace(
+        context.limits,
+        user=verifier.user or context.limits.user,
+        cpus=verifier.cpus or context.limits.cpus,
+        memory_mib=verifier.memory_mib or context.limits.memory_mib,
+    )
     own = verifier.image is not None or verifier.dockerfile is not None
     source: ImageId | SnapshotId = prepared.snapshot
     if own:
@@ -267,22 +273,16 @@ def _base_files(
     return {
         path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
         for path, entry in prepared.base.items()
-        if entry.kind is EntryKind.FILE and _is_included(path, verifier)
+        if entry.kind is EntryKind.FILE and verifier.is_taken(path)
     }
-
-
-def _is_included(path: PurePosixPath, verifier: Verifier) -> bool:
-    return verifier.takes is None or any(
-        path.is_relative_to(each) for each in verifier.takes if not each.startswith("/")
-    )
 
 
 def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
     """Write the agent's change, as far as the verifier takes it."""
     if change is None:
         return
-    files = {path: file for path, file in change.files.items() if _is_included(path, verifier)}
-    emptied = [path for path in change.emptied if _is_included(path, verifier)]
+    files = {path: file for path, file in change.files.items() if verifier.is_taken(path)}
+    emptied = [path for path in change.emptied if verifier.is_taken(path)]
     try:
         write_files(sandbox, files, emptied=emptied)
     except DoesNotFitError as error:

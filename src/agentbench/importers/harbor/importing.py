@@ -286,6 +286,7 @@ def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[st
     if environment is None:
         return {}
     used = {"docker_image", "env", "os", "network_mode", "allow_internet"}
+    used |= {"workdir", "cpus", "memory_mb"}
     return {
         f"verifier.environment.{key}": True
         for key in sorted(environment.model_fields_set - used)
@@ -383,8 +384,11 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
         table["environment"] = VerifierPlace.SHARED
     else:
         table |= _own_image(folder, verifier.environment)
-        table["takes"] = tuple(_collected_paths(form, workdir))
+        table |= _taken(form, workdir)
         if verifier.environment is not None:
+            own = verifier.environment
+            limits = {"workdir": own.workdir, "cpus": own.cpus, "memory_mib": own.memory_mb}
+            table |= {key: value for key, value in limits.items() if value is not None}
             env = {**substitute_env(verifier.environment.env, "").env, **env}
     return {**table, "env": env}
 
@@ -417,17 +421,21 @@ def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapp
     return {"dockerfile": "tests/Dockerfile"} if own else {}
 
 
-def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
-    """The paths of the work that a verifier with its own environment gets."""
-    yield _ALWAYS_COLLECTED
+def _taken(form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
+    """The paths of the work that a verifier with its own environment gets, and what is left out."""
+    takes, leaves = [_ALWAYS_COLLECTED], dict[str, list[str]]()
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
         path = workdir / str(table.get("source", ""))
         field = f"artifacts.{number}"
         if ".." in path.parts or path == PurePosixPath("/"):
             raise UnsupportedTaskError(what=f"{str(path)[:80]!r} is no path of files", field=field)
-        if table.get("exclude") or table.get("service", "main") != "main":
-            what = "takes a part of it, or of another container"
+        if table.get("service", "main") != "main":
+            what = "takes files of another container"
             raise UnsupportedTaskError(what=what, field=field)
-        inside = path.is_relative_to(workdir)
-        yield str(path.relative_to(workdir)) if inside else str(path)
+        name = str(path.relative_to(workdir) if path.is_relative_to(workdir) else path)
+        takes.append(name)
+        exclude = table.get("exclude")
+        if isinstance(exclude, list) and exclude:
+            leaves[name] = [str(each) for each in exclude]
+    return {"takes": tuple(dict.fromkeys(takes)), "leaves": leaves}
