@@ -43,6 +43,8 @@ class RunSettings(Schema):
     use_cache: bool = True
     registry: str | None = None  # HOST[:PORT][/PATH] through which machines share preparations
     max_cost_usd: float | None = None
+    allow_env: tuple[str, ...] = ()
+    """Variables of this machine that tasks may read."""
     integrity_controls: ControlLevel | None = None  # None: each task's own
     shuffle_seed: int | None = None
 
@@ -80,6 +82,11 @@ class RunSettings(Schema):
             raise UsageError(f"--timeout-scale: {self.timeout_scale} is not above 0")
         if self.registry is not None:
             _check_registry(self.registry)
+        if self.executor is not ExecutorName.LOCAL and self.allow_env:
+            raise UsageError(
+                "--executor ray: --allow-env names variables of this machine, which other machines "
+                "do not get; run with --executor local"
+            )
         if self.executor is not ExecutorName.LOCAL and (self.record or self.replay):
             raise UsageError(
                 "--executor ray: --record and --replay need the one gateway of one machine; leave "

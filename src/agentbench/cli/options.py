@@ -47,6 +47,14 @@ Jobs = Annotated[
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Ignore environment snapshots and cached baselines.")
 ]
+AllowEnv = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-env",
+        help="Let tasks that ask for this variable of this machine have it (repeatable).",
+        metavar="NAME",
+    ),
+]
 Registry = Annotated[
     str | None,
     typer.Option(
@@ -262,6 +270,7 @@ class ValidationOptions:
     repeat: Repeat = 2
     jobs: Jobs = "auto"
     sandbox: Sandbox = SandboxName.AUTO
+    allow_env: AllowEnv = None
     runs_dir: RunsDir = Path("runs")
     as_json: Json = False
     quiet: Quiet = False

@@ -3,6 +3,7 @@
 Everything that can be checked is checked before an attempt.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from math import inf
@@ -28,6 +29,7 @@ from agentbench.runs.store.store import RunStore, new_run_id, run_lock
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
 from agentbench.sandbox.registry import BACK_ENDS_BY_NAME, BackEndSelection
 from agentbench.tasks.host_git import catalogue_state
+from agentbench.tasks.host_variables import with_host_variables
 from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
@@ -99,6 +101,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
         UnavailableError: the sandbox is not available, or an image does not exist.
     """
     options.check()
+    tasks = with_host_variables(tasks, options.allow_env, os.environ)
     agent = components.agent_of(options, tasks)
     check_model(options, agent)
     slots = slots_elsewhere(options.executor)
@@ -238,7 +241,9 @@ def resume_run(
     with run_lock(folder):  # refused before slow work
         recovered = store.recover()
     options = _options(configuration, agent, cache_dir or default_cache_dir(), say)
-    originals = _reloaded(configuration, options)
+    originals = with_host_variables(
+        _reloaded(configuration, options), options.allow_env, os.environ
+    )
     selected = components.select_sandbox(options)
     resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
     tasks = _with_recorded_images(originals, configuration, resources)

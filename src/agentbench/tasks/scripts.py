@@ -76,7 +76,10 @@ def _check_taken(path: str) -> str:
 InsidePath = Annotated[str, AfterValidator(check_inside)]
 TakenPath = Annotated[str, AfterValidator(_check_taken)]
 Argument = Annotated[str, AfterValidator(check_argument)]
-Variables = dict[Annotated[str, AfterValidator(_variable)], Argument]
+VariableName = Annotated[str, AfterValidator(_variable)]
+Variables = dict[VariableName, Argument]
+HostVariables = dict[VariableName, VariableName]
+"""Names of variables of the host, by those of the sandbox; a run has to allow them."""
 SandboxUser = Annotated[str, Field(pattern=r"^(?:[a-z_][a-z0-9_.-]{0,31}|[0-9]{1,9})$")]
 """`agent`, `root`, or a user of the image by name or number."""
 ShellLine = Annotated[str, Field(min_length=1), AfterValidator(check_argument)]
@@ -110,6 +113,7 @@ class Verifier(Schema):
     timeout_s: Seconds = 600.0
     threshold: Annotated[float, Field(strict=True, allow_inf_nan=False)] = 0.0
     env: Variables = Field(default_factory=dict)
+    env_from_host: HostVariables = Field(default_factory=dict)
     network: Switch = False
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
@@ -164,6 +168,7 @@ class SolutionScript(Schema):
 
     command: ShellLine = "/solution/solve.sh"
     env: Variables = Field(default_factory=dict)
+    env_from_host: HostVariables = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

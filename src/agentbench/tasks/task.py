@@ -44,6 +44,7 @@ class TaskEnvironment(Schema):
     compose: Path | None = None
     """The services beside the sandbox; it may also have the sandbox's image."""
     env: dict[str, str] = Field(default_factory=dict)
+    env_from_host: dict[str, str] = Field(default_factory=dict)
     cpus: float = 1.0
     memory_mib: int = 2048
     pids: int = 256

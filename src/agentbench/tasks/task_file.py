@@ -168,6 +168,7 @@ class EnvironmentTable(Schema):
     dockerfile: scripts.InsidePath | None = None
     compose: scripts.InsidePath | None = None
     env: scripts.Variables = Field(default_factory=dict)
+    env_from_host: scripts.HostVariables = Field(default_factory=dict)
     cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
     memory_mib: Mebibytes = 2048
     pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256

@@ -43,6 +43,7 @@ def validation_settings(
         jobs=parse_jobs(validation.jobs),
         sandbox=validation.sandbox.value,
         runs_dir=validation.runs_dir,
+        allow_env=tuple(validation.allow_env or ()),
         use_cache=not preparation.no_cache,
         registry=preparation.registry,
         timeout_scale=preparation.timeout_scale,

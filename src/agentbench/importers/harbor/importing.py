@@ -23,7 +23,7 @@ from agentbench.importers.harbor.task_toml import (
     HarborTaskFile,
     User,
     parse_harbor_task_file,
-    substitute_env,
+    split_env,
     unknown_keys,
 )
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat
@@ -96,10 +96,6 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     if (folder / "solution").is_dir():
         scripts.append(folder / "solution/solve.sh")
     faults += filter(None, map(task_folders.script_fault, scripts))
-    for where, env in _environments(form):
-        host_variables = substitute_env(env, where).from_host
-        what = "would be taken from the host; sandboxes hold nothing of it"
-        faults += [Rejection(where=file, field=key, what=what) for key in host_variables]
     return faults
 
 
@@ -174,8 +170,8 @@ def _notes(
     if unused := list(unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
     for where, env in _environments(form):
-        for key in substitute_env(env, where).defaulted:
-            yield f"{key} is the default that task.toml gives; the host's own is not asked for"
+        for key, variable in split_env(env)[1].items():
+            yield f"{where}.{key} is this machine's {variable} only with --allow-env {variable}"
     phases = {"agent": form.agent, "environment": form.environment, "verifier": form.verifier}
     for name, phase in phases.items():
         if phase.network_mode == "allowlist":
@@ -329,7 +325,7 @@ def convert_task_file(
         "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
     }
     if (folder / "solution").is_dir():
-        values["solution"] = {"env": substitute_env(form.solution.env, "").env}
+        values["solution"] = _variables(form.solution.env)
     try:
         return TaskFile.model_validate(values)
     except ValidationError as error:
@@ -356,7 +352,7 @@ def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
         "healthcheck": {key.replace("_sec", "_s"): value for key, value in check.items()} or None,
         "image": None if dockerfile else image,
         "dockerfile": dockerfile or None,
-        "env": substitute_env(form.env, "").env,
+        **_variables(form.env),
         "cpus": None if form.cpus is None else float(form.cpus),
         "memory_mib": form.memory_mb,
         "disk_mib": form.storage_mb,
@@ -366,7 +362,7 @@ def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
 
 def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
     verifier = form.verifier
-    env = dict(substitute_env(verifier.env, "").env)
+    env = dict(verifier.env)
     table: dict[str, object] = {
         "timeout_s": verifier.timeout_sec,
         "threshold": _ALMOST_ONE,
@@ -389,8 +385,13 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
             own = verifier.environment
             limits = {"workdir": own.workdir, "cpus": own.cpus, "memory_mib": own.memory_mb}
             table |= {key: value for key, value in limits.items() if value is not None}
-            env = {**substitute_env(verifier.environment.env, "").env, **env}
-    return {**table, "env": env}
+            env = {**verifier.environment.env, **env}
+    return {**table, **_variables(env)}
+
+
+def _variables(env: Mapping[str, str]) -> dict[str, object]:
+    values, from_host = split_env(env)
+    return {"env": values, "env_from_host": from_host}
 
 
 def _user(image: DockerfileEnd, named: User | None) -> UserName:

@@ -1,13 +1,13 @@
 """Harbor's `task.toml`, schema 1.0 to 1.4: its keys, and the templates in environment values.
 
 The facts are from the models of the `harbor` package (PyPI, 0.25.0). Unknown keys are read and
-named, since a newer Harbor may know them. `${NAME}` is never replaced by a variable of the host.
+named, since a newer Harbor may know them. `${NAME}` is a variable of the host, which a run may
+allow.
 """
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
@@ -22,35 +22,16 @@ _MEBIBYTES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 User = str | int
 
 
-@dataclass(slots=True, kw_only=True)
-class EnvSubstitution:
-    """Variables with their values, and the names of those without a value."""
-
-    env: dict[str, str] = field(default_factory=dict)
-    from_host: list[str] = field(default_factory=list)
-    """Keys whose values Harbor would take from the host."""
-    defaulted: list[str] = field(default_factory=list)
-    """Keys whose values are their template's default."""
-
-
-def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
-    """The values without variables of the host, which may be secrets.
-
-    Args:
-        env: The table in the file.
-        where: The name of its parent table, for the keys.
-    """
-    done = EnvSubstitution()
+def split_env(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The values of variables, or their templates' defaults, and the variables of the host."""
+    values, from_host = dict[str, str](), dict[str, str]()
     for key, value in env.items():
         template = _TEMPLATE.fullmatch(value)
-        if template is None:
-            done.env[key] = value
-        elif template[2] is None:
-            done.from_host.append(f"{where}.{key}")
-        else:
-            done.env[key] = template[2]
-            done.defaulted.append(f"{where}.{key}")
-    return done
+        if template is not None:
+            from_host[key] = template[1]
+        if template is None or template[2] is not None:
+            values[key] = value if template is None else template[2]
+    return values, from_host
 
 
 def _parse_size(value: object) -> object:

@@ -1,0 +1,55 @@
+"""Variables of this machine that a task asks for, and that its user allows by name."""
+
+from collections.abc import Mapping, Sequence
+
+from agentbench.errors import UsageError
+from agentbench.tasks.task import Task
+
+
+def with_host_variables(
+    tasks: Sequence[Task], allowed: Sequence[str], environ: Mapping[str, str]
+) -> tuple[Task, ...]:
+    """The tasks with the variables of the host that they ask for, as far as they are allowed.
+
+    Where one is not allowed or not set, the task's own value of `env` holds.
+
+    Args:
+        tasks: The tasks.
+        allowed: Names of variables of the host.
+        environ: The variables of the host.
+
+    Raises:
+        UsageError: a task needs a variable that is not allowed or not set; names all of them.
+    """
+    values = {name: environ[name] for name in allowed if name in environ}
+    missing: list[str] = []
+    found = tuple(_with_variables(task, values, missing) for task in tasks)
+    if missing:
+        raise UsageError("; ".join(missing) + "; set each one, and allow it with --allow-env NAME")
+    return found
+
+
+def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -> Task:
+    environment, key = task.environment, task.answer_key
+    tables = {"environment": environment, "verifier": key.verifier, "solution": key.solution}
+    if not any(table.env_from_host for table in tables.values() if table is not None):
+        return task
+    made = {}
+    for name, table in tables.items():
+        if table is None:
+            continue
+        env = dict(table.env)
+        for variable, source in table.env_from_host.items():
+            if source in values:
+                env[variable] = values[source]
+            elif variable not in env:
+                where = f"[{name}] env_from_host.{variable}"
+                missing.append(f"{task.id}: {where} needs this machine's variable {source}")
+        made[name] = table.model_copy(update={"env": env})
+    answers = {name: table for name, table in made.items() if name != "environment"}
+    return task.model_copy(
+        update={
+            "environment": made["environment"],
+            "answer_key": key.model_copy(update=answers),
+        }
+    )
