@@ -329,7 +329,18 @@ def test_a_script_may_judge_what_the_image_holds():
         ('[verifier]\nthreshold = "1"\n', "verifier.threshold: '1' is not a number"),
         ('[verifier]\ncommand = ""\n', "verifier.command: '' is empty"),
         ('[verifier]\nimage = "a"\ndockerfile = "b"\n', "verifier: takes `image` or `dockerfile`"),
-        ('[verifier]\ntakes = ["/etc"]\n', "verifier.takes.0: '/etc' leaves the task's folder"),
+        ('[verifier]\ntakes = ["/"]\n', "verifier.takes.0: '/' is not a path of files"),
+        (
+            '[verifier]\ntakes = ["a"]\nleaves = { b = ["*"] }\n',
+            "verifier: takes `leaves` only of its `takes`; 'b' is not",
+        ),
+        (
+            '[verifier]\nenvironment = "shared"\ntakes = ["a"]\n',
+            "verifier: takes no `takes` with `environment",
+        ),
+        ('[verifier]\nuser = "a b"\n', "verifier.user: 'a b'"),
+        ("[environment.healthcheck]\ntimeout_s = 1.0\n", "environment.healthcheck.command: "),
+        ('[environment]\nenv_from_host = { A = "B-C" }\n', "environment.env_from_host.A: 'B-C'"),
         ('[verifier.env]\n"A-B" = "1"\n', "verifier.env.A-B: 'A-B' is not a name"),
     ],
 )

@@ -149,10 +149,12 @@ class Verifier(Schema):
             raise ValueError("takes `image` or `dockerfile`, not both")
         others = {"image", "dockerfile", "takes", "cpus", "memory_mib"} & self.model_fields_set
         if self.is_shared and others:
-            raise ValueError(f'`environment = "shared"` takes no `{sorted(others)[0]}`')
+            raise ValueError(f'takes no `{sorted(others)[0]}` with `environment = "shared"`')
         unknown = sorted(self.leaves.keys() - set(self.takes or ()))
         if unknown:
-            raise ValueError(f"names {unknown[0]!r} in `leaves`, which is not in `takes`")
+            raise ValueError(
+                f"takes `leaves` only of its `takes`; {unknown[0]!r} is not one of them"
+            )
         return self
 
 

@@ -100,7 +100,7 @@ def test_the_solution_of_every_age_is_resolved_and_nothing_is_not(bench, name):
     assert solved.rewards is not None
     assert solved.rewards["reward"] == 1.0
     idle = bench.attempt(task, NoopAgent())
-    assert (idle.failure_reason, idle.detail) == ("TESTS_FAILED", "reward 0 is not above 0")
+    assert (idle.failure_reason, idle.detail) == ("TESTS_FAILED", "reward 0 is not above 0.999")
 
 
 @docker
@@ -133,7 +133,7 @@ def test_an_agent_that_writes_the_reward_or_plants_a_script_gains_nothing(bench)
         "ls /solution > seen; ls -A /tests >> seen",
     )
     record = bench.attempt(task, cheat)
-    assert (record.resolved, record.detail) == (False, "reward 0 is not above 0")
+    assert (record.resolved, record.detail) == (False, "reward 0 is not above 0.999")
     assert "+test.sh" in (bench.place / "patch.diff").read_text()  # its own: none was there
     assert "solve" not in (bench.place / "patch.diff").read_text()
 

@@ -19,9 +19,8 @@ def form(text: str) -> HarborTaskFile:
         ("[environment]\ngpus = 1\n", "environment.gpus"),
         ('[environment.tpu]\ntype = "v4"\ntopology = "2x2"\n', "environment.tpu"),
         ('[[environment.mcp_servers]]\nname = "a"\nurl = "b"\n', "environment.mcp_servers"),
-        ('[environment.healthcheck]\ncommand = "true"\n', "environment.healthcheck"),
         ("[verifier.environment]\ngpus = 2\n", "verifier.environment.gpus"),
-        ('[[verifier.collect]]\ncommand = "dump"\n', "verifier.collect"),
+        ('[[verifier.collect]]\ncommand = "a"\nservice = "db"\n', "verifier.collect.0"),
     ],
 )
 def test_what_a_sandbox_cannot_be_is_refused_by_its_key(tmp_path, text, field):
@@ -48,13 +47,12 @@ def test_neither_an_image_nor_a_dockerfile_is_too_little(tmp_path):
 def test_what_means_nothing_here_is_named():
     text = (
         'source = "a"\nartifacts = ["b"]\n[agent]\nuser = "me"\n[environment]\nspeed = 1\n'
-        'skills_dir = "/s"\n[verifier.environment]\ndocker_image = "c"\ncpus = 2\n'
+        'skills_dir = "/s"\n[verifier.environment]\ndocker_image = "c"\nstorage_mb = 99\n'
     )
     assert list(unused_keys(form(text))) == [
         "environment.skills_dir",
-        "agent.user",
         "source",
-        "verifier.environment.cpus",
+        "verifier.environment.storage_mb",
         "environment.speed",
     ]
 

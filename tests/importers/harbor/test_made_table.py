@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
@@ -42,17 +43,12 @@ def test_tags_that_are_no_words_are_left_out(tmp_path):
         ("", "/tmp/a", "repo.workdir"),
         ('[environment]\ndocker_image = "a b"\n', "/app", "environment.image"),
         ('[environment.env]\n"A-B" = "1"\n', "/app", "environment.env.A-B"),
+        ('artifacts = [{ source = "/" }]\n[verifier.environment]\n', "/app", "artifacts.0"),
         (
-            'artifacts = [{ source = "/logs/other" }]\n[verifier]\nenvironment_mode = "separate"\n',
+            'artifacts = [{ source = "/a", service = "db" }]\n[verifier.environment]\n',
             "/app",
             "artifacts.0",
         ),
-        (
-            'artifacts = [{ source = "a", exclude = ["b"] }]\n[verifier.environment]\n',
-            "/app",
-            "artifacts.0",
-        ),
-        ('[verifier]\nenvironment_mode = "separate"\n', "/app", "artifacts"),
     ],
 )
 def test_a_value_beyond_what_can_be_here_is_unsuitable_by_its_field(tmp_path, text, workdir, field):
@@ -62,10 +58,41 @@ def test_a_value_beyond_what_can_be_here_is_unsuitable_by_its_field(tmp_path, te
 
 
 @pytest.mark.parametrize(
-    ("source", "taken"), [("/app/out", "out"), ("out.txt", "out.txt"), ("/app/", ".")]
+    ("source", "taken"),
+    [("/app/out", "out"), ("out.txt", "out.txt"), ("/app/", "."), ("/var/log/x", "/var/log/x")],
 )
-def test_artifacts_of_the_workdir_are_all_that_a_separate_verifier_gets(tmp_path, source, taken):
+def test_artifacts_are_all_that_a_separate_verifier_gets(tmp_path, source, taken):
     text = f'artifacts = ["{source}"]\n[verifier]\nenvironment_mode = "separate"\n'
     verifier = table(tmp_path, text).verifier
     assert verifier is not None
-    assert verifier.takes == (taken,)
+    assert verifier.takes == ("/logs/artifacts", taken)
+
+
+def test_excluded_files_of_an_artifact_are_left(tmp_path):
+    text = 'artifacts = [{ source = "out", exclude = ["*.tmp", "a/b"] }]\n[verifier.environment]\n'
+    verifier = table(tmp_path, text).verifier
+    assert verifier is not None
+    names = ("out/x", "out/x.tmp", "out/c/d.tmp", "out/a/b", "out/a/b/c", "out/b", "other")
+    taken = [name for name in names if verifier.is_taken(PurePosixPath(name))]
+    assert taken == ["out/x", "out/b"]
+
+
+@pytest.mark.parametrize(
+    ("image", "named", "user"),
+    [
+        (DockerfileEnd(image="ubuntu:24.04"), "", "root"),
+        (DockerfileEnd(image="a", user="app:staff"), "", "app"),
+        (DockerfileEnd(image="a", user="0"), "", "root"),
+        (DockerfileEnd(image="a", user="app"), "user = 0\n", "root"),
+        (DockerfileEnd(image="a", user="app"), 'user = "tester"\n', "tester"),
+        (DockerfileEnd(image="agentbench/python:3.11"), "", "agent"),
+        (DockerfileEnd(image="agentbench/python:3.11", user="1000:1000"), "", "agent"),
+        (DockerfileEnd(image="agentbench/python:3.11", user="root"), "", "root"),
+    ],
+)
+def test_a_phase_has_the_user_that_it_names_or_that_of_the_image(tmp_path, image, named, user):
+    form = parse_harbor_task_file(f"[agent]\n{named}", where="task.toml")
+    assert isinstance(form, HarborTaskFile), form
+    image = replace(image, workdir=APP)
+    made = convert_task_file(harbor_folder(tmp_path), form, TaskId("x"), image)
+    assert made.environment.user == user

@@ -1,19 +1,16 @@
-from agentbench.importers.harbor.task_toml import substitute_env
+from agentbench.importers.harbor.task_toml import split_env
 
 
 def test_plain_values_stay_as_they_are():
-    done = substitute_env({"A": "1", "B": "a ${C} b", "D": "$E"}, "env")
-    assert done.env == {"A": "1", "B": "a ${C} b", "D": "$E"}
-    assert (done.from_host, done.defaulted) == ([], [])
+    env = {"A": "1", "B": "a ${C} b", "D": "$E"}
+    assert split_env(env) == (env, {})
 
 
-def test_the_hosts_variables_are_never_read(monkeypatch):
+def test_the_hosts_variables_are_named_and_never_read(monkeypatch):
     monkeypatch.setenv("API_KEY", "secret")
-    done = substitute_env({"KEY": "${API_KEY}", "MODEL": "${MODEL:-small}"}, "verifier.env")
-    assert done.env == {"MODEL": "small"}
-    assert done.from_host == ["verifier.env.KEY"]
-    assert done.defaulted == ["verifier.env.MODEL"]
+    env = {"KEY": "${API_KEY}", "MODEL": "${BIG:-small}"}
+    assert split_env(env) == ({"MODEL": "small"}, {"KEY": "API_KEY", "MODEL": "BIG"})
 
 
 def test_an_empty_default_is_one():
-    assert substitute_env({"A": "${B:-}"}, "env").env == {"A": ""}
+    assert split_env({"A": "${B:-}"}) == ({"A": ""}, {"A": "B"})

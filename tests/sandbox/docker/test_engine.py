@@ -23,7 +23,9 @@ def test_an_engine_on_a_whole_kernel_promises_all() -> None:
     facts = read_facts(INFO, DOCKER)
     assert facts.promises == frozenset(Promise)
     assert (facts.product, facts.version, facts.cpus) == (EngineProduct.DOCKER, "20.10.24", 4)
-    assert facts.isolation == "container, no capabilities, no new privileges, seccomp"
+    assert facts.isolation == (
+        "container, no capabilities but for root, no new privileges, seccomp, users not remapped"
+    )
     assert facts.user_processes is None
 
 

@@ -54,6 +54,8 @@ class EngineFacts:
     limits_pids: bool
     limits_cpu: bool
     seccomp: bool
+    remaps_users: bool = False
+    """Whether root of a container is a user without rights on the engine's machine."""
 
     @property
     def closes_user_namespaces(self) -> bool:
@@ -86,7 +88,8 @@ class EngineFacts:
         seccomp = "seccomp" if self.seccomp else "no seccomp"
         if self.seccomp and not self.closes_user_namespaces:
             seccomp = "seccomp that lets user namespaces be made"
-        return f"container, no capabilities, no new privileges, {seccomp}"
+        users = "users remapped" if self.remaps_users else "users not remapped"
+        return f"container, no capabilities but for root, no new privileges, {seccomp}, {users}"
 
 
 def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> EngineFacts:
@@ -115,6 +118,9 @@ def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> Eng
         limits_pids=bool(info.get("PidsLimit")),
         limits_cpu=bool(info.get("CpuCfsQuota")),
         seccomp=any("seccomp" in str(option) for option in security),
+        remaps_users=any(
+            word in str(option) for option in security for word in ("name=userns", "name=rootless")
+        ),
     )
 
 
