@@ -5,6 +5,7 @@ import json
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,24 +50,20 @@ def import_harbor(
 
     Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
     """
-    from agentbench.importers.harbor.importing import harbor_format
+    from agentbench.importers.harbor.importing import HARBOR, harbor_format
     from agentbench.importers.task_folders import import_folders
 
-    form = harbor_format(_image_finder(validation))
+    form = HARBOR if no_prove else harbor_format(_image_finder(validation))
     imported = import_folders(form, sources, out, replace=replace)
     validate_and_report(imported, validation, prove=not no_prove)
 
 
 def _image_finder(validation: options.ValidationOptions) -> "FindImage":
-    """Finds the settings of images in the engine; without an engine it finds none."""
-    from agentbench.errors import UnavailableError
-    from agentbench.importers.dockerfiles import no_image
+    """Finds the settings of images in the engine, which it connects to when it is first asked."""
     from agentbench.importers.task_images import TaskImages
 
-    try:
-        return TaskImages(validating.validation_settings(validation).options).settings_of
-    except UnavailableError:
-        return no_image
+    connect = cache(lambda: TaskImages(validating.validation_settings(validation).options))
+    return lambda image: connect().settings_of(image)
 
 
 @options.expand_groups
