@@ -136,8 +136,12 @@ class DockerContainer:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Pause all processes during the block."""
-        with self._engine.api("pause a container") as api:
-            api.pause(self.name)
+        try:
+            with self._engine.api("pause a container") as api:
+                api.pause(self.name)
+        except SandboxError as fault:
+            self._engine.require_answer()
+            raise self._end_error() from fault
         try:
             yield
         finally:
@@ -269,14 +273,18 @@ class DockerContainer:
         if state["Running"]:
             self._kill()
         elif not lacked_memory:
-            if self.plan.owner_id == 0 and not self._was_signalled():
-                what = "a program in the sandbox ended the sandbox itself, as its root can"
-                raise SandboxError(what).blamed_on(Fault.AGENT.value)
-            raise SandboxError(f"another program ended the container {self.name}")
+            raise self._end_error()
         if self._main is not None:
             self._main.close()
         self._start()
         return EndedProcesses(out_of_memory=lacked_memory, restarted=True)
+
+    def _end_error(self) -> SandboxError:
+        """The error of a container that does not run any more, with who ended it."""
+        if self.plan.owner_id == 0 and not self._was_signalled():
+            what = "a program in the sandbox ended the sandbox itself, as its root can"
+            return SandboxError(what).blamed_on(Fault.AGENT.value)
+        return SandboxError(f"another program ended the container {self.name}")
 
     def _was_signalled(self) -> bool:
         """Whether somebody asked the engine to end it."""

@@ -115,12 +115,12 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     memory = limits.memory_mib * 1024 * 1024
     disk = limits.disk_mib * 1024 * 1024
     most = plan.user_processes
-    # Root has Docker's default capabilities. Nobody can gain any, for example by a setuid program.
+    # Root has Docker's default capabilities but one. Nobody can gain any, such as by a setuid bit.
     is_root = limits.user != AGENT_USER
     user_limits = [] if most is None else [{"Name": "nproc", "Soft": most, "Hard": most}]
     return {
         "Init": True,
-        "CapDrop": [] if is_root else ["ALL"],
+        "CapDrop": ["NET_RAW"] if is_root else ["ALL"],  # raw packets could deceive neighbours
         # For the main process; the commands' user does not get it.
         "CapAdd": [] if is_root else ["KILL"],
         "SecurityOpt": ["no-new-privileges"],
