@@ -155,7 +155,7 @@ class Command:
     sink: OutputSink | None = None
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes per stream
     cancel: Event | None = None  # once set, it ends this command, not the sandbox
-    sidecar: Sidecar | None = None  # runs as long as the command
+    sidecars: tuple[Sidecar, ...] = ()  # they run as long as the command
     user: UserName | None = None  # None: that of the sandbox, which has others unless it is AGENT
 
     @property

@@ -13,7 +13,7 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, auto
@@ -188,11 +188,8 @@ class _MarkedStream:
 
 
 @contextmanager
-def running_sidecar(container: DockerContainer, sidecar: Sidecar | None) -> Iterator[None]:
+def running_sidecar(container: DockerContainer, sidecar: Sidecar) -> Iterator[None]:
     """Run a program during the block; it ends with all processes of the command."""
-    if sidecar is None:
-        yield
-        return
     ours, theirs = socket.socketpair()
     with ours, theirs, container.begin(list(sidecar.argv), {}).stream as stream:
         pump = Thread(target=_Pump(stream, theirs).work, name="agentbench-sidecar", daemon=True)
@@ -314,7 +311,9 @@ class DockerSandbox:
                 duration=timedelta(),
                 stderr="argument list too long\n",
             )
-        with self._lock, running_sidecar(self._container, command.sidecar):
+        with self._lock, ExitStack() as sidecars:
+            for each in command.sidecars:
+                sidecars.enter_context(running_sidecar(self._container, each))
             self._container.require_alive()
             lasting = self._container.plan.use.lasting
             execution = ContainerExec(command, str(command.cwd or self.workspace), lasting=lasting)
