@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
 
 from agentbench.core.choices import AGENT_USER, UserName
+from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
 from agentbench.scoring.evidence import CommandResult
 
@@ -111,8 +112,9 @@ class SandboxUse:
     """Whether folders of the source's workspace can be renamed. Overlay file systems refuse that,
     so Docker has to copy the workspace."""
     lasting: bool = False
-    """Whether it is a `LastingSandbox`, if the back end has such ones. It starts without a network,
-    even if it is opened with one."""
+    """Whether it is a `LastingSandbox`, if the back end has such ones."""
+    changes_network: bool = False
+    """Whether `LastingSandbox.set_network` may be called. Its services have no network then."""
     services: Services | None = None
     """The services that it reaches by their names. They are started before it, and removed with
     it."""
@@ -229,6 +231,10 @@ class Sandbox(Protocol):
         """
 
 
+OpenSandbox = Callable[[Sequence[ReadOnlyMount]], AbstractContextManager[Sandbox]]
+"""Opens a sandbox with additional mounts."""
+
+
 @runtime_checkable
 class LastingSandbox(Sandbox, Protocol):
     """A sandbox in which the processes that a command starts go on after it."""
@@ -240,8 +246,10 @@ class LastingSandbox(Sandbox, Protocol):
             SandboxError: the sandbox is lost.
         """
 
-    def connect(self) -> None:
-        """Give it the network that it was opened with.
+    def set_network(self, network: Network) -> None:
+        """Connect it to a public network, or cut it off; for its running processes, too.
+
+        A list of hosts cuts it off, since they are reached by a proxy (`sandbox.egress`).
 
         Raises:
             SandboxError: the sandbox is lost.
@@ -326,6 +334,14 @@ class HasServices(Protocol):
         """
 
 
+@runtime_checkable
+class LogsNetwork(Protocol):
+    """A sandbox whose requests for hosts outside are logged."""
+
+    def take_network_log(self) -> bytes:
+        """The requests since the last call, as JSON lines; cuts the connections that are open."""
+
+
 class SandboxProvider(Protocol):
     """Opens sandboxes of one kind; thread-safe."""
 
@@ -387,7 +403,7 @@ class SandboxProvider(Protocol):
         Args:
             source: The image or snapshot.
             limits: The limits of the sandbox.
-            network: Whether it reaches a network.
+            network: Whether it reaches a public network, at first.
             mounts: Files and folders of the host.
             cancel: Once it is set, a running command is killed and `run` raises RunCancelled.
             use: What it is for.

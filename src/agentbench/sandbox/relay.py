@@ -72,6 +72,10 @@ class Relay:
         tunnels = () if self._tunnel is None else (self._tunnel,)
         return replace(command, sidecars=(*command.sidecars, *tunnels))
 
+    def probe(self, timeout: timedelta) -> Command:
+        """A command that succeeds if the sandbox has the Python that the relay needs."""
+        return Command(argv=("sh", "-c", _FIND_PYTHON, "python3", "-c", "pass"), timeout=timeout)
+
     def detached(self, timeout: timedelta) -> Command:
         """A command that prints a port, and leaves a process which forwards that port."""
         return Command(argv=self._argv("--detach"), timeout=timeout)

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from agentbench.core.choices import VerifierPlace
 from agentbench.core.files import FileContent
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
 from agentbench.tasks.problem import Seconds
@@ -26,7 +27,6 @@ SOLUTION_MOUNT: Final = PurePosixPath("/solution")
 
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-Switch = Annotated[bool, Field(strict=True)]
 ImageName = Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")]
 
 
@@ -109,7 +109,7 @@ class Verifier(Schema):
     timeout_s: Seconds = 600.0
     threshold: Annotated[float, Field(strict=True, allow_inf_nan=False)] = 0.0
     env: Variables = Field(default_factory=dict)
-    network: Switch = False
+    network: Network = False
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
     takes: tuple[TakenPath, ...] | None = None

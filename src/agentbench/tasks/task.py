@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from agentbench.core.choices import AGENT_USER, ControlLevel, UserName
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks import scripts
@@ -50,6 +51,8 @@ class TaskEnvironment(Schema):
     disk_mib: int = 4096
     files: int = 300_000
     user: UserName = AGENT_USER
+    network: Network = False
+    """Of the agent, and of the commands around it."""
     healthcheck: scripts.HealthCheck | None = None
 
     @property
@@ -69,13 +72,13 @@ class TaskEnvironment(Schema):
 
 
 class TaskSetup(Schema):
-    """`[setup]`: shell commands that install what the task needs; only they may use a network."""
+    """`[setup]`: shell commands that install what the task needs."""
 
     shared: tuple[scripts.ShellLine, ...] = ()
     """They run first, and without the repository: tasks with equal ones share the result."""
     commands: tuple[scripts.ShellLine, ...] = ()
     timeout_s: Seconds = 600.0
-    network: scripts.Switch = True
+    network: Network = True
 
     @property
     def all_commands(self) -> tuple[str, ...]:

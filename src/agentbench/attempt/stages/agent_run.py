@@ -30,6 +30,7 @@ from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.execution import reporter_mounts
+from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Sandbox, SandboxUse, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
@@ -132,7 +133,10 @@ def _agent_sandbox(
             context,
             context.prepared.snapshot,
             limits=replace(context.limits, user=user),
-            network=is_shared and verifier is not None and verifier.network,
+            network=NetworkPlan(
+                first=context.task.environment.network,
+                then=verifier.network if is_shared and verifier is not None else None,
+            ),
             mounts=mounts,
             use=SandboxUse(plain_workspace=is_plain, lasting=is_shared),
         ),

@@ -1,20 +1,22 @@
-"""Sandboxes with the services of their task: the services' logs, and their failures.
+"""Sandboxes with the services and the network of their task: their logs, and failures of services.
 
 Every stage has fresh services. A service that fails before the agent works is the task's fault.
 Later the failure is a warning: the tests decide, and their sandbox has services of its own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 
 from agentbench.attempt.context import StageContext
 from agentbench.errors import SandboxError, ServiceError
+from agentbench.sandbox.egress.plan import NO_NETWORK, NetworkPlan, open_with_network
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
     HasServices,
     ImageId,
     Limits,
+    LogsNetwork,
     ReadOnlyMount,
     Sandbox,
     SandboxUse,
@@ -28,7 +30,7 @@ def open_sandbox(
     source: ImageId | SnapshotId,
     *,
     limits: Limits | None = None,
-    network: bool = False,
+    network: NetworkPlan = NO_NETWORK,
     mounts: Sequence[ReadOnlyMount] = (),
     use: SandboxUse = ORDINARY_USE,
 ) -> Iterator[Sandbox]:
@@ -38,16 +40,24 @@ def open_sandbox(
         ServiceError: a service does not start.
         SandboxError: the sandbox could not be created.
     """
-    try:
-        with context.provider.open(
+    use = replace(use, services=context.services, changes_network=network.changes)
+
+    def opened(additional: Sequence[ReadOnlyMount]) -> AbstractContextManager[Sandbox]:
+        """Open the sandbox itself."""
+        return context.provider.open(
             source,
             limits=limits or context.limits,
-            network=network,
-            mounts=mounts,
+            network=network.first is True,
+            mounts=(*mounts, *additional),
             cancel=context.cancel,
-            use=replace(use, services=context.services),
-        ) as sandbox:
+            use=use,
+        )
+
+    try:
+        with open_with_network(opened, network, lasting=use.lasting) as sandbox:
             yield sandbox
+            if not use.lasting:  # else it belongs to two stages
+                _save_network_log(context, sandbox)
     except ServiceError as error:
         _save_logs(context, error.logs)
         raise
@@ -81,9 +91,16 @@ def require_services(context: StageContext, failures: Sequence[str]) -> None:
 
 
 def _save_reports(context: StageContext, sandbox: Sandbox) -> list[str]:
+    _save_network_log(context, sandbox)
     reports = sandbox.service_reports() if isinstance(sandbox, HasServices) else ()
     _save_logs(context, {each.name: each.log for each in reports})
     return [f"service {each.name} {each.failure}" for each in reports if each.failure]
+
+
+def _save_network_log(context: StageContext, sandbox: Sandbox) -> None:
+    log = sandbox.take_network_log() if isinstance(sandbox, LogsNetwork) else b""
+    if log:
+        context.save(f"network/{context.stage}.jsonl", log)
 
 
 def _save_logs(context: StageContext, logs: Mapping[str, bytes]) -> None:

@@ -21,10 +21,12 @@ from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
 from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
+from agentbench.core.network import Network
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
+from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Command, ImageId, LastingSandbox, Sandbox, SnapshotId
 from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
@@ -206,7 +208,7 @@ def run_verifier(
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
         else:
-            _make_room(place, owner)
+            _make_room(place, owner, verifier.network)
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
         sandbox.kill()
@@ -235,14 +237,15 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         source = context.provider.resolve_image(
             verifier.image, dockerfile=dockerfile, workdir=context.task.workdir, user=limits.user
         )
-    with open_sandbox(context, source, limits=limits, network=verifier.network) as sandbox:
+    network = NetworkPlan(first=verifier.network)
+    with open_sandbox(context, source, limits=limits, network=network) as sandbox:
         if own:
             write_files(sandbox, _base_files(prepared, verifier))
         yield sandbox
 
 
-def _make_room(place: Sandbox, owner: UserName) -> None:
-    """Empty the script's folders in the agent's sandbox, and connect it to the script's network."""
+def _make_room(place: Sandbox, owner: UserName, network: Network) -> None:
+    """Empty the script's folders in the agent's sandbox, and give it the script's network."""
     argv = ("sh", "-c", _EMPTY, "sh", str(_TESTS_FOLDER), str(_VERIFIER_LOGS))
     emptied = place.run(Command(argv=argv, timeout=_EMPTY_TIMEOUT, user=owner))
     if not emptied.ok:
@@ -250,7 +253,7 @@ def _make_room(place: Sandbox, owner: UserName) -> None:
             Fault.AGENT.value
         )
     if isinstance(place, LastingSandbox):
-        place.connect()
+        place.set_network(network)
 
 
 def _base_files(

@@ -93,11 +93,12 @@ class ComposeProject:
         )
         # Compose doubles each dollar sign in its output.
         env = {name: (value or "").replace("$$", "$") for name, value in main.environment.items()}
-        if any(name.lower().endswith("_proxy") for name in plan.env):  # not for services
+        outside = dict(plan.network_env)
+        if any(name.lower().endswith("_proxy") for name in outside):  # not for services
             for variable in ("no_proxy", "NO_PROXY"):
-                known = plan.env.get(variable)
-                env[variable] = ",".join([*([known] if known else []), *self._model.beside])
-        return replace(plan, env={**plan.env, **env}, networks=networks, shared=mounts)
+                known = outside.get(variable)
+                outside[variable] = ",".join([*([known] if known else []), *self._model.beside])
+        return replace(plan, env=env, network_env=outside, networks=networks, shared=mounts)
 
     def reports(self) -> tuple[ServiceReport, ...]:
         """What has become of each service so far."""

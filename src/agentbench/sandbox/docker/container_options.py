@@ -51,6 +51,8 @@ class ContainerPlan:
     copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """For commands only: the container's own variables would become part of its snapshots."""
+    network_env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """For commands that reach a public network."""
     workspace: PurePosixPath = interface.WORKSPACE
     own_workspace: bool = False  # whether it is a folder that the image itself has
     use: interface.SandboxUse = interface.ORDINARY_USE
@@ -151,9 +153,10 @@ def _networking_config(api: DockerApi, plan: ContainerPlan) -> dict[str, object]
 
 
 def _network_options(plan: ContainerPlan) -> dict[str, object]:
+    may_leave = plan.network or plan.use.changes_network
     if not plan.networks:
-        return {"NetworkMode": "bridge" if plan.network else "none"}
-    closed = {} if plan.network else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
+        return {"NetworkMode": "bridge" if may_leave else "none"}
+    closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
     return {"NetworkMode": plan.networks[0].name, **closed}
 
 

@@ -22,6 +22,7 @@ from threading import Event, Lock, Thread
 from typing import assert_never
 
 from agentbench.core.choices import ROOT_USER
+from agentbench.core.network import Network
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.docker.archives import owned_by_user
@@ -325,10 +326,9 @@ class DockerSandbox:
         """See LastingSandbox.frozen."""
         return self._container.frozen()
 
-    def connect(self) -> None:
-        """See LastingSandbox.connect."""
-        if self._container.plan.network:
-            self._container.connect()
+    def set_network(self, network: Network) -> None:
+        """See LastingSandbox.set_network."""
+        self._container.set_connected(connected=network is True)
 
     def kill(self) -> None:
         """See Sandbox.kill."""

@@ -1,0 +1,64 @@
+"""The networks of a sandbox in its stages, and opening it with them."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from agentbench.core.network import Network
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.interface import OpenSandbox, Promise, Sandbox, SandboxProvider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPlan:
+    """The network of a sandbox, and the one that it gets later, in another stage."""
+
+    first: Network = False
+    then: Network | None = None  # None: it stays the same
+
+    @property
+    def changes(self) -> bool:
+        """Whether a public network comes or goes."""
+        return self.then is not None and (self.then is True) != (self.first is True)
+
+    @property
+    def has_hosts(self) -> bool:
+        """Whether one of them is a list of hosts."""
+        return not all(isinstance(each, bool) for each in (self.first, self.then or False))
+
+
+NO_NETWORK = NetworkPlan()
+"""That of most sandboxes."""
+
+def check_networks(networks: Iterable[Network], provider: SandboxProvider) -> None:
+    """Check that a back end can keep commands to lists of hosts, if there are some.
+
+    Raises:
+        UnavailableError: it cannot.
+    """
+    listed = next((each for each in networks if not isinstance(each, bool)), None)
+    if listed is not None and Promise.NO_NETWORK not in provider.promises:
+        raise UnavailableError(
+            f"{provider.name} cannot limit a network to {listed[0]} and other listed hosts: "
+            "use a container engine, --sandbox docker"
+        )
+
+
+def open_with_network(
+    opened: OpenSandbox, plan: NetworkPlan, *, lasting: bool = False
+) -> AbstractContextManager[Sandbox]:
+    """A sandbox with its first network.
+
+    Args:
+        opened: Opens the sandbox, with a network only if that is a public one.
+        plan: Its networks.
+        lasting: Whether its processes go on after their command.
+
+    Raises:
+        SandboxError: the sandbox cannot be opened, or has no Python for the relay.
+    """
+    if not plan.has_hosts:
+        return opened(())
+    from agentbench.sandbox.egress.proxied_sandbox import open_proxied  # imports asyncio
+
+    return open_proxied(opened, plan.first, lasting=lasting)
