@@ -11,6 +11,7 @@ from typing import Annotated, NewType
 from pydantic import Field
 
 from agentbench.core.choices import Runner
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 
 TaskId = NewType("TaskId", str)
@@ -56,6 +57,7 @@ class Problem(Schema):
     test_timeout_s: float
     test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs
     limits: AgentLimits = AgentLimits()
+    network: Network = False  # of the agent's commands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

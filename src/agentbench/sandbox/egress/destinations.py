@@ -19,6 +19,10 @@ _AUTHORITY = re.compile(
 _URL = re.compile(r"http://(?P<authority>[^/?#]*)(?P<path>[^#]*)(?:#.*)?", re.I)
 _PORT_OF_HTTP = 80
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
+# On the internet they lead nowhere. Some machines reach their mirrors of public hosts by them.
+_DOCUMENTATION = tuple(
+    map(ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"))
+)
 _RESOLVED_WITHIN = 20.0  # seconds
 _ANY_PORT = 9  # nothing is sent
 
@@ -141,7 +145,9 @@ def _is_allowed(address: IpAddress, hosts: AllowedHosts, *, by_name: bool) -> bo
 
 
 def _is_of_the_internet(address: IpAddress) -> bool:
-    return all(each.is_global for each in (address, *_embedded(address)))
+    return any(address in each for each in _DOCUMENTATION) or all(
+        each.is_global for each in (address, *_embedded(address))
+    )
 
 
 def _embedded(address: IpAddress) -> Iterator[IPv4Address]:

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.interface import OpenSandbox, Promise, Sandbox, SandboxProvider
+from agentbench.sandbox.interface import (
+    EngineProvider,
+    OpenSandbox,
+    Promise,
+    Sandbox,
+    SandboxProvider,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +36,27 @@ class NetworkPlan:
 NO_NETWORK = NetworkPlan()
 """That of most sandboxes."""
 
-def check_networks(networks: Iterable[Network], provider: SandboxProvider) -> None:
-    """Check that a back end can keep commands to lists of hosts, if there are some.
+
+def check_networks(setup: Network, later: Iterable[Network], provider: SandboxProvider) -> None:
+    """Check that a back end gives commands no more than the networks that a task asks for.
+
+    Args:
+        setup: That of set-up.
+        later: Those of stages with the agent or its work.
+        provider: The back end.
 
     Raises:
-        UnavailableError: it cannot.
+        UnavailableError: it would.
     """
-    listed = next((each for each in networks if not isinstance(each, bool)), None)
-    if listed is not None and Promise.NO_NETWORK not in provider.promises:
-        raise UnavailableError(
-            f"{provider.name} cannot limit a network to {listed[0]} and other listed hosts: "
-            "use a container engine, --sandbox docker"
-        )
+    networks, fault = (setup, *later), ""
+    if Promise.NO_NETWORK not in provider.promises and not all(
+        isinstance(each, bool) for each in networks
+    ):
+        fault = "cannot keep commands to a list of hosts"
+    elif True in networks[1:] and not isinstance(provider, EngineProvider):
+        fault = "would give the agent the network of this machine, with its loopback interface"
+    if fault:
+        raise UnavailableError(f"{provider.name} {fault}: use a container engine, --sandbox docker")
 
 
 def open_with_network(
