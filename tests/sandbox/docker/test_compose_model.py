@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import ServiceError
-from agentbench.sandbox.docker.compose_model import NO_IMAGE, ComposeModel, ProjectSettings
+from agentbench.sandbox.docker.compose_model import ComposeModel, ProjectSettings
 from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import Limits
+from agentbench.tasks.compose_file import MAIN_IMAGE
 from tests.sandbox.compose_services import compose, services_in
 from tests.sandbox.docker_fixtures import engine
 
@@ -18,7 +19,7 @@ __all__ = ["compose", "engine"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
-MAIN = f"  main: {{image: {NO_IMAGE}}}\n"
+MAIN = f"  main: {{image: {MAIN_IMAGE}}}\n"
 LIMITS = Limits(cpus=2.0, memory_mib=1000, pids=50, disk_mib=10)
 
 
@@ -205,7 +206,7 @@ def test_services_that_declare_too_much_are_told_the_limit(
 
 
 def test_main_joins_the_networks_that_services_use(model: Callable[..., ComposeModel]) -> None:
-    main = f"  main: {{image: {NO_IMAGE}, networks: {{back: {{aliases: [x]}}, alone: }}}}\n"
+    main = f"  main: {{image: {MAIN_IMAGE}, networks: {{back: {{aliases: [x]}}, alone: }}}}\n"
     found = model(
         "  db: {image: a, networks: [back, default]}", "networks: {back: , alone: }", main
     )

@@ -17,8 +17,10 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.artifacts import write_artifacts
+from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
 from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
+from agentbench.attempt.task_image import resolve_image
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
@@ -202,6 +204,8 @@ def run_verifier(
     opened = _opened(context, verifier) if place is None else nullcontext(place)
     with opened as sandbox, watched_services(context, sandbox) as failures:
         if place is None:
+            if verifier.is_shared:
+                await_health(context, sandbox)
             _write(sandbox, change, verifier)
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
@@ -227,18 +231,26 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
     limits = replace(context.limits, user=verifier.user or context.limits.user)
-    own = verifier.image is not None or verifier.dockerfile is not None
+    context = replace(context, task=_verifiers_task(context.task, verifier, limits.user))
     source: ImageId | SnapshotId = prepared.snapshot
-    if own:
-        folder, file = context.task.folder, verifier.dockerfile
-        dockerfile = None if file is None else folder / file
-        source = context.provider.resolve_image(
-            verifier.image, dockerfile=dockerfile, workdir=context.task.workdir, user=limits.user
-        )
+    if verifier.has_image:
+        source = resolve_image(context.task, context.provider)
+        context = replace(context, image=source)
     with open_sandbox(context, source, limits=limits, network=verifier.network) as sandbox:
-        if own:
+        if verifier.has_image:
             write_files(sandbox, _base_files(prepared, verifier))
         yield sandbox
+
+
+def _verifiers_task(task: Task, verifier: Verifier, user: UserName) -> Task:
+    """The task with the image, the services and the variables of its verifier."""
+    update: dict[str, object] = {"env": {**task.environment.env, **verifier.env}, "user": user}
+    if verifier.has_image:
+        files = {"dockerfile": verifier.dockerfile, "compose": verifier.compose}
+        update |= {key: task.folder / file if file else None for key, file in files.items()}
+        update["image"] = verifier.image
+    environment = task.environment.model_copy(update=update)
+    return task.model_copy(update={"environment": environment})
 
 
 def _make_room(place: Sandbox, owner: UserName) -> None:

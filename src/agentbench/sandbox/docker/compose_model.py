@@ -17,28 +17,29 @@ from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
 from agentbench.sandbox.interface import MOUNTS, RESULTS, WORKSPACE, Limits
 from agentbench.tasks.compose_file import MAIN
 
-NO_IMAGE = "agentbench-no-image"
-"""The image of `main` if the compose file gives it none."""
-
 SERVICE_LABEL = "com.docker.compose.service"
 
 _PASSED = frozenset(
     {"cap_add", "cap_drop", "command", "configs", "depends_on", "domainname", "entrypoint",
      "environment", "expose", "extra_hosts", "group_add", "healthcheck", "hostname", "init",
-     "links", "networks", "network_mode", "platform", "read_only", "secrets", "security_opt",
-     "shm_size", "stdin_open", "stop_grace_period", "stop_signal", "tmpfs", "tty",
-     "user", "volumes", "working_dir"}
+     "ipc", "links", "mac_address", "networks", "network_mode", "platform", "read_only", "restart",
+     "secrets", "security_opt", "shm_size", "stdin_open", "stop_grace_period", "stop_signal",
+     "sysctls", "tmpfs", "tty", "user", "volumes", "working_dir"}
 )  # fmt: skip
 _REPLACED = frozenset(
-    {"annotations", "attach", "build", "container_name", "cpus", "deploy", "develop", "dns",
-     "dns_opt", "dns_search", "image", "labels", "logging", "mem_limit", "mem_reservation",
-     "memswap_limit", "pids_limit", "ports", "profiles", "pull_policy", "restart", "scale",
-     "ulimits"}
+    {"annotations", "attach", "blkio_config", "build", "container_name", "cpu_count",
+     "cpu_percent", "cpu_period", "cpu_quota", "cpu_rt_period", "cpu_rt_runtime", "cpu_shares",
+     "cpus", "cpuset", "deploy", "develop", "dns", "dns_opt", "dns_search", "image", "labels",
+     "logging", "mem_limit", "mem_reservation", "mem_swappiness", "memswap_limit", "oom_score_adj",
+     "pids_limit", "ports", "profiles", "pull_policy", "scale", "storage_opt", "ulimits"}
 )  # fmt: skip
-_NOT_FOR_MAIN = frozenset(
-    {"configs", "extra_hosts", "group_add", "links", "network_mode", "read_only", "secrets",
-     "shm_size", "tmpfs"}
+_NOT_FOR_MAIN = frozenset({"ipc", "links", "network_mode", "read_only", "sysctls"})
+_SYSCTLS = (
+    "fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm", "net.core.", "net.ipv4.tcp_",
+    "net.ipv4.ip_local_port_range", "net.ipv4.ip_unprivileged_port_start",
 )  # fmt: skip
+"""They are of a container only, and open no way out of it."""
+
 _BUILD = frozenset({"args", "context", "dockerfile", "dockerfile_inline", "shm_size", "target"})
 _BUILD_IGNORED = frozenset({"cache_from", "cache_to", "labels", "no_cache", "pull", "tags"})
 _USUAL_CAPABILITIES = frozenset(
@@ -71,6 +72,13 @@ class Network(_Read):
     aliases: tuple[str, ...] = ()
 
 
+class FileReference(_Read):
+    """A secret or a config that a service uses."""
+
+    source: str
+    target: str = ""
+
+
 class _Dependency(_Read):
     condition: str = ""
 
@@ -85,6 +93,7 @@ class _DeployedLimits(_Read):
 
 
 class _Deployment(_Read):
+    replicas: int | None = None
     resources: _DeployedLimits = _DeployedLimits()
 
 
@@ -93,7 +102,23 @@ class Service(_Read):
 
     image: str | None = None
     build: JsonTable | None = None
+    entrypoint: tuple[str, ...] | None = None
+    command: tuple[str, ...] | None = None
+    user: str | None = None
+    hostname: str | None = None
+    working_dir: str | None = None
+    ipc: str | None = None
+    scale: int | None = None
     cap_add: tuple[str, ...] = ()
+    cap_drop: tuple[str, ...] = ()
+    extra_hosts: tuple[str, ...] = ()
+    group_add: tuple[str, ...] = ()
+    shm_size: int | None = None
+    tmpfs: tuple[str, ...] = ()
+    sysctls: dict[str, JsonValue] = Field(default_factory=dict)
+    ulimits: dict[str, JsonTable | int] = Field(default_factory=dict)
+    secrets: tuple[FileReference, ...] = ()
+    configs: tuple[FileReference, ...] = ()
     security_opt: tuple[str, ...] = ()
     network_mode: str | None = None
     networks: dict[str, Network | None] = Field(default_factory=dict)
@@ -171,6 +196,17 @@ class ComposeModel:
         """The services beside the sandbox."""
         return {name: each for name, each in self.services.items() if name != MAIN}
 
+    def shared_files(self, service: Service) -> Iterator[tuple[str, str]]:
+        """The files of the service's secrets and configs: each one's path, and its target."""
+        kinds = (
+            (self._config.secrets, service.secrets, "/run/secrets"),
+            (self._config.configs, service.configs, "/"),
+        )
+        for tables, used, folder in kinds:
+            for each in used:
+                target = Path(folder, each.target or each.source)
+                yield str(tables[each.source].get("file", "")), str(target)
+
     def must_end(self, name: str) -> bool:
         """Whether the sandbox needs the end of a service, and not its start."""
         needed = self.services[MAIN].depends_on.get(name)
@@ -229,7 +265,6 @@ class ComposeModel:
             "labels": dict(project.labels),
             # It can reach the engine's machine through a network without a way out.
             "cap_drop": [*(dropped if isinstance(dropped, list) else []), "NET_RAW"],
-            "restart": "no",
             "pull_policy": "never",
             "logging": {"driver": "json-file", "options": _LOG_OPTIONS},
             "mem_limit": memory,
@@ -279,20 +314,32 @@ def _service_faults(
     known = _PASSED | _REPLACED if name != MAIN else (_PASSED | _REPLACED) - _NOT_FOR_MAIN
     for key in (key for key, value in raw.items() if value and key not in known):
         yield key, "is not supported, since services get no more of the machine than the sandbox"
+    yield from _value_faults(service)
+    for mount in service.volumes:
+        yield from (("volumes", fault) for fault in _mount_faults(name, mount, folder))
+    yield from _build_faults(service.build or {}, folder)
+    if name != MAIN and service.image is None and service.build is None:
+        yield "image", "is missing; give an image or a build"
+
+
+def _value_faults(service: Service) -> Iterator[tuple[str, str]]:
+    """The values that are refused of settings that are not."""
     for each in service.cap_add:
         if each.upper().removeprefix("CAP_") not in _USUAL_CAPABILITIES:
             yield "cap_add", f"{each} is refused: it is not usual, or sends forged packets"
     for option in service.security_opt:
         if not option.startswith("no-new-privileges"):
             yield "security_opt", f"{option} is refused; give no-new-privileges or nothing"
+    if (service.scale or service.deploy.replicas or 1) != 1:
+        yield "scale", "is not supported: a service is one container here"
+    if not (service.ipc or "private").startswith(("private", "shareable", "service:")):
+        yield "ipc", f"{service.ipc} is refused; give private, shareable or service:"
+    for key in service.sysctls:
+        if not key.startswith(_SYSCTLS):
+            yield "sysctls", f"{key} is refused; give one of {', '.join(_SYSCTLS)}"
     mode = service.network_mode or "none"
     if mode != "none" and (not mode.startswith("service:") or mode == f"service:{MAIN}"):
         yield "network_mode", f"{mode} is refused; give networks, or service: and another service"
-    for mount in service.volumes:
-        yield from (("volumes", fault) for fault in _mount_faults(name, mount, folder))
-    yield from _build_faults(service.build or {}, folder)
-    if name != MAIN and service.image is None and service.build is None:
-        yield "image", "is missing; give an image or a build"
 
 
 def _mount_faults(name: str, mount: Mount, folder: Path) -> Iterator[str]:
@@ -302,7 +349,7 @@ def _mount_faults(name: str, mount: Mount, folder: Path) -> Iterator[str]:
             yield f"{mount.source} is refused; give a path below {folder}"
         elif not source.exists():
             yield f"{mount.source} does not exist"
-    elif mount.type not in ({"volume"} if name == MAIN else {"volume", "tmpfs"}):
+    elif mount.type not in {"volume", "tmpfs"}:
         yield f"the type {mount.type} is not supported; give a named volume or a path"
     if name == MAIN and any(map(Path(mount.target).is_relative_to, (WORKSPACE, RESULTS, MOUNTS))):
         yield f"{mount.target} is a folder of agentbench"

@@ -95,7 +95,7 @@ class DockerContainer:
         cpus = self._engine.facts.cpus
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
-            if self.plan.network and self.plan.use.lasting:
+            if self.plan.network and self.plan.use.lasting and not self.plan.networks:
                 api.disconnect_container_from_network(self.name, _NETWORK)
         self._start()
 
@@ -107,12 +107,28 @@ class DockerContainer:
         with self._engine.api("start a command") as api:
             who = user or self.plan.limits.user
             network = {} if self._is_disconnected else self.plan.env
-            variables = {**network, **variables_of(who), **env}
+            variables = {**network, **self.plan.main_env, **variables_of(who), **env}
             created = api.exec_create(
                 self.name, argv, user=account_of(who), environment=variables, stdin=True
             )
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
+
+    def run_main(self) -> None:
+        """Start the command that runs beside all others, if there is one."""
+        plan = self.plan
+        if plan.command:
+            with self._engine.api("start the command of a sandbox") as api:
+                who = plan.command_user or plan.limits.user
+                given = plan.use.services.env if plan.use.services is not None else {}
+                created = api.exec_create(
+                    self.name,
+                    [*plan.command],
+                    user=account_of(who),
+                    environment={**plan.main_env, **variables_of(who), **given},
+                    workdir=plan.command_folder or str(plan.workspace),
+                )
+                api.exec_start(created["Id"], detach=True)
 
     def connect(self) -> None:
         """Connect a lasting container to the network of its plan."""
@@ -174,7 +190,7 @@ class DockerContainer:
         """
         if self._main is None:
             raise SandboxError("the container is not running")
-        if self.plan.use.lasting:
+        if self.plan.keeps_processes:
             census = self._main.ask("0", patience=_DIES_WITHIN)
         else:
             census = self._main.end_others(patience=_DIES_WITHIN)

@@ -153,7 +153,8 @@ class DockerProvider:
         with ExitStack() as stack:
             project = None
             if use.services is not None:
-                started = self._compose.started(use.services, limits, cancel, network=network)
+                is_open = network and not use.lasting
+                started = self._compose.started(use.services, limits, cancel, network=is_open)
                 project = stack.enter_context(started)
                 plan = project.joined(plan)
             container = stack.enter_context(self._launcher.launched(plan, mounts))
@@ -161,6 +162,7 @@ class DockerProvider:
                 with self._engine.api("prepare a container of a foreign image") as api:
                     for files in _prepared_files(plan):
                         api.put_archive(container.name, "/", files)
+            container.run_main()
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(
                 self._engine,
