@@ -111,14 +111,9 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
 
 def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedTask:
     task_id = _id_of(folder, form)
-    try:
-        main = main_service(folder / "environment")
-    except ValueError as error:
-        field, _, what = str(error).partition(": ")
-        file = f"environment/{COMPOSE_FILE}"
-        raise UnsupportedTaskError(what=what, field=field, file=file) from None
+    main = _main_service(folder)
     workdir, assumed = _workdir(form, main)
-    table = convert_task_file(folder, form, task_id, workdir, main)
+    table = convert_task_file(folder, form, task_id, workdir)
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
     apart = {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
     others = [path for path in sorted(folder.iterdir()) if path.name not in apart]
@@ -172,6 +167,15 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
             what=f"{name[:80]!r} gives no id of [a-z0-9._-]+", field="task.name"
         )
     return TaskId(found)
+
+
+def _main_service(folder: Path) -> MainService:
+    try:
+        return main_service(folder / "environment")
+    except ValueError as error:
+        field, _, what = str(error).partition(": ")
+        file = f"environment/{COMPOSE_FILE}"
+        raise UnsupportedTaskError(what=what, field=field, file=file) from None
 
 
 def _workdir(form: HarborTaskFile, main: MainService) -> tuple[PurePosixPath, bool]:
@@ -257,17 +261,14 @@ class UnsupportedTaskError(Exception):  # a reason for a rejection, not a progra
 
 
 def convert_task_file(
-    folder: Path,
-    form: HarborTaskFile,
-    task_id: TaskId,
-    workdir: PurePosixPath,
-    main: MainService,
+    folder: Path, form: HarborTaskFile, task_id: TaskId, workdir: PurePosixPath
 ) -> TaskFile:
     """The task.toml table of a Harbor task.
 
     Raises:
         UnsupportedTaskError: a value is beyond the limits here.
     """
+    main = _main_service(folder)
     description = form.task.description.strip() if form.task is not None else ""
     values: dict[str, object] = {
         "schema_version": 1,

@@ -23,9 +23,7 @@ from agentbench.sandbox.docker.compose_main import with_main
 from agentbench.sandbox.docker.compose_model import (
     SERVICE_LABEL,
     ComposeModel,
-    JsonTable,
     ProjectSettings,
-    Service,
     build_inputs,
 )
 from agentbench.sandbox.docker.compose_program import (
@@ -34,6 +32,7 @@ from agentbench.sandbox.docker.compose_program import (
     ComposeProgram,
     find_compose,
 )
+from agentbench.sandbox.docker.compose_schema import JsonTable, Service
 from agentbench.sandbox.docker.container import WritableFolders
 from agentbench.sandbox.docker.container_options import ContainerPlan
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from agentbench.sandbox.docker.compose_model import ComposeModel, ProjectSettings, Service
+from agentbench.sandbox.docker.compose_model import ComposeModel, ProjectSettings
+from agentbench.sandbox.docker.compose_schema import Service
 from agentbench.sandbox.docker.container_options import ContainerPlan, NetworkAttachment
 from agentbench.tasks.compose_file import MAIN
 

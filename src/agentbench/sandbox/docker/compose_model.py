@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ConfigDict, Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
-from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.core.schema import describe_validation_error
 from agentbench.errors import ServiceError
+from agentbench.sandbox.docker.compose_schema import Config, JsonTable, Mount, Network, Service
 from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
 from agentbench.sandbox.interface import MOUNTS, RESULTS, WORKSPACE, Limits
 from agentbench.tasks.compose_file import MAIN
@@ -48,110 +49,6 @@ _USUAL_CAPABILITIES = frozenset(
 )  # fmt: skip
 _LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file is dropped whole
 
-JsonTable = dict[str, JsonValue]
-
-
-class _Read(Schema):
-    """A part of Compose's output; it also has keys that need no check."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class Mount(_Read):
-    """A volume, or a file or folder of the task."""
-
-    type: str
-    target: str
-    source: str = ""
-    read_only: bool = False
-
-
-class Network(_Read):
-    """How a service is attached to a network."""
-
-    aliases: tuple[str, ...] = ()
-
-
-class FileReference(_Read):
-    """A secret or a config that a service uses."""
-
-    source: str
-    target: str = ""
-
-
-class _Dependency(_Read):
-    condition: str = ""
-
-
-class _Resources(_Read):
-    cpus: float | None = None
-    memory: int | None = None
-
-
-class _DeployedLimits(_Read):
-    limits: _Resources = _Resources()
-
-
-class _Deployment(_Read):
-    replicas: int | None = None
-    resources: _DeployedLimits = _DeployedLimits()
-
-
-class Service(_Read):
-    """A service, as far as we read it."""
-
-    image: str | None = None
-    build: JsonTable | None = None
-    entrypoint: tuple[str, ...] | None = None
-    command: tuple[str, ...] | None = None
-    user: str | None = None
-    hostname: str | None = None
-    working_dir: str | None = None
-    ipc: str | None = None
-    scale: int | None = None
-    cap_add: tuple[str, ...] = ()
-    cap_drop: tuple[str, ...] = ()
-    extra_hosts: tuple[str, ...] = ()
-    group_add: tuple[str, ...] = ()
-    shm_size: int | None = None
-    tmpfs: tuple[str, ...] = ()
-    sysctls: dict[str, JsonValue] = Field(default_factory=dict)
-    ulimits: dict[str, JsonTable | int] = Field(default_factory=dict)
-    secrets: tuple[FileReference, ...] = ()
-    configs: tuple[FileReference, ...] = ()
-    security_opt: tuple[str, ...] = ()
-    network_mode: str | None = None
-    networks: dict[str, Network | None] = Field(default_factory=dict)
-    volumes: tuple[Mount, ...] = ()
-    depends_on: dict[str, _Dependency] = Field(default_factory=dict)
-    environment: dict[str, str | None] = Field(default_factory=dict)
-    mem_limit: int | None = None
-    cpus: float | None = None
-    deploy: _Deployment = _Deployment()
-
-    @property
-    def memory_mib(self) -> float | None:
-        """The limit that it declares."""
-        found = self.mem_limit or self.deploy.resources.limits.memory
-        return None if found is None else found / (1 << 20)
-
-    @property
-    def cores(self) -> float | None:
-        """The limit that it declares."""
-        return self.cpus or self.deploy.resources.limits.cpus
-
-
-class _Config(Schema):
-    """The output of `docker compose config`."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    services: dict[str, JsonTable]
-    networks: dict[str, JsonTable] = Field(default_factory=dict)
-    volumes: dict[str, JsonTable] = Field(default_factory=dict)
-    secrets: dict[str, JsonTable] = Field(default_factory=dict)
-    configs: dict[str, JsonTable] = Field(default_factory=dict)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectSettings:
@@ -180,12 +77,12 @@ class ComposeModel:
         """
         self.file = file
         try:
-            self._config = _Config.model_validate_json(output)
+            self._config = Config.model_validate_json(output)
             self.services = {
                 name: Service.model_validate(table) for name, table in self._config.services.items()
             }
         except ValidationError as error:
-            faults = [describe_validation_error(each, _Config) for each in error.errors()]
+            faults = [describe_validation_error(each, Config) for each in error.errors()]
         else:
             faults = [*self._faults()]
         if faults:
@@ -257,6 +154,7 @@ class ComposeModel:
         table["volumes"] = [_protected(each) for each in _tables(raw.get("volumes"))]
         if not project.network and "network_mode" not in table:
             table |= {"dns": [NO_DNS], "dns_opt": [*QUICK_DNS]}
+        replicas = self.services[name].replicas
         dropped, ulimits = raw.get("cap_drop"), raw.get("ulimits")
         disk = project.limits.disk_mib << 20
         return {
@@ -267,9 +165,10 @@ class ComposeModel:
             "cap_drop": [*(dropped if isinstance(dropped, list) else []), "NET_RAW"],
             "pull_policy": "never",
             "logging": {"driver": "json-file", "options": _LOG_OPTIONS},
-            "mem_limit": memory,
-            "memswap_limit": memory,
-            "cpus": cores,
+            "scale": replicas,
+            "mem_limit": memory // replicas,
+            "memswap_limit": memory // replicas,
+            "cpus": cores / replicas,
             "pids_limit": project.limits.pids,
             "ulimits": {
                 **(ulimits if isinstance(ulimits, dict) else {}),
@@ -296,6 +195,10 @@ class ComposeModel:
         for name, service in self.services.items():
             for key, fault in _service_faults(name, self._config.services[name], service, folder):
                 yield f"services.{name}.{key}: {fault}"
+        for path, target in self.shared_files(self.services[MAIN]):
+            if not path:  # Compose alone has the content
+                name = target.rpartition("/")[2]
+                yield f"services.{MAIN}.secrets: {name} is not a file; give secrets and configs one"
         config = self._config
         for kind, tables in (("networks", config.networks), ("volumes", config.volumes)):
             for name, table in tables.items():
@@ -330,8 +233,6 @@ def _value_faults(service: Service) -> Iterator[tuple[str, str]]:
     for option in service.security_opt:
         if not option.startswith("no-new-privileges"):
             yield "security_opt", f"{option} is refused; give no-new-privileges or nothing"
-    if (service.scale or service.deploy.replicas or 1) != 1:
-        yield "scale", "is not supported: a service is one container here"
     if not (service.ipc or "private").startswith(("private", "shareable", "service:")):
         yield "ipc", f"{service.ipc} is refused; give private, shareable or service:"
     for key in service.sysctls:
