@@ -133,6 +133,7 @@ class ServiceReport:
     name: str
     log: bytes  # the end of its output
     failure: str | None = None  # how it ended, in words; None: it runs, or ended with exit code 0
+    killed: bool = False  # from outside: no process can kill the first one of its container
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,12 @@ from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.artifacts import write_artifacts
 from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
-from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
+from agentbench.attempt.stages.service_logs import (
+    open_sandbox,
+    require_services,
+    service_warnings,
+    watched_services,
+)
 from agentbench.attempt.task_image import resolve_image
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
@@ -32,6 +37,9 @@ from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
 from agentbench.tasks.task import Task
+
+BASELINE = "baseline"
+"""The name of the run before the agent works."""
 
 _REWARD_BYTES = 64 * 1024
 _REPORT_BYTES = 4 * 1024 * 1024
@@ -179,11 +187,12 @@ def run_verifier(
     Args:
         context: The inputs; the task has a verifier.
         change: The agent's change.
-        name: The name of the run, for its files.
+        name: The name of the run, for its files. In that of the baseline no service may fail.
         work: The agent's work: its sandbox if the script judges there, and other files of it.
 
     Raises:
         SandboxError: the sandbox could not be created or is lost.
+        ServiceError: a service has failed in the baseline run.
         UnavailableError: the verifier's own image is not available.
         InputError: a file of the verifier cannot be read.
     """
@@ -215,6 +224,8 @@ def run_verifier(
         command = sandbox.run(script)
         sandbox.kill()
         output = _verifier_output(context, sandbox)
+    if name == BASELINE:
+        require_services(context, failures)
     for file, content in output.reports.items():
         context.save(f"{name}-{file}", content)
     return Evidence(
@@ -222,7 +233,7 @@ def run_verifier(
         rewards=output.facts,
         memory_limit_mib=task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
-        warnings=tuple(failures),
+        warnings=service_warnings(failures),
     )
 
 

@@ -46,6 +46,7 @@ _BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
 _POLL = 0.1  # seconds; a health check has no event
 _LOG_BYTES = 1 << 20  # of each service
+_KILLED = frozenset({137, 143})  # by SIGKILL or SIGTERM, as an engine does that stops
 _LINE = 300  # characters of a message
 _INHIBIT_ADDRESS = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 _MTU = "com.docker.network.driver.mtu"
@@ -61,6 +62,8 @@ class _ServiceState:
     container: str
     is_ready: bool
     failure: str | None
+    killed: bool  # by the engine, or by a person
+    stopped: str | None  # how it ended, which is a failure once the sandbox is open
 
 
 class ComposeProject:
@@ -78,7 +81,12 @@ class ComposeProject:
     def reports(self) -> tuple[ServiceReport, ...]:
         """What has become of each service so far."""
         return tuple(
-            ServiceReport(name=each.service, log=self._log_of(each), failure=each.failure)
+            ServiceReport(
+                name=each.service,
+                log=self._log_of(each),
+                failure=each.failure or each.stopped,
+                killed=each.killed,
+            )
             for each in self._states()
         )
 
@@ -132,10 +140,11 @@ class ComposeProject:
             if state.failure is not None:
                 lines = self._log_of(state).decode("utf-8", "replace").strip().splitlines()
                 last = f" ({lines[-1].strip()[:_LINE]})" if lines else ""
-                raise self._error(f"service {state.service} {state.failure}{last}")
+                fault = Fault.INFRASTRUCTURE if state.killed else Fault.TASK
+                raise self._error(f"service {state.service} {state.failure}{last}", fault)
 
-    def _error(self, what: str) -> ServiceError:
-        error = ServiceError(f"{self._model.file}: {what}")
+    def _error(self, what: str, fault: Fault = Fault.TASK) -> ServiceError:
+        error = ServiceError(f"{self._model.file}: {what}", fault=fault.value)
         with suppress(SandboxError):
             error.logs = {each.name: each.log for each in self.reports()}
         return error
@@ -166,8 +175,17 @@ class ComposeProject:
         runs = status == "running" and is_healthy and not self._model.must_end(service)
         is_ready = status == "exited" or runs
         return _ServiceState(
-            service=service, container=container, is_ready=is_ready, failure=failure
+            service=service,
+            container=container,
+            is_ready=is_ready,
+            failure=failure,
+            stopped=self._stopped(service, health) if status == "exited" else None,
+            killed=status in {"exited", "dead"} and code in _KILLED and not state["OOMKilled"],
         )
+
+    def _stopped(self, service: str, health: Mapping[str, object]) -> str | None:
+        """How a service ended without an error that was to go on, as its health check shows."""
+        return "ended with exit code 0" if health and not self._model.may_end(service) else None
 
     def _log_of(self, state: _ServiceState) -> bytes:
         with suppress(DockerNotFoundError), self._engine.api("read a service's log") as api:

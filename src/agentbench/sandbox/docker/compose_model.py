@@ -47,6 +47,7 @@ _USUAL_CAPABILITIES = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
      "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 )  # fmt: skip
+_ENDED = "service_completed_successfully"
 _LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file is dropped whole
 
 
@@ -104,10 +105,15 @@ class ComposeModel:
                 target = Path(folder, each.target or each.source)
                 yield str(tables[each.source].get("file", "")), str(target)
 
+    def may_end(self, name: str) -> bool:
+        """Whether anything waits for the end of a service."""
+        conditions = (each.depends_on.get(name) for each in self.services.values())
+        return any(each is not None and each.condition == _ENDED for each in conditions)
+
     def must_end(self, name: str) -> bool:
         """Whether the sandbox needs the end of a service, and not its start."""
         needed = self.services[MAIN].depends_on.get(name)
-        return needed is not None and needed.condition == "service_completed_successfully"
+        return needed is not None and needed.condition == _ENDED
 
     def main_networks(self) -> Mapping[str, Network]:
         """The networks that the sandbox shares with services."""
