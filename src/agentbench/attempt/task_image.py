@@ -102,7 +102,16 @@ def services_of(task: Task) -> Services | None:
     environment = task.environment
     if environment.compose is None:
         return None
-    return Services(file=environment.compose, env=environment.env)
+    from agentbench.tasks.compose_file import MAIN_IMAGE  # imports a parser
+
+    own = {
+        "CONTEXT_DIR": str(environment.compose.resolve().parent),
+        "CPUS": f"{environment.cpus:g}",
+        "MEMORY": f"{environment.memory_mib}M",
+        "MAIN_IMAGE_NAME": MAIN_IMAGE,
+        "PREBUILT_IMAGE_NAME": MAIN_IMAGE,
+    }
+    return Services(file=environment.compose, env=environment.env, variables=own)
 
 
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:

@@ -95,7 +95,11 @@ class Services:
 
     file: Path
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """For the variables in the file."""
+    """For the variables in the file, and for the command of `main`."""
+    variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Further ones for those in the file; they outrank the others."""
+    main_image: str | None = None
+    """The image of the sandbox, for services that have it, too."""
 
     def refusal_of(self, back_end: str) -> UnavailableError:
         """The error of a back end that cannot run them."""
@@ -131,6 +135,7 @@ class ServiceReport:
     name: str
     log: bytes  # the end of its output
     failure: str | None = None  # how it ended, in words; None: it runs, or ended with exit code 0
+    killed: bool = False  # from outside: no process can kill the first one of its container
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +336,27 @@ class HasServices(Protocol):
 
         Raises:
             SandboxError: the engine is lost.
+        """
+
+    def run_in_service(self, service: str, command: Command) -> int | None:
+        """Run a command in a service; returns its exit code, or None after its time limit.
+
+        Its variables and its folder are those of the service. Its processes may go on.
+
+        Raises:
+            SandboxError: the service does not run, or the engine is lost.
+            RunCancelled: the run was cancelled.
+        """
+
+    def read_from_service(
+        self, service: str, path: PurePosixPath
+    ) -> AbstractContextManager[Iterator[bytes]]:
+        """A file or folder of a service as a tar stream, with its own name as the first part.
+
+        The service need not run. The stream is untrusted: parse it with limits.
+
+        Raises:
+            SandboxError: there is no such service or path, or the engine is lost.
         """
 
 

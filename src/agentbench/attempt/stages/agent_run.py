@@ -23,7 +23,11 @@ from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifact
 from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
-from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
+from agentbench.attempt.stages.service_logs import (
+    open_sandbox,
+    service_warnings,
+    watched_services,
+)
 from agentbench.attempt.stages.verifier import is_judged_in_place
 from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.display_text import Redactor
@@ -97,7 +101,7 @@ def agent_run(
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
     evidence = evidence.model_copy(
-        update={"findings": (*evidence.findings, *findings), "warnings": tuple(failures)}
+        update={"findings": (*evidence.findings, *findings), "warnings": service_warnings(failures)}
     )
     return AgentRunOutput(
         evidence=evidence,

@@ -1,7 +1,8 @@
 """Sandboxes with the services and the network of their task: their logs, and failures of services.
 
-Every stage has fresh services. A service that fails before the agent works is the task's fault.
-Later the failure is a warning: the tests decide, and their sandbox has services of its own.
+Every stage has fresh services. A service that fails before the agent works is the task's fault,
+unless something outside has killed it. Later the failure is a warning: the tests decide, and their
+sandbox has services of its own. A final test that fails with a service is run once more.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +21,10 @@ from agentbench.sandbox.interface import (
     ReadOnlyMount,
     Sandbox,
     SandboxUse,
+    ServiceReport,
     SnapshotId,
 )
+from agentbench.scoring.taxonomy import Fault
 
 
 @contextmanager
@@ -64,13 +67,13 @@ def open_sandbox(
 
 
 @contextmanager
-def watched_services(context: StageContext, sandbox: Sandbox) -> Iterator[list[str]]:
-    """A list of how services failed during the block, filled at its end; saves their logs.
+def watched_services(context: StageContext, sandbox: Sandbox) -> Iterator[list[ServiceReport]]:
+    """A list of the services that failed in the block, filled at its end; saves all logs.
 
     Raises:
         SandboxError: the engine is lost.
     """
-    failures: list[str] = []
+    failures: list[ServiceReport] = []
     try:
         yield failures
     except BaseException:
@@ -80,21 +83,29 @@ def watched_services(context: StageContext, sandbox: Sandbox) -> Iterator[list[s
     failures += _save_reports(context, sandbox)
 
 
-def require_services(context: StageContext, failures: Sequence[str]) -> None:
+def require_services(context: StageContext, failures: Sequence[ServiceReport]) -> None:
     """Check that no service has failed, before an agent works.
 
     Raises:
         ServiceError: one has.
     """
     if failures:
-        raise ServiceError(f"{context.task.environment.compose}: {'; '.join(failures)}")
+        what = "; ".join(service_warnings(failures))
+        error = ServiceError(f"{context.task.environment.compose}: {what}")
+        is_killed = any(each.killed for each in failures)
+        raise error.blamed_on(Fault.INFRASTRUCTURE.value) if is_killed else error
 
 
-def _save_reports(context: StageContext, sandbox: Sandbox) -> list[str]:
+def service_warnings(failures: Sequence[ServiceReport]) -> tuple[str, ...]:
+    """What a record says of services that failed."""
+    return tuple(f"service {each.name} {each.failure}" for each in failures)
+
+
+def _save_reports(context: StageContext, sandbox: Sandbox) -> list[ServiceReport]:
     _save_network_log(context, sandbox)
     reports = sandbox.service_reports() if isinstance(sandbox, HasServices) else ()
     _save_logs(context, {each.name: each.log for each in reports})
-    return [f"service {each.name} {each.failure}" for each in reports if each.failure]
+    return [each for each in reports if each.failure]
 
 
 def _save_network_log(context: StageContext, sandbox: Sandbox) -> None:

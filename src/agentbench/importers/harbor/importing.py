@@ -10,6 +10,12 @@ from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
+from agentbench.importers.harbor.services import (
+    COMPOSE_FILE,
+    MainService,
+    compose_rejections,
+    main_service,
+)
 from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborTaskFile,
@@ -19,6 +25,7 @@ from agentbench.importers.harbor.task_toml import (
     unknown_keys,
 )
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat
+from agentbench.tasks.compose_file import MAIN
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile, is_task_id
@@ -33,7 +40,6 @@ SHARED_FOLDERS = ("environment", "tests", "solution")
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
 _DIFFERENCES = "the agent has no network; a script with its own environment gets regular files only"
-_COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
 _ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
 _MAX_TITLE_LENGTH = 200  # characters
@@ -81,6 +87,13 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     if (folder / "solution").is_dir():
         scripts.append(folder / "solution/solve.sh")
     faults += filter(None, map(task_folders.script_fault, scripts))
+    env: Mapping[str, str] = substitute_env(form.environment.env, "").env
+    faults += compose_rejections(folder / "environment" / COMPOSE_FILE, env)
+    if form.verifier.is_separate:
+        own = form.verifier.environment
+        if own is not None:
+            env = substitute_env(own.env, "").env
+        faults += compose_rejections(folder / "tests" / COMPOSE_FILE, env)
     for where, env in _environments(form):
         host_variables = substitute_env(env, where).from_host
         what = "would be taken from the host; sandboxes hold nothing of it"
@@ -98,7 +111,8 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
 
 def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedTask:
     task_id = _id_of(folder, form)
-    workdir, assumed = _workdir(folder, form)
+    main = _main_service(folder)
+    workdir, assumed = _workdir(form, main)
     table = convert_task_file(folder, form, task_id, workdir)
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
     apart = {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
@@ -111,13 +125,13 @@ def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedT
         folders=folders | {name: path for name, path in originals.items() if path.is_dir()},
         copies={name: path for name, path in originals.items() if not path.is_dir()},
     )
-    return ConvertedTask(new=new, notes=tuple(_notes(folder, form, workdir, assumed=assumed)))
+    return ConvertedTask(new=new, notes=tuple(_notes(folder, form, main, workdir, assumed=assumed)))
 
 
 def _notes(
-    folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
+    folder: Path, form: HarborTaskFile, main: MainService, workdir: PurePosixPath, *, assumed: bool
 ) -> Iterator[str]:
-    yield from _notes_on_isolation(folder, form)
+    yield from _notes_on_isolation(form, main)
     if assumed:
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
     if not (folder / "solution").is_dir():
@@ -135,9 +149,9 @@ def _notes(
         yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
 
 
-def _notes_on_isolation(folder: Path, form: HarborTaskFile) -> Iterator[str]:
+def _notes_on_isolation(form: HarborTaskFile, main: MainService) -> Iterator[str]:
     yield _DIFFERENCES
-    if _user(folder, form.agent.user) == ROOT_USER:
+    if _user(main, form.agent.user) == ROOT_USER:
         yield "the agent is root of its container"
     if not form.verifier.is_separate:
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
@@ -155,12 +169,22 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
     return TaskId(found)
 
 
-def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
-    """The working folder of the image, and whether it is a guess."""
-    if form.environment.workdir is not None:
-        return PurePosixPath(form.environment.workdir), False
-    text = task_folders.read_text(folder / "environment/Dockerfile")
-    if isinstance(text, Rejection):
+def _main_service(folder: Path) -> MainService:
+    try:
+        return main_service(folder / "environment")
+    except ValueError as error:
+        field, _, what = str(error).partition(": ")
+        file = f"environment/{COMPOSE_FILE}"
+        raise UnsupportedTaskError(what=what, field=field, file=file) from None
+
+
+def _workdir(form: HarborTaskFile, main: MainService) -> tuple[PurePosixPath, bool]:
+    """The working folder of the agent, and whether it is a guess."""
+    named = form.environment.workdir or main.workdir
+    if named is not None:
+        return PurePosixPath(named), False
+    text = None if main.dockerfile is None else task_folders.read_text(main.dockerfile)
+    if not isinstance(text, str):
         return _DEFAULT_WORKDIR, True
     try:
         found = task_folders.dockerfile_workdir(text)
@@ -181,17 +205,11 @@ def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[s
     yield from _unsupported_in_environment(form.environment, "environment")
     if form.verifier.environment is not None:
         yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
-    for number, hook in enumerate(form.verifier.collect):
-        if hook.get("service", "main") != "main":
-            yield f"verifier.collect.{number}", "runs in a service; only those of main run here"
-    for subfolder in ("environment", "tests"):
-        for name in _COMPOSE_FILES:
-            if (folder / subfolder / name).exists():
-                yield (
-                    f"{subfolder}/{name}",
-                    "starts several containers; a sandbox here is a single one",
-                )
-    if form.environment.docker_image is None and not (folder / "environment/Dockerfile").is_file():
+    has_image = form.environment.docker_image is not None
+    has_file = any(
+        (folder / "environment" / name).is_file() for name in ("Dockerfile", COMPOSE_FILE)
+    )
+    if not has_image and not has_file:
         yield "environment/Dockerfile", "is missing, and [environment] names no docker_image"
 
 
@@ -250,6 +268,7 @@ def convert_task_file(
     Raises:
         UnsupportedTaskError: a value is beyond the limits here.
     """
+    main = _main_service(folder)
     description = form.task.description.strip() if form.task is not None else ""
     values: dict[str, object] = {
         "schema_version": 1,
@@ -257,10 +276,13 @@ def convert_task_file(
         "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
         "tags": tuple(dict.fromkeys(_tags(form))),
         "repo": {"workdir": str(workdir)},
-        "environment": {**_environment(form.environment), "user": _user(folder, form.agent.user)},
+        "environment": {
+            **_environment(folder, form.environment, main),
+            "user": _user(main, form.agent.user),
+        },
         "verifier": {
             **_verifier(folder, form, workdir),
-            "user": _user(folder, form.verifier.user),
+            "user": _user(main, form.verifier.user),
         },
         "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
     }
@@ -282,12 +304,18 @@ def _tags(form: HarborTaskFile) -> Iterator[str]:
             yield tag
 
 
-def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
+def _environment(
+    folder: Path, form: HarborEnvironmentTable, main: MainService
+) -> dict[str, object]:
     check = form.healthcheck or {}
+    own_check = {key.replace("_sec", "_s"): value for key, value in check.items()}
+    is_built = form.docker_image is None and not main.builds and main.dockerfile is not None
+    has_services = (folder / "environment" / COMPOSE_FILE).is_file()
     table = {
-        "healthcheck": {key.replace("_sec", "_s"): value for key, value in check.items()} or None,
+        "healthcheck": own_check or main.healthcheck,
         "image": form.docker_image,
-        "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
+        "dockerfile": "environment/Dockerfile" if is_built else None,
+        "compose": f"environment/{COMPOSE_FILE}" if has_services else None,
         "env": substitute_env(form.env, "").env,
         "cpus": None if form.cpus is None else float(form.cpus),
         "memory_mib": form.memory_mb,
@@ -306,7 +334,7 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
             {
                 key.replace("_sec", "_s"): str(value) if key == "user" else value
                 for key, value in hook.items()
-                if key != "service"
+                if (key, value) != ("service", "main")
             }
             for hook in verifier.collect
         ],
@@ -322,16 +350,17 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
     return {**table, "env": env}
 
 
-def _user(folder: Path, named: User | None) -> UserName:
-    """The user of a phase: the one it names, else that of the image."""
-    name = (str(named) if named is not None else _image_user(folder)).partition(":")[0]
+def _user(main: MainService, named: User | None) -> UserName:
+    """The user of a phase: the one it names, else that of the container."""
+    name = str(named) if named is not None else main.user or _image_user(main)
+    name = name.partition(":")[0]
     return ROOT_USER if name == "0" else name
 
 
-def _image_user(folder: Path) -> str:
+def _image_user(main: MainService) -> str:
     """The user that the Dockerfile ends with; most images have root."""
-    text = task_folders.read_text(folder / "environment/Dockerfile")
-    lines = [] if isinstance(text, Rejection) else text.splitlines()
+    text = None if main.dockerfile is None else task_folders.read_text(main.dockerfile)
+    lines = text.splitlines() if isinstance(text, str) else []
     named = ROOT_USER
     for words in map(str.split, lines):
         if len(words) > 1 and words[0].upper() == "FROM":
@@ -356,8 +385,11 @@ def _has_network(form: HarborTaskFile) -> bool:
 def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:
     if environment is not None and environment.docker_image is not None:
         return {"image": environment.docker_image}
-    own = (folder / "tests/Dockerfile").is_file()
-    return {"dockerfile": "tests/Dockerfile"} if own else {}
+    main = main_service(folder / "tests")
+    has_services = (folder / "tests" / COMPOSE_FILE).is_file()
+    own = main.dockerfile is not None and not main.builds
+    files = {"dockerfile": ("Dockerfile", own), "compose": (COMPOSE_FILE, has_services)}
+    return {key: f"tests/{name}" for key, (name, is_there) in files.items() if is_there}
 
 
 def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
@@ -365,12 +397,18 @@ def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[s
     yield _ALWAYS_COLLECTED
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
-        path = workdir / str(table.get("source", ""))
+        service = str(table.get("service") or MAIN)
+        source = str(table.get("source", ""))
+        path = workdir / source
         field = f"artifacts.{number}"
+        if service != MAIN and not source.startswith("/"):
+            raise UnsupportedTaskError(what=f"{source[:80]!r} is not absolute", field=field)
         if ".." in path.parts or path == PurePosixPath("/"):
             raise UnsupportedTaskError(what=f"{str(path)[:80]!r} is no path of files", field=field)
-        if table.get("exclude") or table.get("service", "main") != "main":
-            what = "takes a part of it, or of another container"
-            raise UnsupportedTaskError(what=what, field=field)
+        if table.get("exclude"):
+            raise UnsupportedTaskError(what="takes a part of it", field=field)
+        if service != MAIN:
+            yield f"{service}:{path}"
+            continue
         inside = path.is_relative_to(workdir)
         yield str(path.relative_to(workdir)) if inside else str(path)

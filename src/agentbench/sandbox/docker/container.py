@@ -108,13 +108,29 @@ class DockerContainer:
         self.require_alive()
         with self._engine.api("start a command") as api:
             who = user or self.plan.limits.user
-            network = self.plan.network_env if self._is_connected else {}
-            variables = {**network, **self.plan.env, **variables_of(who), **env}
+            network = self.plan.env if self._is_connected else {}
+            variables = {**network, **self.plan.main_env, **variables_of(who), **env}
             created = api.exec_create(
                 self.name, argv, user=account_of(who), environment=variables, stdin=True
             )
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
+
+    def run_main(self) -> None:
+        """Start the command that runs beside all others, if there is one."""
+        plan = self.plan
+        if plan.command:
+            with self._engine.api("start the command of a sandbox") as api:
+                who = plan.command_user or plan.limits.user
+                given = plan.use.services.env if plan.use.services is not None else {}
+                created = api.exec_create(
+                    self.name,
+                    [*plan.command],
+                    user=account_of(who),
+                    environment={**plan.main_env, **variables_of(who), **given},
+                    workdir=plan.command_folder or str(plan.workspace),
+                )
+                api.exec_start(created["Id"], detach=True)
 
     def set_connected(self, *, connected: bool) -> None:
         """Connect it to the engine's own network, or disconnect it."""
@@ -177,7 +193,7 @@ class DockerContainer:
         """
         if self._main is None:
             raise SandboxError("the container is not running")
-        if self.plan.use.lasting:
+        if self.plan.keeps_processes:
             census = self._main.ask("0", patience=_DIES_WITHIN)
         else:
             census = self._main.end_others(patience=_DIES_WITHIN)

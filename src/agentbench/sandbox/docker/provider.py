@@ -149,7 +149,7 @@ class DockerProvider:
             if (bundle := ca_bundle(self._host_env)) is not None:
                 env |= ca_variables(str(interface.MOUNTS / _CA_MOUNT))
                 mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
-            plan = replace(plan, network=network, network_env=env)
+            plan = replace(plan, network=network, env=env)
         with ExitStack() as stack:
             project = None
             if use.services is not None:
@@ -162,6 +162,7 @@ class DockerProvider:
                 with self._engine.api("prepare a container of a foreign image") as api:
                     for files in _prepared_files(plan):
                         api.put_archive(container.name, "/", files)
+            container.run_main()
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(
                 self._engine,
