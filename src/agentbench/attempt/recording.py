@@ -185,7 +185,7 @@ def _networks(task: Task) -> dict[StageName, Network]:
     return {
         StageName.SETUP: task.setup.network if task.setup.all_commands else False,
         StageName.BASELINE_RUN: judged_with,
-        StageName.AGENT_RUN: task.environment.network,
+        StageName.AGENT_RUN: task.problem.network,
         StageName.FINAL_TEST: judged_with,
     }
 

@@ -90,7 +90,8 @@ def check_services(task: Task, provider: SandboxProvider) -> None:
     """
     verifier, services = task.answer_key.verifier, services_of(task)
     judged_with = verifier.network if verifier is not None else False
-    check_networks(task.setup.network, (task.environment.network, judged_with), provider)
+    stages = (task.environment.network, task.problem.network, judged_with)
+    check_networks(task.setup.network, stages, provider)
     if services is not None:
         if not isinstance(provider, RunsServices):
             raise services.refusal_of(provider.name)

@@ -278,7 +278,7 @@ def _task(draft: TaskDraft) -> Task:
             test_timeout_s=(table.verifier or tests).timeout_s,
             test_env=environment.env,
             limits=table.agent,
-            network=environment.network,
+            network=environment.network if table.agent.network is None else table.agent.network,
         ),
         answer_key=AnswerKey(
             tests_patch=_read_if_present(folder / "tests.patch"),

@@ -38,11 +38,13 @@ DEFAULT_COMMANDS: Mapping[Runner, str] = MappingProxyType(
 
 
 class AgentLimits(Schema):
-    """The time, the steps and the cost that an agent may use."""
+    """`[agent]`: the time, the steps, the cost and the network that an agent may use."""
 
     timeout_s: Seconds = 1800.0
     max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50
     max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
+    network: Network | None = None
+    """Of the agent's own commands; None: that of [environment]."""
 
 
 class Problem(Schema):

@@ -52,7 +52,7 @@ class TaskEnvironment(Schema):
     files: int = 300_000
     user: UserName = AGENT_USER
     network: Network = False
-    """Of the agent, and of the commands around it."""
+    """Of the commands around the agent, and of the agent unless it has another one."""
     healthcheck: scripts.HealthCheck | None = None
 
     @property

@@ -24,6 +24,7 @@ from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.attempt.stages.service_logs import (
+    agent_network,
     open_sandbox,
     service_warnings,
     watched_services,
@@ -81,7 +82,8 @@ def agent_run(
                 sandbox = (preparation.kept if is_shared else own).enter_context(preopened.take())
                 failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
-                solved = _solve(context, inputs, sandbox, endpoint)
+                with agent_network(context, sandbox):
+                    solved = _solve(context, inputs, sandbox, endpoint)
                 with agent_outcome.blamed_on_agent(context):
                     collect_artifacts(context, sandbox)
                 extracted = agent_outcome.extract_change(context, sandbox)
@@ -139,7 +141,10 @@ def _agent_sandbox(
             limits=replace(context.limits, user=user),
             network=NetworkPlan(
                 first=context.task.environment.network,
-                then=verifier.network if is_shared and verifier is not None else None,
+                later=(
+                    context.task.problem.network,
+                    *((verifier.network,) if is_shared and verifier is not None else ()),
+                ),
             ),
             mounts=mounts,
             use=SandboxUse(plain_workspace=is_plain, lasting=is_shared),

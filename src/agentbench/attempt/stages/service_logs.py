@@ -16,6 +16,7 @@ from agentbench.sandbox.interface import (
     ORDINARY_USE,
     HasServices,
     ImageId,
+    LastingSandbox,
     Limits,
     LogsNetwork,
     ReadOnlyMount,
@@ -64,6 +65,23 @@ def open_sandbox(
     except ServiceError as error:
         _save_logs(context, error.logs)
         raise
+
+
+@contextmanager
+def agent_network(context: StageContext, sandbox: Sandbox) -> Iterator[None]:
+    """The agent's own network during the block, if it differs from that of its environment.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    usual, own = context.task.environment.network, context.task.problem.network
+    if usual == own:
+        yield
+        return
+    assert isinstance(sandbox, LastingSandbox)  # of a container engine, or one with a proxy
+    sandbox.set_network(own)
+    yield
+    sandbox.set_network(usual)
 
 
 @contextmanager

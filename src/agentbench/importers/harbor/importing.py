@@ -10,6 +10,13 @@ from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
+from agentbench.importers.harbor.network import (
+    agent_network,
+    environment_network,
+    network_faults,
+    network_notes,
+    verifier_network,
+)
 from agentbench.importers.harbor.services import (
     COMPOSE_FILE,
     MainService,
@@ -39,7 +46,7 @@ SHARED_FOLDERS = ("environment", "tests", "solution")
 
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
-_DIFFERENCES = "the agent has no network; a script with its own environment gets regular files only"
+_DIFFERENCES = "a script with its own environment gets regular files only"
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
 _ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
 _MAX_TITLE_LENGTH = 200  # characters
@@ -141,10 +148,6 @@ def _notes(
     for where, env in _environments(form):
         for key in substitute_env(env, where).defaulted:
             yield f"{key} is the default that task.toml gives; the host's own is not asked for"
-    phases = {"agent": form.agent, "environment": form.environment, "verifier": form.verifier}
-    for name, phase in phases.items():
-        if phase.network_mode == "allowlist":
-            yield f"{name}.allowed_hosts: none is reached; a network is whole here or not there"
     if (folder / ".harborignore").exists():
         yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
 
@@ -155,8 +158,7 @@ def _notes_on_isolation(form: HarborTaskFile, main: MainService) -> Iterator[str
         yield "the agent is root of its container"
     if not form.verifier.is_separate:
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
-    if _has_network(form):
-        yield "the script has a network, which is Harbor's default unless the task says otherwise"
+    yield from network_notes(form)
 
 
 def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
@@ -202,6 +204,7 @@ def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[s
     """Why a task cannot run here: the key or the file, and the reason."""
     if form.steps:
         yield "steps", f"has {len(form.steps)} steps; agentbench judges a task once, at its end"
+    yield from network_faults(form)
     yield from _unsupported_in_environment(form.environment, "environment")
     if form.verifier.environment is not None:
         yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
@@ -244,7 +247,7 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
 def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
     if environment is None:
         return {}
-    used = {"docker_image", "env", "os", "network_mode", "allow_internet"}
+    used = {"docker_image", "env", "os", "network_mode", "allowed_hosts", "allow_internet"}
     return {
         f"verifier.environment.{key}": True
         for key in sorted(environment.model_fields_set - used)
@@ -279,12 +282,16 @@ def convert_task_file(
         "environment": {
             **_environment(folder, form.environment, main),
             "user": _user(main, form.agent.user),
+            "network": environment_network(form),
         },
         "verifier": {
             **_verifier(folder, form, workdir),
             "user": _user(main, form.verifier.user),
         },
-        "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
+        "agent": {
+            **({} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec}),
+            "network": agent_network(form),
+        },
     }
     if (folder / "solution").is_dir():
         values["solution"] = {"env": substitute_env(form.solution.env, "").env}
@@ -338,7 +345,7 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
             }
             for hook in verifier.collect
         ],
-        "network": _has_network(form),
+        "network": verifier_network(form),
     }
     if not verifier.is_separate:
         table["environment"] = VerifierPlace.SHARED
@@ -368,18 +375,6 @@ def _image_user(main: MainService) -> str:
         elif len(words) > 1 and words[0].upper() == "USER":
             named = words[1]
     return named
-
-
-def _has_network(form: HarborTaskFile) -> bool:
-    """Whether the verifier's phase has a network: Harbor's own rules, with its default."""
-    own = form.verifier.environment if form.verifier.is_separate else None
-    mode = form.verifier.network_mode
-    for table in (own, form.environment):
-        if mode is None and table is not None:
-            mode = table.network_mode
-            if mode is None and table.allow_internet is not None:
-                mode = "public" if table.allow_internet else "no-network"
-    return mode in {None, "public"}
 
 
 def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:

@@ -17,20 +17,20 @@ from agentbench.sandbox.interface import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPlan:
-    """The network of a sandbox, and the one that it gets later, in another stage."""
+    """The network of a sandbox, and those that it gets later."""
 
     first: Network = False
-    then: Network | None = None  # None: it stays the same
+    later: tuple[Network, ...] = ()
 
     @property
     def changes(self) -> bool:
         """Whether a public network comes or goes."""
-        return self.then is not None and (self.then is True) != (self.first is True)
+        return any((each is True) != (self.first is True) for each in self.later)
 
     @property
     def has_hosts(self) -> bool:
         """Whether one of them is a list of hosts."""
-        return not all(isinstance(each, bool) for each in (self.first, self.then or False))
+        return not all(isinstance(each, bool) for each in (self.first, *self.later))
 
 
 NO_NETWORK = NetworkPlan()
