@@ -136,7 +136,6 @@ def outcomes(
             )
             for _ in range(2)
         )
-        connect(neighbour, attacker)
         run(neighbour, f"echo {NEIGHBOURS_SECRET} > /workspace/secret")
         run(neighbour, f"SECRET={NEIGHBOURS_SECRET} sh -c '{SERVER} > /dev/null 2>&1 &'")
         bridge = bridge_of(provider.engine)
@@ -156,12 +155,6 @@ def outcomes(
         run(attacker, "cat > /tmp/attacks.py", ATTACKS.read_bytes())
         found = run(attacker, "python /tmp/attacks.py", json.dumps(targets).encode())
         return dict(json.loads(found.splitlines()[-1]))
-
-
-def connect(*sandboxes: Sandbox) -> None:
-    """Give them the network that they were opened with."""
-    for sandbox in sandboxes:
-        sandbox.connect()
 
 
 @pytest.mark.parametrize("name", EXPECTED)

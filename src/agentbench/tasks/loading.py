@@ -155,19 +155,34 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
         "environment.dockerfile": table.environment.dockerfile,
         "environment.compose": table.environment.compose,
         "verifier.dockerfile": table.verifier.dockerfile if table.verifier else None,
+        "verifier.compose": table.verifier.compose if table.verifier else None,
     }
     for key, file in files.items():
         if file is not None and not (folder / file).is_file():
             yield f"{name}: {key}: {folder / file} is not a file"
-        elif file is not None and key == "environment.compose":
+        elif file is not None and key.endswith(".compose"):
             from agentbench.tasks.compose_file import compose_faults  # imports a parser
 
             yield from compose_faults(folder / file)
+    if table.verifier is not None and table.verifier.services:
+        yield from _service_faults(folder, table, table.verifier.services)
     if table.solution is not None:
         yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is not a file"
+
+
+def _service_faults(folder: Path, table: TaskFile, named: frozenset[str]) -> Iterator[str]:
+    file = table.environment.compose
+    known = frozenset[str]()
+    if file is not None and (folder / file).is_file():
+        from agentbench.tasks.compose_file import service_names  # imports a parser
+
+        known = service_names(folder / file)
+    for name in sorted(named - known):
+        where = f"is none of {file}" if file is not None else "needs [environment] compose"
+        yield f"{folder / TASK_FILE}: verifier: the service {name!r} {where}"
 
 
 def _folder_faults(path: Path, table_name: str) -> Iterator[str]:
@@ -263,6 +278,7 @@ def _task(draft: TaskDraft) -> Task:
             test_timeout_s=(table.verifier or tests).timeout_s,
             test_env=environment.env,
             limits=table.agent,
+            network=environment.network if table.agent.network is None else table.agent.network,
         ),
         answer_key=AnswerKey(
             tests_patch=_read_if_present(folder / "tests.patch"),

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from agentbench.core.choices import AGENT_USER, ControlLevel, UserName
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks import scripts
@@ -52,6 +53,8 @@ class TaskEnvironment(Schema):
     files: int = 300_000
     user: UserName = AGENT_USER
     lasting: bool = False
+    network: Network = False
+    """Of the commands around the agent, and of the agent unless it has another one."""
     healthcheck: scripts.HealthCheck | None = None
 
     @property
@@ -71,13 +74,13 @@ class TaskEnvironment(Schema):
 
 
 class TaskSetup(Schema):
-    """`[setup]`: shell commands that install what the task needs; only they may use a network."""
+    """`[setup]`: shell commands that install what the task needs."""
 
     shared: tuple[scripts.ShellLine, ...] = ()
     """They run first, and without the repository: tasks with equal ones share the result."""
     commands: tuple[scripts.ShellLine, ...] = ()
     timeout_s: Seconds = 600.0
-    network: scripts.Switch = True
+    network: Network = True
 
     @property
     def all_commands(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from agentbench.core.choices import AGENT_USER, ControlLevel, Runner
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
@@ -175,9 +176,10 @@ class EnvironmentTable(Schema):
     disk_mib: Mebibytes = 4096
     files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
     user: scripts.SandboxUser = AGENT_USER
-    lasting: scripts.Switch = False
+    lasting: Annotated[bool, Field(strict=True)] = False
     """Whether processes of the agent go on between its commands, and the image's entrypoint runs;
     always, if a script judges in the agent's container."""
+    network: Network = False
     healthcheck: scripts.HealthCheck | None = None
 
     @model_validator(mode="after")

@@ -29,14 +29,6 @@ def test_what_a_sandbox_cannot_be_is_refused_by_its_key(tmp_path, text, field):
     assert all(reason for _, reason in found)
 
 
-@pytest.mark.parametrize("name", ["docker-compose.yaml", "compose.yaml"])
-def test_several_containers_are_refused_by_their_file(tmp_path, name):
-    folder = harbor_folder(tmp_path, {f"environment/{name}": "services: {}\n"})
-    ((field, reason),) = unsupported_features(form(""), folder)
-    assert field == f"environment/{name}"
-    assert "a single one" in reason
-
-
 def test_neither_an_image_nor_a_dockerfile_is_too_little(tmp_path):
     folder = harbor_folder(tmp_path, {"environment/Dockerfile": None})
     ((field, _),) = unsupported_features(form(""), folder)

@@ -23,13 +23,19 @@ from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifact
 from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
-from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
+from agentbench.attempt.stages.service_logs import (
+    agent_network,
+    open_sandbox,
+    service_warnings,
+    watched_services,
+)
 from agentbench.attempt.stages.verifier import is_judged_in_place
 from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.execution import reporter_mounts
+from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
@@ -76,7 +82,8 @@ def agent_run(
                 sandbox = (preparation.kept if is_shared else own).enter_context(preopened.take())
                 failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
-                solved = _solve(context, inputs, sandbox, endpoint)
+                with agent_network(context, sandbox):
+                    solved = _solve(context, inputs, sandbox, endpoint)
                 with agent_outcome.blamed_on_agent(context):
                     collect_artifacts(context, sandbox)
                 extracted = agent_outcome.extract_change(context, sandbox)
@@ -96,7 +103,7 @@ def agent_run(
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
     evidence = evidence.model_copy(
-        update={"findings": (*evidence.findings, *findings), "warnings": tuple(failures)}
+        update={"findings": (*evidence.findings, *findings), "warnings": service_warnings(failures)}
     )
     return AgentRunOutput(
         evidence=evidence,
@@ -132,7 +139,13 @@ def _agent_sandbox(
             context,
             context.prepared.snapshot,
             limits=replace(context.limits, user=user),
-            network=is_shared and verifier is not None and verifier.network,
+            network=NetworkPlan(
+                first=context.task.environment.network,
+                later=(
+                    context.task.problem.network,
+                    *((verifier.network,) if is_shared and verifier is not None else ()),
+                ),
+            ),
             mounts=mounts,
             use=replace(context.use, plain_workspace=is_plain),
         ),

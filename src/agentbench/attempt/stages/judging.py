@@ -1,14 +1,18 @@
 """The stages baseline_run and final_test; the final test is prepared while the agent works."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import agent_outcome, judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
-from agentbench.attempt.stages.service_logs import require_services, watched_services
-from agentbench.attempt.stages.verifier import run_verifier
+from agentbench.attempt.stages.service_logs import (
+    require_services,
+    service_warnings,
+    watched_services,
+)
+from agentbench.attempt.stages.verifier import BASELINE, run_verifier
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
@@ -84,8 +88,7 @@ def baseline_run(context: PreparedContext) -> StageOutput:
     """
     task = context.task
     if task.answer_key.verifier is not None:
-        evidence = run_verifier(context, None, name="baseline")
-        require_services(context, evidence.warnings)
+        evidence = run_verifier(context, None, name=BASELINE)
     else:
         hidden = context.hidden_tests.files
         with (
@@ -126,10 +129,13 @@ def final_test(
         SandboxError: the sandbox could not be created or is lost.
     """
     if context.task.answer_key.verifier is not None:
-        return _final_verifier_run(context, change, work)
+        return _final_verifier_run(context, baseline, change, work)
     changed = ChangedFiles.of(change)
     with preparation.started_controls(changed) as controls:
-        evidence = _run_hidden_tests(context, baseline, changed, preparation.take_sandbox())
+        evidence = _repeated_if_services_fail(
+            lambda: _run_hidden_tests(context, baseline, changed, preparation.take_sandbox()),
+            lambda final: _has_passed(context, baseline, final),
+        )
         began = time.monotonic()
         control_results = _finished_controls(context, baseline, evidence, controls, changed)
         seconds = time.monotonic() - began
@@ -140,15 +146,42 @@ def final_test(
     )
 
 
+def _repeated_if_services_fail(
+    run: Callable[[], Evidence], is_final: Callable[[Evidence], bool]
+) -> Evidence:
+    """The evidence of a run; of a second one if services failed in the first, and it did not pass.
+
+    If the agent's work is the cause, they fail again; otherwise they do not count against it.
+    """
+    first = run()
+    if not first.warnings or is_final(first):
+        return first
+    second = run()
+    warnings = (*(f"in a first run: {each}" for each in first.warnings), *second.warnings)
+    return second.model_copy(update={"warnings": warnings})
+
+
+def _has_passed(context: PreparedContext, baseline: Evidence, final: Evidence) -> bool:
+    expected = with_node_ids(judged_tests.expected_tests(context.task), baseline, final)
+    expectation = resolve_expectation(expected, baseline)
+    return shortfall_of(expected, expectation, baseline, final) is None
+
+
 def _final_verifier_run(
-    context: PreparedContext, change: JudgedChange | None, work: AgentRunOutput | None
+    context: PreparedContext,
+    baseline: Evidence,
+    change: JudgedChange | None,
+    work: AgentRunOutput | None,
 ) -> FinalTestOutput:
     place = work.sandbox if work is not None else None
     why = _SKIPPED_FOR_A_SCRIPT if place is None else _JUDGED_IN_PLACE
     skipped = Controls(level=context.control_level, skipped=why)
     try:
         with nullcontext() if place is None else agent_outcome.blamed_on_agent(context):
-            evidence = run_verifier(context, change, name="final", work=work)
+            evidence = _repeated_if_services_fail(
+                lambda: run_verifier(context, change, name="final", work=work),
+                lambda final: place is not None or _has_passed(context, baseline, final),
+            )
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error)
     return FinalTestOutput(evidence=evidence, controls=skipped)
@@ -180,7 +213,7 @@ def _run_hidden_tests(
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     evidence = judged_tests.judged_evidence(context, run)
-    return evidence.model_copy(update={"warnings": tuple(failures)})
+    return evidence.model_copy(update={"warnings": service_warnings(failures)})
 
 
 def _finished_controls(
@@ -190,8 +223,6 @@ def _finished_controls(
     controls: ControlRuns,
     change: ChangedFiles,
 ) -> Controls:
-    expected = with_node_ids(judged_tests.expected_tests(context.task), baseline, final)
-    expectation = resolve_expectation(expected, baseline)
-    if shortfall_of(expected, expectation, baseline, final) is not None:
+    if not _has_passed(context, baseline, final):
         return controls.skip("the final test did not pass")
     return controls.finish(final, change)

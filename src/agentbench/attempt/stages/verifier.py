@@ -19,18 +19,29 @@ from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.artifacts import write_artifacts
 from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
-from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
+from agentbench.attempt.stages.service_logs import (
+    open_sandbox,
+    require_services,
+    service_warnings,
+    watched_services,
+)
+from agentbench.attempt.task_image import resolve_image
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
+from agentbench.core.network import Network
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
+from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Command, ImageId, LastingSandbox, Sandbox, SnapshotId
 from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
 from agentbench.tasks.task import Task
+
+BASELINE = "baseline"
+"""The name of the run before the agent works."""
 
 _REWARD_BYTES = 64 * 1024
 _REPORT_BYTES = 4 * 1024 * 1024
@@ -178,11 +189,12 @@ def run_verifier(
     Args:
         context: The inputs; the task has a verifier.
         change: The agent's change.
-        name: The name of the run, for its files.
+        name: The name of the run, for its files. In that of the baseline no service may fail.
         work: The agent's work: its sandbox if the script judges there, and other files of it.
 
     Raises:
         SandboxError: the sandbox could not be created or is lost.
+        ServiceError: a service has failed in the baseline run.
         UnavailableError: the verifier's own image is not available.
         InputError: a file of the verifier cannot be read.
     """
@@ -204,15 +216,19 @@ def run_verifier(
     opened = _opened(context, verifier) if place is None else nullcontext(place)
     with opened as sandbox, watched_services(context, sandbox) as failures:
         if place is None:
+            if verifier.is_shared:
+                await_health(context, sandbox)
             _write(sandbox, change, verifier)
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
         else:
-            _make_room(place, owner)
+            _make_room(place, owner, verifier.network)
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
         sandbox.kill()
         output = _verifier_output(context, sandbox)
+    if name == BASELINE:
+        require_services(context, failures)
     for file, content in output.reports.items():
         context.save(f"{name}-{file}", content)
     return Evidence(
@@ -220,7 +236,7 @@ def run_verifier(
         rewards=output.facts,
         memory_limit_mib=verifier.memory_mib or task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
-        warnings=tuple(failures),
+        warnings=service_warnings(failures),
     )
 
 
@@ -234,28 +250,31 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         cpus=verifier.cpus or context.limits.cpus,
         memory_mib=verifier.memory_mib or context.limits.memory_mib,
     )
-    own = verifier.image is not None or verifier.dockerfile is not None
+    context = replace(context, task=_verifiers_task(context.task, verifier, limits.user))
     source: ImageId | SnapshotId = prepared.snapshot
-    if own:
-        folder, file = context.task.folder, verifier.dockerfile
-        dockerfile = None if file is None else folder / file
-        source = context.provider.resolve_image(
-            verifier.image, dockerfile=dockerfile, workdir=context.task.workdir, user=limits.user
-        )
-    with open_sandbox(
-        context, source, limits=limits, network=verifier.network, use=context.use
-    ) as sandbox:
-        if context.use.lasting and isinstance(sandbox, LastingSandbox):
-            sandbox.connect()
-        if verifier.is_shared:
-            await_health(context, sandbox)
-        if own:
+    if verifier.has_image:
+        source = resolve_image(context.task, context.provider)
+        context = replace(context, image=source)
+    network = NetworkPlan(first=verifier.network)
+    with open_sandbox(context, source, limits=limits, network=network, use=context.use) as sandbox:
+        if verifier.has_image:
             write_files(sandbox, _base_files(prepared, verifier))
         yield sandbox
 
 
-def _make_room(place: Sandbox, owner: UserName) -> None:
-    """Empty the script's folders in the agent's sandbox, and connect it to the script's network."""
+def _verifiers_task(task: Task, verifier: Verifier, user: UserName) -> Task:
+    """The task with the image, the services and the variables of its verifier."""
+    update: dict[str, object] = {"env": {**task.environment.env, **verifier.env}, "user": user}
+    if verifier.has_image:
+        files = {"dockerfile": verifier.dockerfile, "compose": verifier.compose}
+        update |= {key: task.folder / file if file else None for key, file in files.items()}
+        update["image"] = verifier.image
+    environment = task.environment.model_copy(update=update)
+    return task.model_copy(update={"environment": environment})
+
+
+def _make_room(place: Sandbox, owner: UserName, network: Network) -> None:
+    """Empty the script's folders in the agent's sandbox, and give it the script's network."""
     argv = ("sh", "-c", _EMPTY, "sh", str(_TESTS_FOLDER), str(_VERIFIER_LOGS))
     emptied = place.run(Command(argv=argv, timeout=_EMPTY_TIMEOUT, user=owner))
     if not emptied.ok:
@@ -263,7 +282,7 @@ def _make_room(place: Sandbox, owner: UserName) -> None:
             Fault.AGENT.value
         )
     if isinstance(place, LastingSandbox):
-        place.connect()
+        place.set_network(network)
 
 
 def _base_files(

@@ -18,6 +18,19 @@ from agentbench.importers.dockerfiles import (
     parse_dockerfile,
 )
 from agentbench.importers.harbor.ignored_files import IGNORE_FILE, sorted_files
+from agentbench.importers.harbor.network import (
+    agent_network,
+    environment_network,
+    network_faults,
+    network_notes,
+    verifier_network,
+)
+from agentbench.importers.harbor.services import (
+    COMPOSE_FILE,
+    MainService,
+    compose_rejections,
+    main_service,
+)
 from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborTaskFile,
@@ -27,6 +40,7 @@ from agentbench.importers.harbor.task_toml import (
     unknown_keys,
 )
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat
+from agentbench.tasks.compose_file import MAIN
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile, is_task_id
@@ -44,8 +58,7 @@ UPLOAD_FOLDER = "image"
 
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
-_DIFFERENCES = "the agent has no network; a script with its own environment gets regular files only"
-_COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
+_DIFFERENCES = "a script with its own environment gets regular files only"
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
 _OUR_USER = "1000:1000"  # of base images
 _ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
@@ -96,6 +109,13 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     if (folder / "solution").is_dir():
         scripts.append(folder / "solution/solve.sh")
     faults += filter(None, map(task_folders.script_fault, scripts))
+    env = split_env(form.environment.env)[0]
+    faults += compose_rejections(folder / "environment" / COMPOSE_FILE, env)
+    if form.verifier.is_separate:
+        own = form.verifier.environment
+        if own is not None:
+            env = split_env(own.env)[0]
+        faults += compose_rejections(folder / "tests" / COMPOSE_FILE, env)
     return faults
 
 
@@ -111,7 +131,8 @@ def _convert(
     folder: Path, form: HarborTaskFile, instruction: str, find_image: FindImage
 ) -> ConvertedTask:
     task_id = _id_of(folder, form)
-    image, assumed = _image(folder, form, find_image)
+    main = _main_service(folder)
+    image, assumed = _image(form, main, find_image)
     table = convert_task_file(folder, form, task_id, image)
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
     copies = dict[str, Path]()
@@ -155,7 +176,7 @@ def _uploads_environment(folder: Path, form: HarborTaskFile) -> bool:
         form.environment.docker_image is not None
         and own.is_dir()
         and any(own.iterdir())
-        and not any((own / name).exists() for name in ("Dockerfile", *_COMPOSE_FILES))
+        and not any((own / name).exists() for name in ("Dockerfile", COMPOSE_FILE))
     )
 
 
@@ -172,10 +193,6 @@ def _notes(
     for where, env in _environments(form):
         for key, variable in split_env(env)[1].items():
             yield f"{where}.{key} is this machine's {variable} only with --allow-env {variable}"
-    phases = {"agent": form.agent, "environment": form.environment, "verifier": form.verifier}
-    for name, phase in phases.items():
-        if phase.network_mode == "allowlist":
-            yield f"{name}.allowed_hosts: none is reached; a network is whole here or not there"
 
 
 def _notes_on_isolation(form: HarborTaskFile, image: DockerfileEnd) -> Iterator[str]:
@@ -184,8 +201,7 @@ def _notes_on_isolation(form: HarborTaskFile, image: DockerfileEnd) -> Iterator[
         yield "the agent is root of its container"
     if not form.verifier.is_separate:
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
-    if _has_network(form):
-        yield "the script has a network, which is Harbor's default unless the task says otherwise"
+    yield from network_notes(form)
 
 
 def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
@@ -198,10 +214,23 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
     return TaskId(found)
 
 
-def _image(folder: Path, form: HarborTaskFile, find_image: FindImage) -> tuple[DockerfileEnd, bool]:
-    """The settings of the image, and whether its working folder is a guess."""
-    end, text = DockerfileEnd(), task_folders.read_text(folder / "environment/Dockerfile")
-    if form.environment.docker_image is not None:
+def _main_service(folder: Path) -> MainService:
+    try:
+        return main_service(folder / "environment")
+    except ValueError as error:
+        field, _, what = str(error).partition(": ")
+        file = f"environment/{COMPOSE_FILE}"
+        raise UnsupportedTaskError(what=what, field=field, file=file) from None
+
+
+def _image(
+    form: HarborTaskFile, main: MainService, find_image: FindImage
+) -> tuple[DockerfileEnd, bool]:
+    """The settings of the container, and whether its working folder is a guess."""
+    end = DockerfileEnd()
+    text = None if main.dockerfile is None else task_folders.read_text(main.dockerfile)
+    named = form.environment.workdir or main.workdir
+    if form.environment.docker_image is not None and not main.builds:
         end = DockerfileEnd(image=form.environment.docker_image)
     elif isinstance(text, str):
         try:
@@ -209,9 +238,9 @@ def _image(folder: Path, form: HarborTaskFile, find_image: FindImage) -> tuple[D
         except ValueError as error:
             message = f"WORKDIR: {error}; give [environment] workdir in task.toml"
             raise UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
-    if form.environment.workdir is not None:
-        end = replace(end, workdir=PurePosixPath(form.environment.workdir))
-    end = end.in_image(find_image)
+    if named is not None:
+        end = replace(end, workdir=PurePosixPath(named))
+    end = replace(end, user=main.user or end.user).in_image(find_image)
     assumed = end.workdir in {None, PurePosixPath("/")}
     return (replace(end, workdir=_DEFAULT_WORKDIR) if assumed else end), assumed
 
@@ -233,20 +262,15 @@ def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[s
     """Why a task cannot run here: the key or the file, and the reason."""
     if form.steps:
         yield "steps", f"has {len(form.steps)} steps; agentbench judges a task once, at its end"
+    yield from network_faults(form)
     yield from _unsupported_in_environment(form.environment, "environment")
     if form.verifier.environment is not None:
         yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
-    for number, hook in enumerate(form.verifier.collect):
-        if hook.get("service", "main") != "main":
-            yield f"verifier.collect.{number}", "runs in a service; only those of main run here"
-    for subfolder in ("environment", "tests"):
-        for name in _COMPOSE_FILES:
-            if (folder / subfolder / name).exists():
-                yield (
-                    f"{subfolder}/{name}",
-                    "starts several containers; a sandbox here is a single one",
-                )
-    if form.environment.docker_image is None and not (folder / "environment/Dockerfile").is_file():
+    has_image = form.environment.docker_image is not None
+    has_file = any(
+        (folder / "environment" / name).is_file() for name in ("Dockerfile", COMPOSE_FILE)
+    )
+    if not has_image and not has_file:
         yield "environment/Dockerfile", "is missing, and [environment] names no docker_image"
 
 
@@ -281,8 +305,8 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
 def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
     if environment is None:
         return {}
-    used = {"docker_image", "env", "os", "network_mode", "allow_internet"}
-    used |= {"workdir", "cpus", "memory_mb"}
+    used = {"docker_image", "env", "os", "network_mode", "allowed_hosts", "allow_internet"}
+    used |= {"workdir", "cpus", "memory_mib", "memory_mb"}
     return {
         f"verifier.environment.{key}": True
         for key in sorted(environment.model_fields_set - used)
@@ -316,13 +340,17 @@ def convert_task_file(
         "environment": {
             **_environment(folder, form),
             "user": _user(image, form.agent.user),
+            "network": environment_network(form),
             "lasting": True,
         },
         "verifier": {
             **_verifier(folder, form, image.workdir or _DEFAULT_WORKDIR),
             "user": _user(image, form.verifier.user),
         },
-        "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
+        "agent": {
+            **({} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec}),
+            "network": agent_network(form),
+        },
     }
     if (folder / "solution").is_dir():
         values["solution"] = _variables(form.solution.env)
@@ -343,15 +371,20 @@ def _tags(form: HarborTaskFile) -> Iterator[str]:
 
 
 def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
-    form = task.environment
+    form, main = task.environment, _main_service(folder)
     check = form.healthcheck or {}
-    image, dockerfile = form.docker_image, f"{UPLOAD_FOLDER}/Dockerfile"
-    if not _uploads_environment(folder, task):
-        dockerfile = "environment/Dockerfile" if image is None else ""
+    own_check = {key.replace("_sec", "_s"): value for key, value in check.items()}
+    has_services = (folder / "environment" / COMPOSE_FILE).is_file()
+    dockerfile = None
+    if _uploads_environment(folder, task):
+        dockerfile = f"{UPLOAD_FOLDER}/Dockerfile"
+    elif form.docker_image is None and not main.builds and main.dockerfile is not None:
+        dockerfile = "environment/Dockerfile"
     table = {
-        "healthcheck": {key.replace("_sec", "_s"): value for key, value in check.items()} or None,
-        "image": None if dockerfile else image,
-        "dockerfile": dockerfile or None,
+        "healthcheck": own_check or main.healthcheck,
+        "image": None if dockerfile else form.docker_image,
+        "dockerfile": dockerfile,
+        "compose": f"environment/{COMPOSE_FILE}" if has_services else None,
         **_variables(form.env),
         "cpus": None if form.cpus is None else float(form.cpus),
         "memory_mib": form.memory_mb,
@@ -370,11 +403,11 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
             {
                 key.replace("_sec", "_s"): str(value) if key == "user" else value
                 for key, value in hook.items()
-                if key != "service"
+                if (key, value) != ("service", "main")
             }
             for hook in verifier.collect
         ],
-        "network": _has_network(form),
+        "network": verifier_network(form),
     }
     if not verifier.is_separate:
         table["environment"] = VerifierPlace.SHARED
@@ -395,7 +428,7 @@ def _variables(env: Mapping[str, str]) -> dict[str, object]:
 
 
 def _user(image: DockerfileEnd, named: User | None) -> UserName:
-    """The user of a phase: the one it names, else that of the image; most have root."""
+    """The user of a phase: the one it names, else that of the container; most have root."""
     own = image.user or ROOT_USER
     if image.image.startswith(BASE_IMAGES) and image.user in {None, "", _OUR_USER}:
         own = AGENT_USER
@@ -403,23 +436,14 @@ def _user(image: DockerfileEnd, named: User | None) -> UserName:
     return ROOT_USER if name == "0" else name
 
 
-def _has_network(form: HarborTaskFile) -> bool:
-    """Whether the verifier's phase has a network: Harbor's own rules, with its default."""
-    own = form.verifier.environment if form.verifier.is_separate else None
-    mode = form.verifier.network_mode
-    for table in (own, form.environment):
-        if mode is None and table is not None:
-            mode = table.network_mode
-            if mode is None and table.allow_internet is not None:
-                mode = "public" if table.allow_internet else "no-network"
-    return mode in {None, "public"}
-
-
 def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:
     if environment is not None and environment.docker_image is not None:
         return {"image": environment.docker_image}
-    own = (folder / "tests/Dockerfile").is_file()
-    return {"dockerfile": "tests/Dockerfile"} if own else {}
+    main = main_service(folder / "tests")
+    has_services = (folder / "tests" / COMPOSE_FILE).is_file()
+    own = main.dockerfile is not None and not main.builds
+    files = {"dockerfile": ("Dockerfile", own), "compose": (COMPOSE_FILE, has_services)}
+    return {key: f"tests/{name}" for key, (name, is_there) in files.items() if is_there}
 
 
 def _taken(form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
@@ -427,14 +451,18 @@ def _taken(form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
     takes, leaves = [_ALWAYS_COLLECTED], dict[str, list[str]]()
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
-        path = workdir / str(table.get("source", ""))
+        service = str(table.get("service") or MAIN)
+        source = str(table.get("source", ""))
+        path = workdir / source
         field = f"artifacts.{number}"
+        if service != MAIN and not source.startswith("/"):
+            raise UnsupportedTaskError(what=f"{source[:80]!r} is not absolute", field=field)
         if ".." in path.parts or path == PurePosixPath("/"):
             raise UnsupportedTaskError(what=f"{str(path)[:80]!r} is no path of files", field=field)
-        if table.get("service", "main") != "main":
-            what = "takes files of another container"
-            raise UnsupportedTaskError(what=what, field=field)
-        name = str(path.relative_to(workdir) if path.is_relative_to(workdir) else path)
+        inside = path.is_relative_to(workdir) and service == MAIN
+        name = str(path.relative_to(workdir) if inside else path)
+        if service != MAIN:
+            name = f"{service}:{path}"
         takes.append(name)
         exclude = table.get("exclude")
         if isinstance(exclude, list) and exclude:
