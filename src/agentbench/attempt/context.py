@@ -28,6 +28,7 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.scoring.evidence import Evidence, StageResult
+from agentbench.scoring.steps import StepEvidence
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
@@ -75,6 +76,7 @@ class AgentRunOutput(StageOutput):
     change: JudgedChange | None = None
     sandbox: Sandbox | None = None  # if the task's script judges in it
     artifacts: Artifacts = field(default_factory=dict)  # for a verifier with its own environment
+    steps: tuple[StepEvidence, ...] = ()  # that were run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,7 @@ class FinalTestOutput(StageOutput):
 
     controls: Controls
     controls_seconds: float = 0.0  # that the verdict waited for them
+    steps: tuple[StepEvidence, ...] = ()  # that were run, with the last one judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

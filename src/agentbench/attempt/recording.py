@@ -1,7 +1,7 @@
 """Makes the record of an attempt from the results of its stages, or without them if it is lost."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,8 +19,10 @@ from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
+from agentbench.scoring.steps import StepEvidence
 from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import judge
+from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task import Task
 
 _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
@@ -64,6 +66,7 @@ def make_record(
         expected=expected,
         stages=tuple(_stage_record(each, task, resources.settings, folder) for each in results),
         rewards=_rewards(results),
+        steps=tuple(_step_records(task, (final or work).steps or work.steps, folder)),
         findings=tuple(f for result in results for f in result.evidence.findings),
         warnings=tuple(w for result in results for w in result.evidence.warnings),
         controls=final.controls if final is not None else None,
@@ -78,6 +81,27 @@ def make_record(
 def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
     facts = next((r.evidence.rewards for r in results if r.stage is StageName.FINAL_TEST), None)
     return dict(facts.rewards) if facts is not None else None
+
+
+def _step_records(
+    task: Task, steps: Sequence[StepEvidence], folder: Path
+) -> Iterator[record.TaskStepRecord]:
+    """The steps that were run, and then the others."""
+    for step in steps:
+        agent, verifier = step.agent or Evidence(), step.verifier or Evidence()
+        path = f"{STEPS_FOLDER}/{step.name}/evidence.json"
+        yield record.TaskStepRecord(
+            name=step.name,
+            rewards=dict(step.rewards) if step.rewards is not None else None,
+            fault=step.fault,
+            shortfall=(step.shortfall or "") if step.rewards is not None else "",
+            agent=agent.agent,
+            agent_detail=agent.exception.message if agent.exception else agent.agent_detail,
+            agent_s=agent.own_seconds,
+            verifier_s=verifier.own_seconds,
+            evidence=path if (folder / path).is_file() else None,
+        )
+    yield from (record.TaskStepRecord(name=s.name, ran=False) for s in task.steps[len(steps) :])
 
 
 def _stage_record(

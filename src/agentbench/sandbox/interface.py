@@ -247,6 +247,13 @@ class LastingSandbox(Sandbox, Protocol):
             SandboxError: the sandbox is lost.
         """
 
+    def disconnect(self) -> None:
+        """Take that network from it again.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
+
 
 @runtime_checkable
 class BuildsBaseImages(Protocol):

@@ -56,6 +56,7 @@ class Problem(Schema):
     test_timeout_s: float
     test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs
     limits: AgentLimits = AgentLimits()
+    step: str | None = None  # the name of the step that the instruction is about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
@@ -116,6 +116,8 @@ class Verifier(Schema):
     user: SandboxUser | None = None  # None: that of [environment]
     environment: VerifierPlace = VerifierPlace.FRESH
     collect: tuple[CollectCommand, ...] = ()
+    workdir: Annotated[str, Field(pattern=r"^/[^\x00]*$")] | None = None
+    """The folder that the command runs in; None: that of the agent."""
 
     @property
     def is_shared(self) -> bool:
@@ -146,6 +148,7 @@ class ScriptedSolution:
     command: str
     env: Mapping[str, str]
     folder: Path
+    step_folders: Mapping[str, Path] = field(default_factory=dict)  # of steps with their own
     mount_point: PurePosixPath = SOLUTION_MOUNT
 
 

@@ -95,8 +95,8 @@ class DockerContainer:
         cpus = self._engine.facts.cpus
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
-            if self.plan.network and self.plan.use.lasting:
-                api.disconnect_container_from_network(self.name, _NETWORK)
+        if self.plan.network and self.plan.use.lasting:
+            self.disconnect()
         self._start()
 
     def begin(
@@ -119,6 +119,12 @@ class DockerContainer:
         with self._engine.api("connect a container to a network") as api:
             api.connect_container_to_network(self.name, _NETWORK)
         self._is_disconnected = False
+
+    def disconnect(self) -> None:
+        """Disconnect a container from the network of its plan."""
+        with self._engine.api("disconnect a container from a network") as api:
+            api.disconnect_container_from_network(self.name, _NETWORK)
+        self._is_disconnected = True
 
     @contextmanager
     def frozen(self) -> Iterator[None]:

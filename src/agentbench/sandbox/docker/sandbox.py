@@ -331,6 +331,11 @@ class DockerSandbox:
         if self._container.plan.network:
             self._container.connect()
 
+    def disconnect(self) -> None:
+        """See LastingSandbox.disconnect."""
+        if self._container.plan.network:
+            self._container.disconnect()
+
     def kill(self) -> None:
         """See Sandbox.kill."""
         idle = self._lock.acquire(blocking=False)
