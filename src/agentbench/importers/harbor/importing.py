@@ -12,6 +12,7 @@ from agentbench.errors import InputError
 from agentbench.importers import task_folders
 from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
+    HarborStepTable,
     HarborTaskFile,
     User,
     parse_harbor_task_file,
@@ -19,8 +20,10 @@ from agentbench.importers.harbor.task_toml import (
     unknown_keys,
 )
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat
+from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER
 from agentbench.tasks.task_file import TaskFile, is_task_id
 from agentbench.tasks.writing import NewTask
 
@@ -44,19 +47,18 @@ def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
     """Read a folder; if it cannot be imported, all the reasons."""
     faults = list(task_folders.tree_faults(folder))
     text = task_folders.read_text(folder / "task.toml")
-    instruction = task_folders.read_text(folder / "instruction.md")
     where = str(folder / "task.toml")
     form = parse_harbor_task_file(text, where=where) if isinstance(text, str) else [text]
     faults += form if isinstance(form, list) else _rejections(form, folder)
-    if isinstance(instruction, Rejection):
-        faults.append(instruction)
-    if isinstance(form, HarborTaskFile) and form.steps:
-        # Then the instruction is elsewhere.
-        return [fault for fault in faults if fault.field == "steps"]
-    if faults or isinstance(form, list) or isinstance(instruction, Rejection):
+    steps = form.steps if isinstance(form, HarborTaskFile) else None
+    names = [f"steps/{step.name}/{INSTRUCTION_FILE}" for step in steps or ()] or [INSTRUCTION_FILE]
+    instructions = {name: task_folders.read_text(folder / name) for name in names}
+    faults += [each for each in instructions.values() if isinstance(each, Rejection)]
+    if faults or isinstance(form, list):
         return faults
+    shown = {name: without_canary(str(each)) for name, each in instructions.items()}
     try:
-        return _convert(folder, form, instruction)
+        return _convert(folder, form, shown)
     except UnsupportedTaskError as error:
         return [Rejection(where=str(folder / error.file), field=error.field, what=error.what)]
     except InputError as error:
@@ -77,9 +79,13 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
         Rejection(where=file, field=field, what=what)
         for field, what in unsupported_features(form, folder)
     ]
-    scripts = [folder / "tests/test.sh"]
-    if (folder / "solution").is_dir():
-        scripts.append(folder / "solution/solve.sh")
+    own = [folder / STEPS_FOLDER / step.name for step in form.steps or ()]
+    own_tests = [each / "tests/test.sh" for each in own]
+    scripts = [each for each in own_tests if each.exists()]
+    if len(scripts) < len(own_tests) or not own:
+        scripts.append(folder / "tests/test.sh")
+    solutions = [each / "solution" for each in (folder, *own)]
+    scripts += [each / "solve.sh" for each in solutions if each.is_dir()]
     faults += filter(None, map(task_folders.script_fault, scripts))
     for where, env in _environments(form):
         host_variables = substitute_env(env, where).from_host
@@ -94,20 +100,26 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
     yield "solution.env", form.solution.env
     if form.verifier.environment is not None:
         yield "verifier.environment.env", form.verifier.environment.env
+    for number, step in enumerate(form.steps or ()):
+        yield f"steps.{number}.verifier.env", step.verifier.env
+        if step.verifier.environment is not None:
+            yield f"steps.{number}.verifier.environment.env", step.verifier.environment.env
 
 
-def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedTask:
+def _convert(folder: Path, form: HarborTaskFile, instructions: Mapping[str, str]) -> ConvertedTask:
     task_id = _id_of(folder, form)
     workdir, assumed = _workdir(folder, form)
     table = convert_task_file(folder, form, task_id, workdir)
-    folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
-    apart = {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
+    shared = (*SHARED_FOLDERS, STEPS_FOLDER) if form.steps else SHARED_FOLDERS
+    folders = {name: folder / name for name in shared if (folder / name).is_dir()}
+    apart = {*shared, *task_folders.IGNORED_NAMES}
     others = [path for path in sorted(folder.iterdir()) if path.name not in apart]
     originals = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
     new = NewTask(
         id=task_id,
         table=table,
-        instruction=without_canary(instruction),
+        instruction=instructions.get(INSTRUCTION_FILE, ""),
+        files={name: text.encode() for name, text in instructions.items() if form.steps},
         folders=folders | {name: path for name, path in originals.items() if path.is_dir()},
         copies={name: path for name, path in originals.items() if not path.is_dir()},
     )
@@ -120,8 +132,9 @@ def _notes(
     yield from _notes_on_isolation(folder, form)
     if assumed:
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
-    if not (folder / "solution").is_dir():
-        yield "has no solution/, so nothing can prove it"
+    if not _is_solved(folder, form):
+        where = " in each step" if form.steps else ""
+        yield f"has no solution/{where}, so nothing can prove it"
     if unused := list(unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
     for where, env in _environments(form):
@@ -139,9 +152,9 @@ def _notes_on_isolation(folder: Path, form: HarborTaskFile) -> Iterator[str]:
     yield _DIFFERENCES
     if _user(folder, form.agent.user) == ROOT_USER:
         yield "the agent is root of its container"
-    if not form.verifier.is_separate:
+    if not all(phase.verifier.is_separate for phase in form.phases):
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
-    if _has_network(form):
+    if any(map(_has_network, form.phases)):
         yield "the script has a network, which is Harbor's default unless the task says otherwise"
 
 
@@ -176,15 +189,22 @@ HARBOR = FolderFormat(file="task.toml", read=read_harbor_task)
 
 def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[str, str]]:
     """Why a task cannot run here: the key or the file, and the reason."""
-    if form.steps:
-        yield "steps", f"has {len(form.steps)} steps; agentbench judges a task once, at its end"
     yield from _unsupported_in_environment(form.environment, "environment")
     if form.verifier.environment is not None:
         yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
-    for number, hook in enumerate(form.verifier.collect):
+    hooks = {"verifier": form.verifier.collect}
+    own_tests = [f"{STEPS_FOLDER}/{step.name}/tests" for step in form.steps or ()]
+    for number, step in enumerate(form.steps or ()):
+        hooks[f"steps.{number}.verifier"] = step.verifier.collect
+        if step.verifier.environment is not None:
+            where = f"steps.{number}.verifier.environment"
+            yield from _unsupported_in_environment(step.verifier.environment, where)
+    for where, hook in (
+        (f"{k}.collect.{n}", h) for k, hs in hooks.items() for n, h in enumerate(hs)
+    ):
         if hook.get("service", "main") != "main":
-            yield f"verifier.collect.{number}", "runs in a service; only those of main run here"
-    for subfolder in ("environment", "tests"):
+            yield where, "runs in a service; only those of main run here"
+    for subfolder in ("environment", "tests", *own_tests):
         for name in _COMPOSE_FILES:
             if (folder / subfolder / name).exists():
                 yield (
@@ -215,8 +235,9 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
         "environment.gpu_types": form.environment.gpu_types,
         "environment.skills_dir": form.environment.skills_dir,
         "source": form.source,
-        "multi_step_reward_strategy": form.multi_step_reward_strategy,
-        "artifacts": form.artifacts and not form.verifier.is_separate,
+        "multi_step_reward_strategy": form.multi_step_reward_strategy and not form.steps,
+        "artifacts": form.artifacts
+        and not any(phase.verifier.is_separate for phase in form.phases),
         **_unused_verifier_keys(form.verifier.environment),
     }
     yield from (key for key, value in unused_values.items() if value)
@@ -226,7 +247,7 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
 def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
     if environment is None:
         return {}
-    used = {"docker_image", "env", "os", "network_mode", "allow_internet"}
+    used = {"docker_image", "env", "os", "network_mode", "allow_internet", "workdir"}
     return {
         f"verifier.environment.{key}": True
         for key in sorted(environment.model_fields_set - used)
@@ -264,13 +285,60 @@ def convert_task_file(
         },
         "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
     }
-    if (folder / "solution").is_dir():
+    if _is_solved(folder, form):
         values["solution"] = {"env": substitute_env(form.solution.env, "").env}
+    if form.steps:
+        values["verifier"] = {"threshold": _ALMOST_ONE}
+        values["steps"] = [_step(folder, form, step, workdir) for step in form.steps]
+        values["reward_strategy"] = form.multi_step_reward_strategy or RewardStrategy.MEAN
     try:
         return TaskFile.model_validate(values)
     except ValidationError as error:
         field, _, what = describe_validation_error(error.errors()[0], TaskFile).partition(": ")
         raise UnsupportedTaskError(what=what, field=field) from None
+
+
+def _is_solved(folder: Path, form: HarborTaskFile) -> bool:
+    """Whether there is a solution; for each step its own, or one for all."""
+    own = [folder / STEPS_FOLDER / step.name / "solution" for step in form.steps or ()]
+    return (folder / "solution").is_dir() or (bool(own) and all(each.is_dir() for each in own))
+
+
+def _step(
+    folder: Path, form: HarborTaskFile, step: HarborStepTable, workdir: PurePosixPath
+) -> dict[str, object]:
+    """A step with all of its values, so that none of `[verifier]` is used."""
+    whole = form.in_step(step)
+    verifier = {"environment": VerifierPlace.FRESH, **_verifier(folder, whole, workdir)}
+    del verifier["threshold"]
+    if whole.verifier.is_separate:
+        verifier = {key: verifier[key] for key in verifier.keys() - {"image", "dockerfile"}}
+        verifier |= _step_image(folder, form, step)
+    timeout = whole.agent.timeout_sec
+    table = {
+        "name": step.name,
+        "agent": {
+            "user": _user(folder, whole.agent.user),
+            **({} if timeout is None else {"timeout_s": timeout}),
+        },
+        "verifier": {
+            **{key: value for key, value in verifier.items() if value not in (None, [], {})},
+            "user": _user(folder, whole.verifier.user),
+        },
+        "min_reward": step.min_reward,
+        "healthcheck": _seconds_keys(step.healthcheck or {}) or None,
+    }
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def _step_image(folder: Path, form: HarborTaskFile, step: HarborStepTable) -> Mapping[str, object]:
+    """The image of a step's verifier; what the step names comes before what the task names."""
+    environment, own = step.verifier.environment, f"{STEPS_FOLDER}/{step.name}/tests/Dockerfile"
+    if environment is not None and environment.docker_image is not None:
+        return {"image": environment.docker_image}
+    if (folder / own).is_file():
+        return {"dockerfile": own}
+    return _own_image(folder, form.verifier.environment)
 
 
 def _tags(form: HarborTaskFile) -> Iterator[str]:
@@ -283,9 +351,8 @@ def _tags(form: HarborTaskFile) -> Iterator[str]:
 
 
 def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
-    check = form.healthcheck or {}
     table = {
-        "healthcheck": {key.replace("_sec", "_s"): value for key, value in check.items()} or None,
+        "healthcheck": _seconds_keys(form.healthcheck or {}) or None,
         "image": form.docker_image,
         "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
         "env": substitute_env(form.env, "").env,
@@ -294,6 +361,10 @@ def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
         "disk_mib": form.storage_mb,
     }
     return {key: value for key, value in table.items() if value is not None}
+
+
+def _seconds_keys(table: Mapping[str, object]) -> dict[str, object]:
+    return {key.replace("_sec", "_s"): value for key, value in table.items()}
 
 
 def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
@@ -318,6 +389,7 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
         table |= _own_image(folder, verifier.environment)
         table["takes"] = tuple(_collected_paths(form, workdir))
         if verifier.environment is not None:
+            table["workdir"] = verifier.environment.workdir
             env = {**substitute_env(verifier.environment.env, "").env, **env}
     return {**table, "env": env}
 
