@@ -103,6 +103,9 @@ class TaskStepRecord(Schema):
     agent_detail: str = ""
     agent_s: float = 0.0
     verifier_s: float = 0.0
+    user: UserName = AGENT_USER
+    verifier_user: UserName | None = None  # None: the same
+    verifier_environment: VerifierPlace
     evidence: str | None = Field(default=None, description="relative to the attempt's folder")
 
 

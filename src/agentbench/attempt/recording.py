@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from pathlib import Path
 
 from agentbench.agents.interface import Agent, AgentOutcome
@@ -86,22 +87,25 @@ def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
 def _step_records(
     task: Task, steps: Sequence[StepEvidence], folder: Path
 ) -> Iterator[record.TaskStepRecord]:
-    """The steps that were run, and then the others."""
-    for step in steps:
-        agent, verifier = step.agent or Evidence(), step.verifier or Evidence()
+    for step, found in zip_longest(task.steps, steps):
+        facts = found or StepEvidence(name=step.name)
+        agent, verifier = facts.agent or Evidence(), facts.verifier or Evidence()
         path = f"{STEPS_FOLDER}/{step.name}/evidence.json"
         yield record.TaskStepRecord(
             name=step.name,
-            rewards=dict(step.rewards) if step.rewards is not None else None,
-            fault=step.fault,
-            shortfall=(step.shortfall or "") if step.rewards is not None else "",
+            ran=found is not None,
+            rewards=dict(facts.rewards) if facts.rewards is not None else None,
+            fault=facts.fault if found is not None else "",
+            shortfall=(facts.shortfall or "") if facts.rewards is not None else "",
             agent=agent.agent,
             agent_detail=agent.exception.message if agent.exception else agent.agent_detail,
             agent_s=agent.own_seconds,
             verifier_s=verifier.own_seconds,
+            user=step.user,
+            verifier_user=step.verifier.user,
+            verifier_environment=step.verifier.environment,
             evidence=path if (folder / path).is_file() else None,
         )
-    yield from (record.TaskStepRecord(name=s.name, ran=False) for s in task.steps[len(steps) :])
 
 
 def _stage_record(
@@ -181,7 +185,7 @@ def _environment(
     task: Task, provider: SandboxProvider, outputs: AttemptOutputs
 ) -> record.EnvironmentRecord:
     limits, image = limits_of(task), image_of(task, provider)
-    verifier = task.answer_key.verifier
+    verifier = None if task.steps else task.answer_key.verifier  # each step has its own
     return record.EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),

@@ -100,7 +100,9 @@ def combined_evidence(
     last, verifiers = steps[-1], [each.verifier for each in steps if each.verifier is not None]
     evidence, unfinished = last.verifier or Evidence(exception=last.setup), ""
     if len(steps) < total and last.shortfall is not None and not last.is_broken:
-        unfinished = f"step {last.name}: {last.shortfall}; {total - len(steps)} of {total} steps not run"
+        unfinished = (
+            f"step {last.name}: {last.shortfall}; {total - len(steps)} of {total} steps not run"
+        )
     fault = evidence.rewards.fault if evidence.rewards is not None else ""
     facts = RewardFacts(
         rewards=combined_rewards(strategy, [each.rewards for each in steps]),

@@ -38,7 +38,8 @@ WORKDIR_FOLDER: Final = "workdir"
 SETUP_SCRIPT: Final = "setup.sh"
 """The script in that folder which then runs, if there is one."""
 
-_FRESH_ONLY = frozenset({"image", "dockerfile", "takes"})
+_IMAGES = frozenset({"image", "dockerfile"})
+_FRESH_ONLY = _IMAGES | {"takes"}
 
 
 def _named(value: object) -> object:
@@ -85,11 +86,10 @@ class StepTable(Schema):
             ValidationError: they do not fit together.
         """
         own = {name: getattr(self.verifier, name) for name in self.verifier.model_fields_set}
-        values = {name: getattr(common, name) for name in common.model_fields_set}
+        unused = _IMAGES if own.keys() & _IMAGES else frozenset[str]()
         if own.get("environment") is VerifierPlace.SHARED:
-            values = {name: value for name, value in values.items() if name not in _FRESH_ONLY}
-        if own.keys() & {"image", "dockerfile"}:
-            values = {**values, "image": None, "dockerfile": None}
+            unused = _FRESH_ONLY
+        values = {name: getattr(common, name) for name in common.model_fields_set - unused}
         env = {"env": {**common.env, **self.verifier.env}}
         return Verifier.model_validate({**values, **own, **env})
 

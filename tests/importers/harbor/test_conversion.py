@@ -14,7 +14,6 @@ def form(text: str) -> HarborTaskFile:
 @pytest.mark.parametrize(
     ("text", "field"),
     [
-        ('[[steps]]\nname = "one"\n', "steps"),
         ('[environment]\nos = "Windows"\n', "environment.os"),
         ("[environment]\ngpus = 1\n", "environment.gpus"),
         ('[environment.tpu]\ntype = "v4"\ntopology = "2x2"\n', "environment.tpu"),
@@ -22,6 +21,14 @@ def form(text: str) -> HarborTaskFile:
         ('[environment.healthcheck]\ncommand = "true"\n', "environment.healthcheck"),
         ("[verifier.environment]\ngpus = 2\n", "verifier.environment.gpus"),
         ('[[verifier.collect]]\ncommand = "dump"\n', "verifier.collect"),
+        (
+            '[[steps]]\nname = "a"\n[steps.verifier.environment]\ngpus = 2\n',
+            "steps.0.verifier.environment.gpus",
+        ),
+        (
+            '[[steps]]\nname = "a"\n[[steps.verifier.collect]]\ncommand = "dump"\nservice = "db"\n',
+            "steps.0.verifier.collect.0",
+        ),
     ],
 )
 def test_what_a_sandbox_cannot_be_is_refused_by_its_key(tmp_path, text, field):

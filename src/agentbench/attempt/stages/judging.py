@@ -168,7 +168,8 @@ def _final_verifier_run(
     context: PreparedContext, change: JudgedChange | None, work: AgentRunOutput | None
 ) -> FinalTestOutput:
     place = work.sandbox if work is not None else None
-    why = _SKIPPED_FOR_A_SCRIPT if place is None else _JUDGED_IN_PLACE
+    is_weak = place is not None or any(step.verifier.is_shared for step in context.task.steps)
+    why = _JUDGED_IN_PLACE if is_weak else _SKIPPED_FOR_A_SCRIPT
     skipped = Controls(level=context.control_level, skipped=why)
     steps = work.steps if work is not None else ()
     try:
