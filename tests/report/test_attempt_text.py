@@ -1,9 +1,9 @@
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
-from agentbench.report.attempt_text import HEADER, verdict_word
+from agentbench.report.attempt_text import HEADER, render_attempt, verdict_word
 from tests.report.rendered import rows_of
-from tests.runs.records import failed, lost, resolved
+from tests.runs.records import failed, in_steps, lost, resolved
 
 
 def test_the_header_names_each_column():
@@ -53,6 +53,17 @@ def test_regressions_and_tests_that_did_not_run_are_told_where_there_are_any():
 def test_what_an_agent_wrote_is_made_harmless():
     (row,) = rows_of([failed(agent="\x1b[31ma", detail="b\n\u202ec")])
     assert (row.agent, row.detail) == ("a", "b\\u000a\\u202ec")
+
+
+def test_steps_of_a_task_are_told_in_their_order(tmp_path):
+    lines = render_attempt(in_steps(), tmp_path).splitlines()
+    start = lines.index("steps")
+    assert lines[start + 1 : start + 4] == [
+        "  split: reward 1, style 0.5; agent 0.0 s, verifier 0.0 s",
+        "  sum: reward 0.25; too low for the next step: reward 0.25 is below 1; "
+        "agent: time_limit (an odd <day>); agent 61.5 s, verifier 0.0 s",
+        "  print: not run",
+    ]
 
 
 def test_a_quarantined_attempt_is_called_so():

@@ -11,6 +11,7 @@ from agentbench.attempt.record import (
     EnvironmentRecord,
     RunId,
     StageRecord,
+    TaskStepRecord,
     TimingRecord,
     UsageRecord,
 )
@@ -92,6 +93,26 @@ def failed(**more) -> AttemptRecord:
     """An attempt that did not fix A."""
     final = strategies.ran(strategies.case(strategies.A, "failed"), strategies.case(strategies.B))
     return record_of(strategies.attempt(final), **more)
+
+
+def in_steps(**more) -> AttemptRecord:
+    """An attempt at a task with three steps, the second of which ended the rest."""
+    steps = (
+        {"name": "split", "rewards": {"reward": 1.0, "style": 0.5}, "agent": "submitted"},
+        {
+            "name": "sum",
+            "rewards": {"reward": 0.25},
+            "shortfall": "reward 0.25 is below 1",
+            "agent": "time_limit",
+            "agent_detail": "an odd <day>",
+            "agent_s": 61.5,
+            "evidence": "steps/sum/evidence.json",
+        },
+        {"name": "print", "ran": False},
+    )
+    given = [{"verifier_environment": "shared", **step} for step in steps]
+    records = tuple(map(TaskStepRecord.model_validate, given))
+    return failed(rewards={"reward": 0.625, "style": 0.25}, steps=records, **more)
 
 
 def lost(**more) -> AttemptRecord:

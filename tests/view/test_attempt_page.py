@@ -17,7 +17,7 @@ from agentbench.integrity.tool_caches import ToolCache
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import Ending, Evidence
 from agentbench.scoring.taxonomy import FailureReason, StageName
-from tests.runs.records import configuration, crashed, failed, lost, resolved
+from tests.runs.records import configuration, crashed, failed, in_steps, lost, resolved
 from tests.scoring import strategies
 from tests.view.conftest import client_of
 
@@ -47,6 +47,31 @@ def test_headings_come_in_order(client, shown):
     levels = [int(level) for level in re.findall(r"<h(\d)", client.get(shown.address()).text)]
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_steps_of_a_task_are_in_one_table(tmp_path):
+    text = page_of(tmp_path, in_steps())
+    table = text[text.index('id="task-steps"') : text.index('id="tests"')]
+    assert "reward 1, style 0.5" in table
+    assert "reward 0.25; too low for the next step: reward 0.25 is below 1" in table
+    assert "time limit: an odd &lt;day&gt;" in table
+    assert "not run" in table
+    assert '/attempts/one/1/files/steps/sum/evidence.json">' in table
+    assert 'id="task-steps"' not in page_of(tmp_path / "other", failed())
+
+
+def test_the_evidence_of_a_step_can_be_downloaded_and_nothing_near_it(tmp_path):
+    store = RunStore.create(tmp_path, configuration())
+    folder, _ = store.attempt_folder("one", 1)
+    (folder / "steps" / "sum").mkdir(parents=True)
+    (folder / "steps" / "sum" / "evidence.json").write_text("{}")
+    (folder / "steps" / "evidence.json").write_text("{}")
+    store.append(in_steps(), folder)
+    address = f"/runs/{store.folder.name}/attempts/one/1/files/steps"
+    client = client_of(tmp_path)
+    assert client.get(f"{address}/sum/evidence.json").text == "{}"
+    for other in ("evidence.json", "..%2f/evidence.json", "sum/other.json", "two/evidence.json"):
+        assert client.get(f"{address}/{other}").status_code == 404
 
 
 def test_stages_are_told_with_times_and_exit(tmp_path):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
@@ -52,7 +53,8 @@ class OracleAgent:
         del model
         script = self.scripts.get(problem.id)
         if script is not None:
-            return _run_script(script, sandbox, budget)
+            folder = script.step_folders.get(problem.step or "", script.folder)
+            return _run_script(script, folder, sandbox, budget)
         patch = self.patches.get(problem.id, b"")
         if not patch.strip():
             missing = "the task has no solution.patch"
@@ -66,9 +68,11 @@ class OracleAgent:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
 
 
-def _run_script(script: ScriptedSolution, sandbox: Sandbox, budget: Budget) -> AgentOutcome:
+def _run_script(
+    script: ScriptedSolution, folder: Path, sandbox: Sandbox, budget: Budget
+) -> AgentOutcome:
     """Run the script; its exit code is ignored, since only the verifier decides."""
-    sandbox.write_tree(script.mount_point, tar_of_files(script_files(script.folder)))
+    sandbox.write_tree(script.mount_point, tar_of_files(script_files(folder)))
     result = sandbox.run(
         Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())
     )

@@ -29,6 +29,7 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.scoring.evidence import Evidence, StageResult
+from agentbench.scoring.steps import StepEvidence
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
@@ -76,6 +77,7 @@ class AgentRunOutput(StageOutput):
     change: JudgedChange | None = None
     sandbox: Sandbox | None = None  # if the task's script judges in it
     artifacts: Artifacts = field(default_factory=dict)  # for a verifier with its own environment
+    steps: tuple[StepEvidence, ...] = ()  # that were run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class FinalTestOutput(StageOutput):
 
     controls: Controls
     controls_seconds: float = 0.0  # that the verdict waited for them
+    steps: tuple[StepEvidence, ...] = ()  # that were run, with the last one judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +167,8 @@ class StageContext:
     def use(self) -> SandboxUse:
         """What the sandboxes of agents, and of a script that judges, are for."""
         environment, verifier = self.task.environment, self.task.answer_key.verifier
-        lasting = environment.lasting or (verifier is not None and verifier.is_shared)
+        is_shared = verifier is not None and verifier.is_shared
+        lasting = environment.lasting or is_shared or bool(self.task.steps)
         return SandboxUse(lasting=lasting, env=environment.env if lasting else {})
 
     @property

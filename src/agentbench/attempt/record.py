@@ -92,6 +92,24 @@ class TimingRecord(Schema):
     queue_wait_s: float = 0.0
 
 
+class TaskStepRecord(Schema):
+    """One step of a task with several instructions."""
+
+    name: str
+    ran: bool = True
+    rewards: dict[str, float] | None = Field(default=None, description="null: it has no result")
+    fault: str = Field(default="", description="why it has no result, in words")
+    shortfall: str = Field(default="", description="why its rewards end the rest, in words")
+    agent: AgentEnding | None = None
+    agent_detail: str = ""
+    agent_s: float = 0.0
+    verifier_s: float = 0.0
+    user: UserName = AGENT_USER
+    verifier_user: UserName | None = None  # None: the same
+    verifier_environment: VerifierPlace
+    evidence: str | None = Field(default=None, description="relative to the attempt's folder")
+
+
 class EnvironmentRecord(Schema):
     """What the attempt ran in."""
 
@@ -142,6 +160,9 @@ class AttemptRecord(ChecksummedDocument):
     counts: ChangeCounts = ChangeCounts()
     rewards: dict[str, float] | None = Field(
         default=None, description="of a task that a script of its own judges: what that gave"
+    )
+    steps: tuple[TaskStepRecord, ...] = Field(
+        default=(), description="of a task with several instructions: all, in their order"
     )
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -1,9 +1,10 @@
 """Makes the record of an attempt from the results of its stages, or without them if it is lost."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from pathlib import Path
 
 from agentbench.agents.interface import Agent, AgentOutcome
@@ -20,8 +21,10 @@ from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
+from agentbench.scoring.steps import StepEvidence
 from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import judge
+from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task import Task
 
 _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
@@ -65,6 +68,7 @@ def make_record(
         expected=expected,
         stages=tuple(_stage_record(each, task, resources.settings, folder) for each in results),
         rewards=_rewards(results),
+        steps=tuple(_step_records(task, (final or work).steps or work.steps, folder)),
         findings=tuple(f for result in results for f in result.evidence.findings),
         warnings=tuple(w for result in results for w in result.evidence.warnings),
         controls=final.controls if final is not None else None,
@@ -79,6 +83,30 @@ def make_record(
 def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
     facts = next((r.evidence.rewards for r in results if r.stage is StageName.FINAL_TEST), None)
     return dict(facts.rewards) if facts is not None else None
+
+
+def _step_records(
+    task: Task, steps: Sequence[StepEvidence], folder: Path
+) -> Iterator[record.TaskStepRecord]:
+    for step, found in zip_longest(task.steps, steps):
+        facts = found or StepEvidence(name=step.name)
+        agent, verifier = facts.agent or Evidence(), facts.verifier or Evidence()
+        path = f"{STEPS_FOLDER}/{step.name}/evidence.json"
+        yield record.TaskStepRecord(
+            name=step.name,
+            ran=found is not None,
+            rewards=dict(facts.rewards) if facts.rewards is not None else None,
+            fault=facts.fault if found is not None else "",
+            shortfall=(facts.shortfall or "") if facts.rewards is not None else "",
+            agent=agent.agent,
+            agent_detail=agent.exception.message if agent.exception else agent.agent_detail,
+            agent_s=agent.own_seconds,
+            verifier_s=verifier.own_seconds,
+            user=step.user,
+            verifier_user=step.verifier.user,
+            verifier_environment=step.verifier.environment,
+            evidence=path if (folder / path).is_file() else None,
+        )
 
 
 def _stage_record(
@@ -158,7 +186,7 @@ def _environment(
     task: Task, provider: SandboxProvider, outputs: AttemptOutputs
 ) -> record.EnvironmentRecord:
     limits, image = limits_of(task), image_of(task, provider)
-    verifier = task.answer_key.verifier
+    verifier = None if task.steps else task.answer_key.verifier  # each step has its own
     return record.EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),

@@ -100,8 +100,8 @@ class _AttemptRunner:
                 ),
             )
             outputs = replace(outputs, agent_run=work)
-            if work is None or work.change is None:
-                return outputs
+            if work is None or work.change is None or (work.steps and work.error is not None):
+                return outputs  # with steps, the change may be that of a step before the error
             change = work.change
             final = self.stages.run(
                 StageName.FINAL_TEST,

@@ -32,9 +32,9 @@ _SECONDS: Mapping[StageName, Callable[[Task], float]] = MappingProxyType(
         StageName.GIT_CLONE: lambda _task: CLONE_TIMEOUT.total_seconds(),
         StageName.GIT_CHECKOUT: lambda _task: _GIT_CHECKOUT_TIMEOUT.total_seconds(),
         StageName.SETUP: lambda task: task.setup.timeout_s,
-        StageName.BASELINE_RUN: lambda task: task.problem.test_timeout_s,
-        StageName.AGENT_RUN: lambda task: task.problem.limits.timeout_s,
-        StageName.FINAL_TEST: lambda task: task.problem.test_timeout_s,
+        StageName.BASELINE_RUN: lambda task: task.judged_seconds,
+        StageName.AGENT_RUN: lambda task: task.agent_seconds,
+        StageName.FINAL_TEST: lambda task: task.judged_seconds,
     }
 )
 _POLL = 0.1  # seconds; two events cannot be waited for at once
@@ -57,7 +57,8 @@ def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
     if settings.attempt_timeout is not None:
         return settings.attempt_timeout
     limits = [stage_timeout(stage, task, settings) for stage in (*StageName, *_JUDGED)]
-    return sum(limits, start=settings.scaled(_OWN_SECONDS))
+    own_seconds = _OWN_SECONDS + len(task.steps) * task.setup.timeout_s
+    return sum(limits, start=settings.scaled(own_seconds))
 
 
 class AttemptDeadline(Event):
@@ -137,7 +138,7 @@ class StageRunner:
         self.add(
             StageResult(
                 stage=stage,
-                evidence=_shortened(evidence),
+                evidence=shortened(evidence),
                 started_at=started_at,
                 duration=timedelta(seconds=time.monotonic() - started),
             )
@@ -198,7 +199,7 @@ class StageRunner:
         )
 
 
-def _shortened(evidence: Evidence) -> Evidence:
+def shortened(evidence: Evidence) -> Evidence:
     """Evidence with only the end of its output, before it is judged.
 
     The record stores the same, so that judging it again gives the same verdict.

@@ -6,12 +6,18 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from agentbench.attempt.record import AttemptRecord, PatchRecord, StageRecord, UsageRecord
+from agentbench.attempt.record import (
+    AttemptRecord,
+    PatchRecord,
+    StageRecord,
+    TaskStepRecord,
+    UsageRecord,
+)
 from agentbench.core.display_text import counted, list_with_more, one_line, printable
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Step, Trajectory
 from agentbench.runs.store.summaries import AttemptSummary, Counts
-from agentbench.scoring.evidence import CaseOutcome
+from agentbench.scoring.evidence import AgentEnding, CaseOutcome
 
 _MAX_LISTED = 40  # entries of one list
 _PATCH_LINES = 200
@@ -112,6 +118,7 @@ def render_attempt(record: AttemptRecord, folder: Path) -> str:
         _agent(record),
         _model(record),
         transcript(folder),
+        _steps(record),
         _tests(record),
         _controls(record),
         _findings(record),
@@ -214,6 +221,27 @@ def usage_text(usage: UsageRecord) -> str:
         f"{usage.requests} requests, {usage.input_tokens} tokens in "
         f"({usage.cached_tokens} cached), {usage.output_tokens} out"
     )
+
+
+def _steps(record: AttemptRecord) -> Iterator[str]:
+    if record.steps:
+        yield "steps"
+    for step in record.steps:
+        yield f"  {printable(step.name)}: {_step_text(step)}"
+
+
+def _step_text(step: TaskStepRecord) -> str:
+    """How a step of a task ended."""
+    if not step.ran:
+        return "not run"
+    rewards = ", ".join(f"{printable(n)} {value:g}" for n, value in (step.rewards or {}).items())
+    parts = [rewards or f"no reward: {printable(step.fault)}"]
+    if step.shortfall:
+        parts.append(f"too low for the next step: {printable(step.shortfall)}")
+    if step.agent not in {None, AgentEnding.SUBMITTED}:
+        detail = f" ({printable(step.agent_detail)})" if step.agent_detail else ""
+        parts.append(f"agent: {step.agent}{detail}")
+    return f"{'; '.join(parts)}; agent {step.agent_s:.1f} s, verifier {step.verifier_s:.1f} s"
 
 
 def _tests(record: AttemptRecord) -> Iterator[str]:

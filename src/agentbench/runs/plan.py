@@ -118,8 +118,7 @@ def in_order(
 
 
 def _limit(task: Task) -> float:
-    problem = task.problem
-    return task.setup.timeout_s + problem.limits.timeout_s + problem.test_timeout_s
+    return task.setup.timeout_s + task.agent_seconds + task.judged_seconds
 
 
 def _spread_over_repositories(tasks: Iterable[Task]) -> list[Task]:

@@ -24,12 +24,19 @@ class RewardFacts(Schema):
 
     rewards: dict[str, float] = Field(default_factory=dict)
     fault: str = Field(default="", description="why there are none, in words")
+    unfinished: str = Field(
+        default="",
+        exclude_if=operator.not_,
+        description="why later steps of the task were not run, in words",
+    )
 
 
 def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
     """Why the task does not count as resolved; None: it does."""
     if facts is None or facts.fault or not facts.rewards:
         return (facts.fault if facts is not None else "") or "the verifier left no reward"
+    if facts.unfinished:
+        return facts.unfinished
     rewards = facts.rewards
     # Without a deciding reward each must be high enough, so the lowest one decides.
     name = DECIDING if DECIDING in rewards else min(rewards, key=lambda each: rewards[each])

@@ -12,6 +12,7 @@ import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,14 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER
+from agentbench.tasks.steps import (
+    INSTRUCTION_FILE,
+    StepTable,
+    TaskStep,
+    folder_faults,
+    step_faults,
+    step_folder,
+)
 from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
 
@@ -73,8 +82,9 @@ class TaskDraft:
     folder: Path
     table: TaskFile | None  # None: task.toml is wrong
     task_id: TaskId | None
-    instruction: str
+    instruction: str  # of a task with steps: all of theirs, with headings
     faults: tuple[str, ...]
+    step_instructions: tuple[str, ...] = ()  # in the order of the steps
 
 
 def read_draft(folder: Path) -> TaskDraft:
@@ -86,12 +96,13 @@ def read_draft(folder: Path) -> TaskDraft:
         table = parse_task_file(_read_text(name), name=str(name))
     except InputError as error:
         faults.extend(error.faults)
-    try:
-        instruction = _read_text(folder / "instruction.md")
-    except InputError as error:
-        faults.extend(error.faults)
+    steps = table.steps if table is not None else ()
+    texts = [_instruction(step_folder(folder, step.name), faults) for step in steps]
+    if steps:
+        headed = zip(steps, texts, strict=True)
+        instruction = "\n\n".join(f"# {step.name}\n\n{text.strip()}" for step, text in headed)
     else:
-        faults.extend(_instruction_faults(folder / "instruction.md", instruction))
+        instruction = _instruction(folder, faults)
     faults.extend(_invalid_entries(folder, table))
     task_id = None
     if table is not None:
@@ -102,8 +113,24 @@ def read_draft(folder: Path) -> TaskDraft:
             )
         faults.extend(_missing_files(folder, table))
     return TaskDraft(
-        folder=folder, table=table, task_id=task_id, instruction=instruction, faults=tuple(faults)
+        folder=folder,
+        table=table,
+        task_id=task_id,
+        instruction=instruction,
+        faults=tuple(faults),
+        step_instructions=tuple(texts),
     )
+
+
+def _instruction(folder: Path, faults: list[str]) -> str:
+    path = folder / INSTRUCTION_FILE
+    try:
+        text = _read_text(path)
+    except InputError as error:
+        faults.extend(error.faults)
+        return ""
+    faults.extend(_instruction_faults(path, text))
+    return text
 
 
 def _read_text(path: Path) -> str:
@@ -148,14 +175,28 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     repo = table.repo
     if repo.path is not None:
         yield from (f"{name}: repo.path: {fault}" for fault in _repo_faults(folder, repo.path))
-    if table.verifier is not None:
-        yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
+    if table.verifier is not None and not table.steps:
+        yield from folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
+    yield from step_faults(folder, table.steps, is_solved=table.solution is not None)
+    yield from _missing_named_files(folder, table)
+    if table.solution is not None and not table.steps:
+        yield from folder_faults(folder / SOLUTION_FOLDER, "[solution]")
+    for patch in ("tests.patch", "solution.patch"):
+        if os.path.lexists(folder / patch) and not (folder / patch).is_file():
+            yield f"{folder / patch}: is not a file"
+
+
+def _missing_named_files(folder: Path, table: TaskFile) -> Iterator[str]:
+    """Which files that the table names are missing, and which services."""
+    name, repo = folder / TASK_FILE, table.repo
     files = {
         "repo.url": repo.url if is_git_bundle(repo.url or "") else None,
         "environment.dockerfile": table.environment.dockerfile,
         "environment.compose": table.environment.compose,
         "verifier.dockerfile": table.verifier.dockerfile if table.verifier else None,
         "verifier.compose": table.verifier.compose if table.verifier else None,
+        **{f"steps.{s.name}.verifier.dockerfile": s.verifier.dockerfile for s in table.steps},
+        **{f"steps.{s.name}.verifier.compose": s.verifier.compose for s in table.steps},
     }
     for key, file in files.items():
         if file is not None and not (folder / file).is_file():
@@ -164,13 +205,10 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             from agentbench.tasks.compose_file import compose_faults  # imports a parser
 
             yield from compose_faults(folder / file)
-    if table.verifier is not None and table.verifier.services:
-        yield from _service_faults(folder, table, table.verifier.services)
-    if table.solution is not None:
-        yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
-    for patch in ("tests.patch", "solution.patch"):
-        if os.path.lexists(folder / patch) and not (folder / patch).is_file():
-            yield f"{folder / patch}: is not a file"
+    verifiers = [step.verifier for step in table.steps]
+    for verifier in (*verifiers, table.verifier):
+        if verifier is not None and verifier.services:
+            yield from _service_faults(folder, table, verifier.services)
 
 
 def _service_faults(folder: Path, table: TaskFile, named: frozenset[str]) -> Iterator[str]:
@@ -183,13 +221,6 @@ def _service_faults(folder: Path, table: TaskFile, named: frozenset[str]) -> Ite
     for name in sorted(named - known):
         where = f"is none of {file}" if file is not None else "needs [environment] compose"
         yield f"{folder / TASK_FILE}: verifier: the service {name!r} {where}"
-
-
-def _folder_faults(path: Path, table_name: str) -> Iterator[str]:
-    if not path.is_dir():
-        yield f"{path}: is not a folder; {table_name} needs the files of its script there"
-    elif not any(path.iterdir()):
-        yield f"{path}: is empty; {table_name} needs the files of its script there"
 
 
 def _repo_faults(folder: Path, path: str) -> Iterator[str]:
@@ -278,7 +309,7 @@ def _task(draft: TaskDraft) -> Task:
             test_timeout_s=(table.verifier or tests).timeout_s,
             test_env=environment.env,
             limits=table.agent,
-            network=environment.network if table.agent.network is None else table.agent.network,
+            network=_first_network(table.agent.network, environment.network),
         ),
         answer_key=AnswerKey(
             tests_patch=_read_if_present(folder / "tests.patch"),
@@ -300,7 +331,27 @@ def _task(draft: TaskDraft) -> Task:
         setup=table.setup,
         controls=table.integrity.controls,
         digest=tree_digest(folder, without={PROOF_FILE}),
+        steps=tuple(map(partial(_step, table), table.steps, draft.step_instructions)),
+        reward_strategy=table.reward_strategy,
     )
+
+
+def _step(table: TaskFile, step: StepTable, instruction: str) -> TaskStep:
+    assert table.verifier is not None  # or the file has no steps
+    return TaskStep(
+        name=step.name,
+        instruction=instruction,
+        verifier=step.with_common(table.verifier),
+        timeout_s=step.agent.timeout_s or table.agent.timeout_s,
+        user=step.agent.user or table.environment.user,
+        network=_first_network(step.agent.network, table.agent.network, table.environment.network),
+        min_reward=step.min_reward,
+        healthcheck=step.healthcheck,
+    )
+
+
+def _first_network(*networks: Network | None) -> Network:
+    return next((each for each in networks if each is not None), False)
 
 
 def _source(folder: Path, table: TaskFile) -> RepoSource:

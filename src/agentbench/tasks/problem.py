@@ -60,6 +60,7 @@ class Problem(Schema):
     test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs
     limits: AgentLimits = AgentLimits()
     network: Network = False  # of the agent's commands
+    step: str | None = None  # the name of the step that the instruction is about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
@@ -130,7 +130,7 @@ class Verifier(Schema):
     dockerfile: InsidePath | None = None
     compose: InsidePath | None = None
     """The services beside a verifier with its own image; it may also have the image."""
-    workdir: Annotated[str, Field(pattern=r"^/"), AfterValidator(check_argument)] | None = None
+    workdir: Annotated[str, Field(pattern=r"^/[^\x00]*$")] | None = None
     """The folder in which the command runs; None: the workspace."""
     cpus: Annotated[float, Field(gt=0, le=256, allow_inf_nan=False)] | None = None
     memory_mib: Annotated[int, Field(ge=64, le=2**24)] | None = None  # None: those of [environment]
@@ -206,6 +206,7 @@ class ScriptedSolution:
     command: str
     env: Mapping[str, str]
     folder: Path
+    step_folders: Mapping[str, Path] = field(default_factory=dict)  # of steps with their own
     mount_point: PurePosixPath = SOLUTION_MOUNT
 
 

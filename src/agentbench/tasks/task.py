@@ -1,16 +1,20 @@
 """The model of a task: problem, answer key, repository and environment."""
 
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from pydantic import Field
 
-from agentbench.core.choices import AGENT_USER, ControlLevel, UserName
+from agentbench.core.choices import AGENT_USER, ROOT_USER, ControlLevel, UserName
+from agentbench.core.files import FileContent
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks import scripts
 from agentbench.tasks.problem import Problem, Seconds, TaskId
+from agentbench.tasks.steps import TaskStep, step_files, step_folder
 
 _USUAL_WORKDIR = PurePosixPath("/workspace")
 
@@ -99,6 +103,9 @@ class Task(Schema):
     setup: TaskSetup = TaskSetup()
     controls: ControlLevel = ControlLevel.FULL
     digest: str  # sha256 of all files of the task
+    steps: tuple[TaskStep, ...] = ()
+    """The instructions in turn; none: the problem has the only one."""
+    reward_strategy: RewardStrategy = RewardStrategy.MEAN
 
     @property
     def id(self) -> TaskId:
@@ -111,8 +118,13 @@ class Task(Schema):
         script = self.answer_key.solution
         if script is None:
             return None
+        name = scripts.SOLUTION_FOLDER
+        own = {step.name: step_folder(self.folder, step.name) / name for step in self.steps}
         return scripts.ScriptedSolution(
-            command=script.command, env=script.env, folder=self.folder / scripts.SOLUTION_FOLDER
+            command=script.command,
+            env=script.env,
+            folder=self.folder / name,
+            step_folders={step: folder for step, folder in own.items() if folder.is_dir()},
         )
 
     @property
@@ -121,3 +133,64 @@ class Task(Schema):
         if self.source.workdir is not None:
             return PurePosixPath(self.source.workdir)
         return None if self.answer_key.verifier is None else _USUAL_WORKDIR
+
+    @property
+    def agent_sandbox_user(self) -> UserName:
+        """The user of the agent's sandbox: root if the sandbox has more than one."""
+        verifier = self.answer_key.verifier
+        judges = [step.verifier for step in self.steps] or ([verifier] if verifier else [])
+        users = {step.user for step in self.steps} or {self.environment.user}
+        users |= {each.user for each in judges if each.is_shared and each.user is not None}
+        return users.pop() if len(users) == 1 else ROOT_USER
+
+    @property
+    def script_folders(self) -> tuple[Path, ...]:
+        """The folders of the verifier's files; files of a later one replace those before."""
+        step = self.problem.step
+        own = () if step is None else (step_folder(self.folder, step) / scripts.VERIFIER_FOLDER,)
+        return (self.folder / scripts.VERIFIER_FOLDER, *own)
+
+    def step_files(self) -> Mapping[PurePosixPath, FileContent]:
+        """The files that the steps up to this one write to the workspace.
+
+        Raises:
+            InputError: one cannot be read.
+        """
+        names = [step.name for step in self.steps]
+        begun = names[: names.index(self.problem.step) + 1] if self.problem.step else []
+        return {path: f for name in begun for path, f in step_files(self.folder, name).items()}
+
+    @property
+    def pending_steps(self) -> tuple[TaskStep, ...]:
+        """The steps of the whole task; none if this is the task in one of them."""
+        return self.steps if self.problem.step is None else ()
+
+    @property
+    def agent_seconds(self) -> float:
+        """The time limit of the agent; of all its steps together if this is the whole task."""
+        limits = [step.timeout_s for step in self.pending_steps]
+        return sum(limits) if limits else self.problem.limits.timeout_s
+
+    @property
+    def judged_seconds(self) -> float:
+        """The time limit of a judged run; of all verifiers together if this is the whole task."""
+        limits = [step.verifier.timeout_s for step in self.pending_steps]
+        return sum(limits) if limits else self.problem.test_timeout_s
+
+    def in_step(self, step: TaskStep) -> "Task":
+        """The task as it is in one of its steps."""
+        problem = self.problem.model_copy(
+            update={
+                "instruction": step.instruction,
+                "network": step.network,
+                "step": step.name,
+                "test_timeout_s": step.verifier.timeout_s,
+                "limits": self.problem.limits.model_copy(update={"timeout_s": step.timeout_s}),
+            }
+        )
+        key = self.answer_key.model_copy(update={"verifier": step.verifier})
+        own = {"user": step.user, "healthcheck": step.healthcheck}
+        environment = self.environment.model_copy(update=own)
+        return self.model_copy(
+            update={"problem": problem, "answer_key": key, "environment": environment}
+        )

@@ -20,6 +20,7 @@ from agentbench.core.network import Network
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks import scripts
 from agentbench.tasks.problem import (
     DEFAULT_COMMANDS,
@@ -28,6 +29,7 @@ from agentbench.tasks.problem import (
     TaskId,
     parse_pytest_command,
 )
+from agentbench.tasks.steps import StepTable, check_steps
 from agentbench.tasks.task import TaskSetup
 
 _SYSTEM_FOLDERS = frozenset(
@@ -253,6 +255,7 @@ class TaskFile(Schema):
     id: Annotated[TaskId, AfterValidator(_task_id)] | None = None
     title: Annotated[str, Field(min_length=1, max_length=200)]
     tags: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    reward_strategy: RewardStrategy = RewardStrategy.MEAN
     repo: RepoTable
     environment: EnvironmentTable = EnvironmentTable()
     setup: TaskSetup = TaskSetup()
@@ -261,6 +264,17 @@ class TaskFile(Schema):
     solution: scripts.SolutionScript | None = None
     agent: AgentLimits = AgentLimits()
     integrity: IntegrityTable = IntegrityTable()
+    steps: tuple[StepTable, ...] = ()
+
+    @model_validator(mode="after")
+    def _steps_fit(self) -> "TaskFile":
+        if self.steps and self.verifier is None:
+            raise ValueError("needs a [verifier] for [[steps]]: scripts judge them")
+        if not self.steps and "reward_strategy" in self.model_fields_set:
+            raise ValueError("takes `reward_strategy` only with [[steps]]")
+        if self.verifier is not None:
+            check_steps(self.steps, self.verifier)
+        return self
 
     @model_validator(mode="after")
     def _one_judge(self) -> "TaskFile":

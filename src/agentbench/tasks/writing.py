@@ -17,6 +17,7 @@ from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.loading import TASK_FILE, read_draft
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.steps import INSTRUCTION_FILE
 from agentbench.tasks.task_file import TaskFile
 
 _RATE_DIGITS = 3  # decimals of a rate
@@ -102,7 +103,8 @@ def _write_files(folder: Path, new: NewTask) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     (folder / TASK_FILE).write_text(task_toml(new.table), "utf-8")
-    (folder / "instruction.md").write_text(new.instruction.rstrip("\n") + "\n", "utf-8")
+    if not new.table.steps:
+        (folder / INSTRUCTION_FILE).write_text(new.instruction.rstrip("\n") + "\n", "utf-8")
     for name, patch in (("tests.patch", new.tests_patch), ("solution.patch", new.solution_patch)):
         if patch.strip():
             (folder / name).write_bytes(patch)
@@ -111,6 +113,11 @@ def _write_files(folder: Path, new: NewTask) -> None:
 def task_toml(table: TaskFile) -> str:
     """The text of a `task.toml`: the values that are not defaults, tables in the usual order."""
     values = table.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    if table.steps:  # a default there is not that of the task's own table
+        values["steps"] = [
+            each.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+            for each in table.steps
+        ]
     for name, value in values.items():
         if isinstance(value, dict):
             values[name] = _table(value)

@@ -1,5 +1,6 @@
 """Reads an attempt's files for its page, and serves them unchanged."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,6 +157,7 @@ CONTENT_TYPES: Mapping[str, str] = {
     **{log_name(stage): _PLAIN for stage in StageName},
 }
 """The downloadable files of an attempt, and their descriptions."""
+_STEP_EVIDENCE = re.compile(r"steps/[A-Za-z0-9][A-Za-z0-9_.-]*/evidence\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,12 +186,13 @@ def attempt_file(context: PageContext, request: Request) -> Response:
         PageNotFoundError: it does not exist.
     """
     name = request.path_params["file"]
-    if name not in CONTENT_TYPES:
+    kind = _JSON if _STEP_EVIDENCE.fullmatch(name) else CONTENT_TYPES.get(name)
+    if kind is None:
         raise PageNotFoundError(
             f"No attempt has a file {name!r}; there may be: {', '.join(CONTENT_TYPES)}."
         )
     path = context.attempt_folder(request) / name
-    return _file_response(context.folder.opened(path), path, CONTENT_TYPES[name], request)
+    return _file_response(context.folder.opened(path), path, kind, request)
 
 
 def run_file(context: PageContext, request: Request) -> Response:

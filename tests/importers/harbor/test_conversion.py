@@ -14,13 +14,15 @@ def form(text: str) -> HarborTaskFile:
 @pytest.mark.parametrize(
     ("text", "field"),
     [
-        ('[[steps]]\nname = "one"\n', "steps"),
         ('[environment]\nos = "Windows"\n', "environment.os"),
         ("[environment]\ngpus = 1\n", "environment.gpus"),
         ('[environment.tpu]\ntype = "v4"\ntopology = "2x2"\n', "environment.tpu"),
         ('[[environment.mcp_servers]]\nname = "a"\nurl = "b"\n', "environment.mcp_servers"),
         ("[verifier.environment]\ngpus = 2\n", "verifier.environment.gpus"),
-        ('[[verifier.collect]]\ncommand = "a"\nservice = "db"\n', "verifier.collect.0"),
+        (
+            '[[steps]]\nname = "a"\n[steps.verifier.environment]\ngpus = 2\n',
+            "steps.0.verifier.environment.gpus",
+        ),
     ],
 )
 def test_what_a_sandbox_cannot_be_is_refused_by_its_key(tmp_path, text, field):

@@ -1,7 +1,9 @@
 import pytest
 
-from agentbench.importers.harbor.importing import read_harbor_task, without_canary
-from agentbench.importers.task_folders import ConvertedTask
+from agentbench.importers.harbor.importing import HARBOR, read_harbor_task, without_canary
+from agentbench.importers.task_folders import ConvertedTask, import_folders
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
 from tests.importers.harbor.harbor_folders import ONE_FOUR, ONE_ZERO, harbor_folder
 
 
@@ -145,14 +147,80 @@ def test_a_folder_that_cannot_be_taken_is_refused_with_file_and_field(tmp_path, 
     assert one.startswith(said)
 
 
-def test_several_steps_are_one_reason_though_the_usual_files_are_not_there(tmp_path):
+STEPS = """\
+multi_step_reward_strategy = "final"
+artifacts = ["/app/a"]
+[agent]
+timeout_sec = 60.0
+user = "root"
+[verifier]
+timeout_sec = 5.0
+environment_mode = "separate"
+env = { A = "1", B = "1" }
+[verifier.environment]
+docker_image = "judge:1"
+[[steps]]
+name = "one"
+min_reward = 1
+healthcheck = { command = "true", interval_sec = 0.5 }
+[[steps]]
+name = "two"
+artifacts = ["/app/b"]
+min_reward = { style = 0.5 }
+[steps.agent]
+timeout_sec = 30.0
+user = "nobody"
+[steps.verifier]
+environment_mode = "shared"
+user = "nobody"
+timeout_sec = 7.0
+env = { B = "2" }
+"""
+
+
+def test_steps_take_from_the_task_what_harbor_takes(tmp_path):
     changes = {
-        "task.toml": '[[steps]]\nname = "one"\n',
+        "task.toml": STEPS,
         "instruction.md": None,
-        "tests/test.sh": None,
+        "steps/one/instruction.md": "<!-- canary -->\nFirst.\n",
+        "steps/one/tests/Dockerfile": "FROM judge:2\n",
+        "steps/two/instruction.md": "Second.\n",
+        "steps/two/solution/solve.sh": "#!/bin/sh\n",
     }
-    (one,) = refused(harbor_folder(tmp_path, changes))
-    assert one.startswith("task.toml: steps: has 1 steps")
+    found = import_folders(HARBOR, [harbor_folder(tmp_path / "x", changes)], tmp_path / "out")
+    loaded = load_task(found.written[0], mirrors=Mirrors(tmp_path / "mirrors"))
+    one, two = loaded.steps
+    assert loaded.reward_strategy == "final"
+    assert (one.instruction, two.instruction) == ("First.\n", "Second.\n")
+    assert (one.timeout_s, one.user, one.min_reward) == (60.0, "root", {"reward": 1.0})
+    assert one.healthcheck is not None
+    assert one.healthcheck.interval_s == 0.5
+    # 600 seconds are Harbor's default; [verifier] timeout_sec is not that of steps.
+    assert (one.verifier.timeout_s, one.verifier.env) == (600.0, {"A": "1", "B": "1"})
+    assert one.verifier.dockerfile == "steps/one/tests/Dockerfile"
+    assert (one.verifier.takes, one.verifier.threshold) == (("/logs/artifacts", "a"), 0.999)
+    assert (two.timeout_s, two.user, two.min_reward) == (30.0, "nobody", {"style": 0.5})
+    assert (two.verifier.is_shared, two.verifier.user, two.verifier.image) == (True, "nobody", None)
+    assert (two.verifier.timeout_s, two.verifier.env) == (7.0, {"A": "1", "B": "2"})
+    assert loaded.scripted_solution is not None
+    assert loaded.scripted_solution.step_folders == {
+        "two": loaded.folder / "steps" / "two" / "solution"
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"steps/one/instruction.md": None}, "steps/one/instruction.md: is missing"),
+        ({"tests/test.sh": None}, "tests/test.sh: is missing"),
+        ({"steps/one/solution/other.sh": "#!/bin/sh\n"}, "steps/one/solution/solve.sh: is missing"),
+        ({"task.toml": "steps = [{}]\n"}, "task.toml: steps.0.name: is missing"),
+        ({"task.toml": '[[steps]]\nname = "../x"\n'}, "steps/../x/instruction.md: is missing"),
+    ],
+)
+def test_a_step_without_its_files_is_refused(tmp_path, changes, said):
+    usual = {"task.toml": '[[steps]]\nname = "one"\n', "steps/one/instruction.md": "Do it.\n"}
+    assert refused(harbor_folder(tmp_path / "x", {**usual, **changes}))[0].startswith(said)
 
 
 def test_links_out_of_the_folder_are_refused_before_anything_is_copied(tmp_path):

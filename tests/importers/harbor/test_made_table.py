@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.importers.dockerfiles import DockerfileEnd
-from agentbench.importers.harbor.importing import UnsupportedTaskError, convert_task_file
+from agentbench.importers.harbor.conversion import UnsupportedTaskError, convert_task_file
 from agentbench.importers.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
 from agentbench.tasks.problem import TaskId
 from tests.importers.harbor.harbor_folders import harbor_folder

@@ -7,7 +7,7 @@ is refused, others print and hang. The model endpoint counts each request and ea
 import difflib
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import astuple, fields, replace
@@ -42,6 +42,8 @@ _DIFFABLE_BYTES = 512 * 1024  # difflib's time grows with the square of a text's
 _DIFFABLE_LINES = 20_000
 _DETAIL = 4_096  # characters
 _OUTCOME = TypeAdapter(AgentOutcome)
+_COUNTS = ("steps", "tool_calls", "tool_errors_recovered", "test_runs")
+_USAGE_COUNTS = ("requests", "input_tokens", "output_tokens", "cached_tokens")
 _LONGEST_TRACEBACK = 20_000  # characters of a traceback, from its end
 # The protocol of agents lets them raise these; other exceptions do not choose their reason.
 _AGENT_REASONS = frozenset(
@@ -90,8 +92,9 @@ def blamed_on_agent(context: PreparedContext) -> Iterator[None]:
 
 @contextmanager
 def _ended(context: PreparedContext, sandbox: Sandbox) -> Iterator[None]:
-    """No process of the sandbox runs; if the task's script judges in it, they go on afterwards."""
-    if is_judged_in_place(context.task) and isinstance(sandbox, LastingSandbox):
+    """No process of the sandbox runs; if it is still needed, they go on afterwards."""
+    is_needed = is_judged_in_place(context.task) or context.task.steps
+    if is_needed and isinstance(sandbox, LastingSandbox):
         with sandbox.frozen():
             yield
     else:
@@ -110,9 +113,9 @@ def _back_end_works(context: PreparedContext) -> bool:
         return False
 
 
-def suspicious_findings(context: PreparedContext, change: JudgedChange) -> Iterator[Finding]:
+def suspicious_findings(context: PreparedContext, change: JudgedChange | None) -> Iterator[Finding]:
     """Code that cheats need, as information for a reader: honest code may need it too."""
-    for path, file in change.files.items():
+    for path, file in change.files.items() if change is not None else ():
         if file is not None:
             before = context.prepared.content(path)
             yield from suspicious_code(path.as_posix(), before, file.content)
@@ -216,6 +219,24 @@ def checked_outcome(result: object) -> AgentOutcome:
     if not all(math.isfinite(amount) and amount >= 0 for amount in _amounts(outcome)):
         raise ValueError("solve() returned an amount that is negative or no number")
     return outcome
+
+
+def combined_outcome(outcomes: Sequence[AgentOutcome], work: Evidence) -> AgentOutcome | None:
+    """The outcome of all steps of a task; their evidence says how they ended."""
+    if not outcomes:
+        return None
+    counts = {name: sum(getattr(each, name) for each in outcomes) for name in _COUNTS}
+    usages = [each.usage for each in outcomes if each.usage is not None]
+    used = {name: sum(getattr(each, name) for each in usages) for name in _USAGE_COUNTS}
+    costs = [each.cost_usd for each in usages if each.cost_usd is not None]
+    cost = sum(costs) if costs and len(costs) == len(usages) else None
+    return replace(
+        outcomes[-1],
+        ending=work.agent or outcomes[-1].ending,
+        detail=work.agent_detail,
+        usage=ModelUsage(**used, cost_usd=cost) if usages else None,
+        **counts,
+    )
 
 
 def _amounts(outcome: AgentOutcome) -> list[float]:

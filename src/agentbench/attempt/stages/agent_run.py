@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from threading import Thread
 
@@ -15,7 +15,7 @@ from agentbench.agents.interface import (
     NeedsMounts,
     WritesFilesOnly,
 )
-from agentbench.attempt.context import AgentRunOutput, PreparedContext
+from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContext
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
@@ -25,19 +25,19 @@ from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.attempt.stages.service_logs import (
     agent_network,
-    open_sandbox,
     service_warnings,
     watched_services,
 )
-from agentbench.attempt.stages.verifier import is_judged_in_place
-from agentbench.core.choices import AGENT_USER, ROOT_USER
+from agentbench.attempt.stages.steps import StepWalk
+from agentbench.attempt.stages.verifier import is_judged_in_place, open_agent_sandbox
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
+from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.execution import reporter_mounts
-from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Sandbox, Stream
-from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
+from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
+from agentbench.scoring.steps import StepEvidence, combined_work
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
@@ -71,34 +71,32 @@ def agent_run(
         inputs: Those of this stage alone.
         preparation: Of the final test; it owns the sandbox if the final test needs it too.
     """
-    endpoint, solved, change, sandbox = None, None, None, None
-    is_shared = is_judged_in_place(context.task)
+    endpoint, work, is_shared = None, _AgentWork(), is_judged_in_place(context.task)
     opened = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
     try:
         context.hidden_tests.check()
         with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as preopened:
             preparation.begin()
             with ExitStack() as own:
-                sandbox = (preparation.kept if is_shared else own).enter_context(preopened.take())
+                owner = preparation.kept if is_shared or context.task.steps else own
+                sandbox = owner.enter_context(preopened.take())
                 failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
-                with agent_network(context, sandbox):
-                    solved = _solve(context, inputs, sandbox, endpoint)
-                with agent_outcome.blamed_on_agent(context):
-                    collect_artifacts(context, sandbox)
-                extracted = agent_outcome.extract_change(context, sandbox)
-                artifacts = read_artifacts(context, sandbox)
-        change = agent_outcome.judged_change(context, extracted)
-        findings = (*extracted.findings, *agent_outcome.suspicious_findings(context, change))
+                if context.task.steps:
+                    is_shared = _work_in_steps(context, inputs, sandbox, endpoint, work)
+                else:
+                    _work_at_once(context, inputs, sandbox, endpoint, work)
+        findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return AgentRunOutput(
             evidence=Evidence(),
             error=error,
-            outcome=solved.outcome if solved is not None else None,
+            outcome=work.outcome,
             traffic=endpoint.traffic() if endpoint is not None else None,
-            change=change,
+            change=work.change,
+            steps=work.steps,
         )
-    evidence, traffic = solved.evidence, None
+    evidence, traffic = work.evidence, None
     if endpoint is not None:
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
@@ -107,12 +105,72 @@ def agent_run(
     )
     return AgentRunOutput(
         evidence=evidence,
-        outcome=solved.outcome,
+        outcome=work.outcome,
         traffic=traffic,
-        change=change,
+        change=work.change,
         sandbox=sandbox if is_shared else None,
-        artifacts=artifacts,
+        artifacts=work.artifacts,
+        steps=work.steps,
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class _AgentWork:
+    """What the agent has done so far."""
+
+    evidence: Evidence = field(default_factory=Evidence)
+    outcome: AgentOutcome | None = None  # None also if the agent raised an exception
+    change: JudgedChange | None = None
+    findings: tuple[Finding, ...] = ()
+    artifacts: Artifacts = field(default_factory=dict)
+    steps: tuple[StepEvidence, ...] = ()
+
+
+def _work_at_once(
+    context: PreparedContext,
+    inputs: AgentInputs,
+    sandbox: Sandbox,
+    endpoint: ModelEndpoint | None,
+    work: _AgentWork,
+) -> None:
+    with agent_network(context, sandbox):
+        solved = _solve(context, inputs, sandbox, endpoint)
+    work.evidence, work.outcome = solved.evidence, solved.outcome
+    with agent_outcome.blamed_on_agent(context):
+        collect_artifacts(context, sandbox)
+    extracted = agent_outcome.extract_change(context, sandbox)
+    work.artifacts = read_artifacts(context, sandbox)
+    work.change = agent_outcome.judged_change(context, extracted)
+    work.findings = extracted.findings
+
+
+def _work_in_steps(
+    context: PreparedContext,
+    inputs: AgentInputs,
+    sandbox: Sandbox,
+    endpoint: ModelEndpoint | None,
+    work: _AgentWork,
+) -> bool:
+    """Let the agent work on each step; whether the last one has to be judged in the sandbox."""
+    walk, outcomes = StepWalk(context, sandbox), list[AgentOutcome]()
+
+    def solve(step: PreparedContext) -> Evidence:
+        """Let the agent work on a step."""
+        with agent_network(step, sandbox):
+            solved = _solve(step, inputs, sandbox, endpoint)
+        outcomes.extend(filter(None, [solved.outcome]))
+        return solved.evidence
+
+    try:
+        walk.run(solve, judges_last=False)
+    finally:
+        work.steps, work.change, work.findings = tuple(walk.steps), walk.change, walk.findings
+        work.artifacts, work.evidence = walk.artifacts, combined_work(walk.steps)
+        work.outcome = agent_outcome.combined_outcome(outcomes, work.evidence)
+    if walk.needs_sandbox:
+        return True
+    sandbox.kill()
+    return False
 
 
 @contextmanager
@@ -128,27 +186,8 @@ def _agent_sandbox(
     if isinstance(agent, NeedsMounts):
         mounts += agent.mounts(context.provider, context.image)
     is_plain = not (isinstance(agent, WritesFilesOnly) and agent.writes_files_only)
-    verifier = context.task.answer_key.verifier
-    is_shared = is_judged_in_place(context.task)
-    user = context.limits.user
-    if is_shared and verifier is not None and verifier.user not in {None, AGENT_USER}:
-        user = ROOT_USER
     preopened = PreopenedSandbox(
-        context.background,
-        lambda: open_sandbox(
-            context,
-            context.prepared.snapshot,
-            limits=replace(context.limits, user=user),
-            network=NetworkPlan(
-                first=context.task.environment.network,
-                later=(
-                    context.task.problem.network,
-                    *((verifier.network,) if is_shared and verifier is not None else ()),
-                ),
-            ),
-            mounts=mounts,
-            use=replace(context.use, plain_workspace=is_plain),
-        ),
+        context.background, lambda: open_agent_sandbox(context, mounts, plain_workspace=is_plain)
     )
     try:
         yield preopened

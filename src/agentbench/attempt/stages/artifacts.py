@@ -22,6 +22,7 @@ from agentbench.tasks.scripts import service_path
 _Found = dict[PurePosixPath, dict[PurePosixPath, FileContent]]
 _FOLDER = "artifacts"
 _COPY = """\
+rm -rf "$1"
 mkdir -p "$1" && cd "$1" || exit
 shift
 number=0
@@ -72,7 +73,7 @@ def collect_artifacts(context: PreparedContext, sandbox: Sandbox) -> None:
     if paths:
         where = f"{sandbox.results}/{_FOLDER}"
         argv = ("sh", "-c", _COPY, "sh", where, *map(str, paths))
-        user = ROOT_USER if context.limits.user != AGENT_USER else AGENT_USER
+        user = AGENT_USER if context.task.agent_sandbox_user == AGENT_USER else ROOT_USER
         sandbox.run(Command(argv=argv, timeout=_COPY_TIMEOUT, cwd=PurePosixPath("/"), user=user))
 
 

@@ -27,6 +27,7 @@ def await_health(context: PreparedContext, sandbox: Sandbox) -> None:
         timeout=timedelta(seconds=check.timeout_s),
         env=context.task.environment.env,
         sink=context.sink,
+        user=context.task.environment.user if context.task.problem.step is not None else None,
     )
     started, failures = time.monotonic(), 0
     while not context.cancel.is_set():

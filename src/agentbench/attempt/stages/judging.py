@@ -3,16 +3,19 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import agent_outcome, judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
+from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.service_logs import (
     require_services,
     service_warnings,
     watched_services,
 )
-from agentbench.attempt.stages.verifier import BASELINE, run_verifier
+from agentbench.attempt.stages.steps import judge_last_step, walk_idle
+from agentbench.attempt.stages.verifier import BASELINE, open_agent_sandbox, run_verifier
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
@@ -21,6 +24,7 @@ from agentbench.pytest_results.execution import execute_tests
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
+from agentbench.scoring.steps import combined_evidence
 from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import baseline_warnings
 
@@ -87,7 +91,9 @@ def baseline_run(context: PreparedContext) -> StageOutput:
         SandboxError: the sandbox could not be created or is lost.
     """
     task = context.task
-    if task.answer_key.verifier is not None:
+    if task.steps:
+        evidence = _idle_steps(context)
+    elif task.answer_key.verifier is not None:
         evidence = run_verifier(context, None, name=BASELINE)
     else:
         hidden = context.hidden_tests.files
@@ -103,6 +109,24 @@ def baseline_run(context: PreparedContext) -> StageOutput:
         evidence = judged_tests.judged_evidence(context, run)
     warnings = baseline_warnings(judged_tests.expected_tests(task), evidence)
     return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))
+
+
+def _idle_steps(context: PreparedContext) -> Evidence:
+    """The steps without an agent, in a container as an agent has it."""
+
+    def save(name: str, content: bytes) -> None:
+        """Save a file where no file of the attempt itself has its place."""
+        context.save(name if name.startswith("services/") else f"baseline/{name}", content)
+
+    own = replace(context, save=save)
+    with (
+        open_agent_sandbox(own, (), plain_workspace=False) as sandbox,
+        watched_services(own, sandbox) as failures,
+    ):
+        await_health(own, sandbox)
+        evidence = walk_idle(own, sandbox)
+    require_services(context, failures)
+    return evidence
 
 
 def final_test(
@@ -174,17 +198,24 @@ def _final_verifier_run(
     work: AgentRunOutput | None,
 ) -> FinalTestOutput:
     place = work.sandbox if work is not None else None
-    why = _SKIPPED_FOR_A_SCRIPT if place is None else _JUDGED_IN_PLACE
+    is_weak = place is not None or any(step.verifier.is_shared for step in context.task.steps)
+    why = _JUDGED_IN_PLACE if is_weak else _SKIPPED_FOR_A_SCRIPT
     skipped = Controls(level=context.control_level, skipped=why)
+    steps = work.steps if work is not None else ()
     try:
         with nullcontext() if place is None else agent_outcome.blamed_on_agent(context):
-            evidence = _repeated_if_services_fail(
-                lambda: run_verifier(context, change, name="final", work=work),
-                lambda final: place is not None or _has_passed(context, baseline, final),
-            )
+            if work is not None and steps:
+                steps = judge_last_step(context, change, work)
+                task = context.task
+                evidence = combined_evidence(steps, len(task.steps), task.reward_strategy)
+            else:
+                evidence = _repeated_if_services_fail(
+                    lambda: run_verifier(context, change, name="final", work=work),
+                    lambda final: place is not None or _has_passed(context, baseline, final),
+                )
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
-        return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error)
-    return FinalTestOutput(evidence=evidence, controls=skipped)
+        return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error, steps=steps)
+    return FinalTestOutput(evidence=evidence, controls=skipped, steps=steps)
 
 
 def _run_hidden_tests(

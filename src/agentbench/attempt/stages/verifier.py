@@ -8,8 +8,8 @@ followed. `reward.json` outranks `reward.txt`, as in Harbor.
 import json
 import math
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -28,16 +28,22 @@ from agentbench.attempt.stages.service_logs import (
 from agentbench.attempt.task_image import resolve_image
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
-from agentbench.core.network import Network
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
 from agentbench.sandbox.egress.plan import NetworkPlan
-from agentbench.sandbox.interface import Command, ImageId, LastingSandbox, Sandbox, SnapshotId
+from agentbench.sandbox.interface import (
+    Command,
+    ImageId,
+    LastingSandbox,
+    ReadOnlyMount,
+    Sandbox,
+    SnapshotId,
+)
 from agentbench.scoring.evidence import Evidence, RewardFacts
-from agentbench.scoring.taxonomy import Fault
-from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
+from agentbench.scoring.taxonomy import Fault, StageName
+from agentbench.tasks.scripts import Verifier, script_files
 from agentbench.tasks.task import Task
 
 BASELINE = "baseline"
@@ -53,9 +59,10 @@ _REWARD_JSON, _REWARD_TEXT = "reward.json", "reward.txt"
 _REPORTS = frozenset({"ctrf.json", "junit.xml"})
 _TESTS_FOLDER = PurePosixPath("/tests")
 _VERIFIER_LOGS = PurePosixPath("/logs/verifier")
+_AGENT_LOGS = PurePosixPath("/logs/agent")
 _EMPTY = """\
 rm -rf "$@" 2> /dev/null
-mkdir -p "$@" && chmod 777 "$2" && find "$@" -mindepth 1 -delete
+mkdir -p "$@" && find "$@" -mindepth 1 -delete && shift && chmod 777 "$@"
 """
 _EMPTY_TIMEOUT = timedelta(minutes=2)
 
@@ -177,12 +184,36 @@ def is_judged_in_place(task: Task) -> bool:
     return verifier is not None and verifier.is_shared
 
 
+def open_agent_sandbox(
+    context: PreparedContext, mounts: Sequence[ReadOnlyMount], *, plain_workspace: bool
+) -> AbstractContextManager[Sandbox]:
+    """The sandbox of an agent, in which the task's script may judge, too.
+
+    Raises:
+        SandboxError: it could not be created.
+    """
+    task = context.task
+    single = task.answer_key.verifier
+    judges = [step.verifier for step in task.steps] or ([single] if single is not None else [])
+    agents = [step.network for step in task.steps] or [task.problem.network]
+    here = [judge.network for judge in judges if judge.is_shared]
+    return open_sandbox(
+        context,
+        context.prepared.snapshot,
+        limits=replace(context.limits, user=task.agent_sandbox_user),
+        network=NetworkPlan(first=task.environment.network, later=(*agents, *here)),
+        mounts=mounts,
+        use=replace(context.use, plain_workspace=plain_workspace),
+    )
+
+
 def run_verifier(
     context: PreparedContext,
     change: JudgedChange | None,
     *,
     name: str,
     work: AgentRunOutput | None = None,
+    ends_sandbox: bool = True,
 ) -> Evidence:
     """Run the task's verifier on the prepared state, with an agent's change if there is one.
 
@@ -191,6 +222,7 @@ def run_verifier(
         change: The agent's change.
         name: The name of the run, for its files. In that of the baseline no service may fail.
         work: The agent's work: its sandbox if the script judges there, and other files of it.
+        ends_sandbox: Whether no command can be run in that sandbox afterwards.
 
     Raises:
         SandboxError: the sandbox could not be created or is lost.
@@ -202,9 +234,13 @@ def run_verifier(
     verifier = task.answer_key.verifier
     assert verifier is not None
     place = work.sandbox if work is not None else None
-    users = {verifier.user or task.environment.user, task.environment.user}
-    owner = AGENT_USER if users == {AGENT_USER} else ROOT_USER
-    files = tar_of_files(script_files(task.folder / VERIFIER_FOLDER))
+    files = tar_of_files(
+        {
+            path: file
+            for folder in task.script_folders
+            for path, file in script_files(folder).items()
+        }
+    )
     script = Command(
         argv=("sh", "-c", verifier.command),
         timeout=judged_timeout(context),
@@ -222,12 +258,18 @@ def run_verifier(
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
         else:
-            _make_room(place, owner, verifier.network)
+            empty_script_folders(task, place)
+            if isinstance(place, LastingSandbox):
+                place.set_network(verifier.network)
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
-        sandbox.kill()
-        output = _verifier_output(context, sandbox)
-    if name == BASELINE:
+        with ExitStack() as stack:
+            if ends_sandbox:
+                sandbox.kill()
+            elif isinstance(sandbox, LastingSandbox):
+                stack.enter_context(sandbox.frozen())
+            output = _verifier_output(context, sandbox)
+    if name == BASELINE or context.stage is StageName.BASELINE_RUN:
         require_services(context, failures)
     for file, content in output.reports.items():
         context.save(f"{name}-{file}", content)
@@ -259,6 +301,9 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     with open_sandbox(context, source, limits=limits, network=network, use=context.use) as sandbox:
         if verifier.has_image:
             write_files(sandbox, _base_files(prepared, verifier))
+        else:
+            files = context.task.step_files().items()
+            write_files(sandbox, {path: f for path, f in files if verifier.is_taken(path)})
         yield sandbox
 
 
@@ -273,16 +318,20 @@ def _verifiers_task(task: Task, verifier: Verifier, user: UserName) -> Task:
     return task.model_copy(update={"environment": environment})
 
 
-def _make_room(place: Sandbox, owner: UserName, network: Network) -> None:
-    """Empty the script's folders in the agent's sandbox, and give it the script's network."""
-    argv = ("sh", "-c", _EMPTY, "sh", str(_TESTS_FOLDER), str(_VERIFIER_LOGS))
+def empty_script_folders(task: Task, place: Sandbox) -> None:
+    """Empty the script's folders in the agent's sandbox; with steps also that of the agent's logs.
+
+    Raises:
+        SandboxError: it is lost, or what the agent left there cannot be removed.
+    """
+    owner = AGENT_USER if task.agent_sandbox_user == AGENT_USER else ROOT_USER
+    folders = [_TESTS_FOLDER, _VERIFIER_LOGS, *([_AGENT_LOGS] if task.steps else [])]
+    argv = ("sh", "-c", _EMPTY, "sh", *map(str, folders))
     emptied = place.run(Command(argv=argv, timeout=_EMPTY_TIMEOUT, user=owner))
     if not emptied.ok:
         raise SandboxError(f"cannot empty /tests: {emptied.stderr.strip()[:200]}").blamed_on(
             Fault.AGENT.value
         )
-    if isinstance(place, LastingSandbox):
-        place.set_network(network)
 
 
 def _base_files(

@@ -41,7 +41,7 @@ def list_tasks(
     tag: options.Tag = None,
     as_json: options.Json = False,
 ) -> None:
-    """List tasks: id, title, tags, and how many tests decide.
+    """List tasks: id, title, tags, and how many tests decide or steps they have.
 
     Example: agentbench tasks list tasks/ --tag easy
     """
@@ -60,6 +60,7 @@ def list_tasks(
                 "folder": str(task.folder),
                 "digest": task.digest,
                 "fail_to_pass": len(task.answer_key.fail_to_pass),
+                "steps": [step.name for step in task.steps],
             }
             for task in found
         ]
@@ -70,7 +71,9 @@ def list_tasks(
             task.id,
             printable(task.problem.title),
             printable(f"[{', '.join(task.problem.tags)}]"),
-            counted(len(task.answer_key.fail_to_pass), "target test"),
+            counted(len(task.steps), "step")
+            if task.steps
+            else counted(len(task.answer_key.fail_to_pass), "target test"),
         )
         for task in found
     ]

@@ -117,6 +117,17 @@ class HarborSolutionTable(_HarborTable):
     env: dict[str, str] = Field(default_factory=dict)
 
 
+class HarborStepTable(_HarborTable):
+    """`[[steps]]`."""
+
+    name: Annotated[str, Field(min_length=1)]
+    agent: HarborAgentTable = HarborAgentTable()
+    verifier: HarborVerifierTable = HarborVerifierTable()
+    min_reward: float | dict[str, float] | None = None
+    healthcheck: dict[str, object] | None = None
+    artifacts: tuple[str | dict[str, object], ...] = ()
+
+
 class HarborTaskTable(_HarborTable):
     """`[task]`."""
 
@@ -140,9 +151,38 @@ class HarborTaskFile(_HarborTable):
     environment: HarborEnvironmentTable = HarborEnvironmentTable()
     solution: HarborSolutionTable = HarborSolutionTable()
     source: str | None = None
-    multi_step_reward_strategy: str | None = None
-    steps: tuple[dict[str, object], ...] | None = None
+    multi_step_reward_strategy: Literal["mean", "final"] | None = None
+    steps: tuple[HarborStepTable, ...] | None = None
     artifacts: tuple[str | dict[str, object], ...] = ()
+
+    @property
+    def phases(self) -> "tuple[HarborTaskFile, ...]":
+        """The file as it is in each step; without steps, the file itself."""
+        return tuple(map(self.in_step, self.steps)) if self.steps else (self,)
+
+    def in_step(self, step: HarborStepTable) -> "HarborTaskFile":
+        """The file as if the step were the whole task: its own keys, then those of all steps."""
+        agent = self.agent.model_copy(update=step.agent.model_dump(exclude_none=True))
+        own, common = step.verifier, self.verifier
+        is_separate = own.is_separate if own.environment_mode or own.environment else None
+        verifier = common.model_copy(
+            update={
+                "timeout_sec": own.timeout_sec,  # that of all steps is not used, in Harbor neither
+                "env": {**common.env, **own.env},
+                "user": common.user if own.user is None else own.user,
+                "environment_mode": "separate"
+                if (common.is_separate if is_separate is None else is_separate)
+                else "shared",
+                "environment": own.environment or common.environment,
+                "collect": (*common.collect, *own.collect),
+                "network_mode": own.network_mode or common.network_mode,
+                "allowed_hosts": own.allowed_hosts or common.allowed_hosts,
+            }
+        )
+        artifacts = (*self.artifacts, *step.artifacts)
+        return self.model_copy(
+            update={"agent": agent, "verifier": verifier, "artifacts": artifacts, "steps": None}
+        )
 
 
 def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Rejection]:
@@ -170,6 +210,10 @@ def unknown_keys(form: HarborTaskFile) -> Iterator[str]:
         "environment.": form.environment,
         "solution.": form.solution,
     }
+    for number, step in enumerate(form.steps or ()):
+        where = f"steps.{number}."
+        parts |= {where: step, f"{where}agent.": step.agent, f"{where}verifier.": step.verifier}
+        parts[f"{where}verifier.environment."] = step.verifier.environment
     for prefix, part in parts.items():
         for key in (part.model_extra or {}) if part is not None else ():
             yield f"{prefix}{key}"

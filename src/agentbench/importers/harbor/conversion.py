@@ -1,0 +1,271 @@
+"""Makes a task's table of Harbor's task.toml."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from pydantic import ValidationError
+
+from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName, VerifierPlace
+from agentbench.core.schema import describe_validation_error
+from agentbench.importers.dockerfiles import DockerfileEnd
+from agentbench.importers.harbor.network import (
+    agent_network,
+    environment_network,
+    verifier_network,
+)
+from agentbench.importers.harbor.services import COMPOSE_FILE, MainService, main_service
+from agentbench.importers.harbor.task_toml import (
+    HarborEnvironmentTable,
+    HarborStepTable,
+    HarborTaskFile,
+    User,
+    split_env,
+)
+from agentbench.scoring.steps import RewardStrategy
+from agentbench.tasks.compose_file import MAIN
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.steps import STEPS_FOLDER
+from agentbench.tasks.task_file import TaskFile
+
+UPLOAD_FOLDER = "image"
+"""The folder in a task with a Dockerfile of ours, for files that Harbor copies into containers."""
+
+DEFAULT_WORKDIR = PurePosixPath("/app")
+"""That of most of Harbor's tasks."""
+
+_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
+_OUR_USER = "1000:1000"  # of base images
+_ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
+_MAX_TITLE_LENGTH = 200  # characters
+_METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
+
+
+class UnsupportedTaskError(Exception):  # a reason for a rejection, not a program error
+    """A part of the folder that cannot be converted."""
+
+    def __init__(self, *, what: str, field: str = "", file: str = "task.toml") -> None:
+        super().__init__(what)
+        self.what, self.field, self.file = what, field, file
+
+
+def convert_task_file(
+    folder: Path, form: HarborTaskFile, task_id: TaskId, image: DockerfileEnd
+) -> TaskFile:
+    """The task.toml table of a Harbor task.
+
+    Raises:
+        UnsupportedTaskError: a value is beyond the limits here.
+    """
+    description = form.task.description.strip() if form.task is not None else ""
+    timeout = form.agent.timeout_sec
+    values: dict[str, object] = {
+        "schema_version": 1,
+        "id": task_id,
+        "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
+        "tags": tuple(dict.fromkeys(_tags(form))),
+        "repo": {"workdir": str(image.workdir)},
+        "environment": {
+            **_environment(folder, form),
+            "user": user_of(image, form.agent.user),
+            "network": environment_network(form),
+            "lasting": True,
+        },
+        "verifier": _verifier(folder, form, image),
+        "agent": {
+            **({} if timeout is None else {"timeout_s": timeout}),
+            "network": agent_network(form),
+        },
+    }
+    if is_solved(folder, form):
+        values["solution"] = _variables(form.solution.env)
+    if form.steps:
+        values["verifier"] = {"threshold": _ALMOST_ONE}
+        values["steps"] = [_step(folder, form, step, image) for step in form.steps]
+        values["reward_strategy"] = form.multi_step_reward_strategy or RewardStrategy.MEAN
+    try:
+        return TaskFile.model_validate(values)
+    except ValidationError as error:
+        field, _, what = describe_validation_error(error.errors()[0], TaskFile).partition(": ")
+        raise UnsupportedTaskError(what=what, field=field) from None
+
+
+def is_solved(folder: Path, form: HarborTaskFile) -> bool:
+    """Whether there is a solution; for each step its own, or one for all."""
+    own = [folder / STEPS_FOLDER / step.name / "solution" for step in form.steps or ()]
+    return (folder / "solution").is_dir() or (bool(own) and all(each.is_dir() for each in own))
+
+
+def uploads_environment(folder: Path, form: HarborTaskFile) -> bool:
+    """Whether Harbor copies environment/ into the containers of a finished image."""
+    own = folder / "environment"
+    return (
+        form.environment.docker_image is not None
+        and own.is_dir()
+        and any(own.iterdir())
+        and not any((own / name).exists() for name in ("Dockerfile", COMPOSE_FILE))
+    )
+
+
+def main_of(folder: Path) -> MainService:
+    """The settings of the agent's container in a task's compose file.
+
+    Raises:
+        UnsupportedTaskError: one of them depends on a variable.
+        InputError: the file cannot be read.
+    """
+    try:
+        return main_service(folder / "environment")
+    except ValueError as error:
+        field, _, what = str(error).partition(": ")
+        file = f"environment/{COMPOSE_FILE}"
+        raise UnsupportedTaskError(what=what, field=field, file=file) from None
+
+
+def user_of(image: DockerfileEnd, named: User | None) -> UserName:
+    """The user of a phase: the one it names, else that of the container; most have root."""
+    own = image.user or ROOT_USER
+    if image.image.startswith(BASE_IMAGES) and image.user in {None, "", _OUR_USER}:
+        own = AGENT_USER
+    name = (str(named) if named is not None else own).partition(":")[0]
+    return ROOT_USER if name == "0" else name
+
+
+def _step(
+    folder: Path, form: HarborTaskFile, step: HarborStepTable, image: DockerfileEnd
+) -> dict[str, object]:
+    """A step with all of its values, so that none of `[verifier]` is used."""
+    whole = form.in_step(step)
+    verifier = {"environment": VerifierPlace.FRESH, **_verifier(folder, whole, image)}
+    del verifier["threshold"]
+    if whole.verifier.is_separate:
+        images = {"image", "dockerfile", "compose"}
+        verifier = {key: verifier[key] for key in verifier.keys() - images}
+        verifier |= _step_image(folder, form, step)
+    timeout = whole.agent.timeout_sec
+    table = {
+        "name": step.name,
+        "agent": {
+            "user": user_of(image, whole.agent.user),
+            "network": agent_network(whole),
+            **({} if timeout is None else {"timeout_s": timeout}),
+        },
+        "verifier": {key: value for key, value in verifier.items() if value not in (None, [], {})},
+        "min_reward": step.min_reward,
+        "healthcheck": _seconds_keys(step.healthcheck or {}) or None,
+    }
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def _step_image(folder: Path, form: HarborTaskFile, step: HarborStepTable) -> Mapping[str, object]:
+    """The image of a step's verifier; what the step names comes before what the task names."""
+    environment, own = step.verifier.environment, f"{STEPS_FOLDER}/{step.name}/tests"
+    if environment is not None and environment.docker_image is not None:
+        return {"image": environment.docker_image}
+    return _image_in(folder, own) or _own_image(folder, form.verifier.environment)
+
+
+def _tags(form: HarborTaskFile) -> Iterator[str]:
+    keywords = form.task.keywords if form.task is not None else ()
+    tags = form.metadata.get("tags")
+    listed = tags if isinstance(tags, list) else []
+    for tag in ("harbor", *keywords, *listed, *map(form.metadata.get, _METADATA_TAGS)):
+        if isinstance(tag, str) and tag:
+            yield tag
+
+
+def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
+    form, main = task.environment, main_of(folder)
+    has_services = (folder / "environment" / COMPOSE_FILE).is_file()
+    dockerfile = None
+    if uploads_environment(folder, task):
+        dockerfile = f"{UPLOAD_FOLDER}/Dockerfile"
+    elif form.docker_image is None and not main.builds and main.dockerfile is not None:
+        dockerfile = "environment/Dockerfile"
+    table = {
+        "healthcheck": _seconds_keys(form.healthcheck or {}) or main.healthcheck,
+        "image": None if dockerfile else form.docker_image,
+        "dockerfile": dockerfile,
+        "compose": f"environment/{COMPOSE_FILE}" if has_services else None,
+        **_variables(form.env),
+        "cpus": None if form.cpus is None else float(form.cpus),
+        "memory_mib": form.memory_mb,
+        "disk_mib": form.storage_mb,
+    }
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def _seconds_keys(table: Mapping[str, object]) -> dict[str, object]:
+    return {key.replace("_sec", "_s"): value for key, value in table.items()}
+
+
+def _verifier(folder: Path, form: HarborTaskFile, image: DockerfileEnd) -> dict[str, object]:
+    verifier = form.verifier
+    env = dict(verifier.env)
+    table: dict[str, object] = {
+        "timeout_s": verifier.timeout_sec,
+        "threshold": _ALMOST_ONE,
+        "collect": [_collect_command(hook) for hook in verifier.collect],
+        "network": verifier_network(form),
+        "user": user_of(image, verifier.user),
+    }
+    if not verifier.is_separate:
+        table["environment"] = VerifierPlace.SHARED
+    else:
+        table |= _own_image(folder, verifier.environment)
+        table |= _taken(form, image.workdir or DEFAULT_WORKDIR)
+        if verifier.environment is not None:
+            own = verifier.environment
+            limits = {"workdir": own.workdir, "cpus": own.cpus, "memory_mib": own.memory_mb}
+            table |= {key: value for key, value in limits.items() if value is not None}
+            env = {**own.env, **env}
+    return {**table, **_variables(env)}
+
+
+def _collect_command(hook: Mapping[str, object]) -> dict[str, object]:
+    given = {key: value for key, value in hook.items() if (key, value) != ("service", MAIN)}
+    return {
+        key: str(value) if key == "user" else value for key, value in _seconds_keys(given).items()
+    }
+
+
+def _variables(env: Mapping[str, str]) -> dict[str, object]:
+    values, from_host = split_env(env)
+    return {"env": values, "env_from_host": from_host}
+
+
+def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:
+    if environment is not None and environment.docker_image is not None:
+        return {"image": environment.docker_image}
+    return _image_in(folder, "tests")
+
+
+def _image_in(folder: Path, tests: str) -> dict[str, object]:
+    """The files in a folder of tests that an image is built of, and its services."""
+    main = main_service(folder / tests)
+    has_services = (folder / tests / COMPOSE_FILE).is_file()
+    own = main.dockerfile is not None and not main.builds
+    files = {"dockerfile": ("Dockerfile", own), "compose": (COMPOSE_FILE, has_services)}
+    return {key: f"{tests}/{name}" for key, (name, is_there) in files.items() if is_there}
+
+
+def _taken(form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
+    """The paths of the work that a verifier with its own environment gets, and what is left out."""
+    takes, leaves = [_ALWAYS_COLLECTED], dict[str, list[str]]()
+    for number, artifact in enumerate(form.artifacts):
+        table = {"source": artifact} if isinstance(artifact, str) else artifact
+        service = str(table.get("service") or MAIN)
+        source = str(table.get("source", ""))
+        path = workdir / source
+        field = f"artifacts.{number}"
+        if service != MAIN and not source.startswith("/"):
+            raise UnsupportedTaskError(what=f"{source[:80]!r} is not absolute", field=field)
+        if ".." in path.parts or path == PurePosixPath("/"):
+            raise UnsupportedTaskError(what=f"{str(path)[:80]!r} is no path of files", field=field)
+        name = str(path.relative_to(workdir) if path.is_relative_to(workdir) else path)
+        if service != MAIN:
+            name = f"{service}:{path}"
+        takes.append(name)
+        exclude = table.get("exclude")
+        if isinstance(exclude, list) and exclude:
+            leaves[name] = [str(each) for each in exclude]
+    return {"takes": tuple(dict.fromkeys(takes)), "leaves": leaves}
