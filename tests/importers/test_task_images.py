@@ -9,7 +9,7 @@ from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import RegistryError, SandboxError, StorageError, UnavailableError
 from agentbench.importers.task_images import TaskImages, refuse_without_images
 from agentbench.runs.options import RunOptions
-from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.interface import ImageId, ImageSettings
 from tests.e2e.small_task import SmallTask
 from tests.fakes.unreliable_provider import UnreliableProvider
 
@@ -134,6 +134,9 @@ class ManagingEngine(Engine):
 
     def has_image(self, image: str) -> bool:
         return image in self.images
+
+    def image_settings(self, image: str) -> ImageSettings:
+        raise SandboxError(f"nobody asks for the settings of {image}")
 
     def is_outdated(self, python: str) -> bool:
         return python == "3.9"

@@ -136,7 +136,7 @@ def test_a_file_with_steps_is_written_as_it_was_read(tmp_path):
          "takes each name of a step once, found 'A' again"),
         ('[verifier]\nenvironment = "shared"\n[[steps]]\nname = "a"\n[steps.verifier]\n'
          'image = "b"\n',
-         'takes other keys in step a, verifier: `environment = "shared"` takes no `image`'),
+         'takes other keys in step a, verifier: takes no `image` with `environment = "shared"`'),
     ],
 )  # fmt: skip
 def test_a_wrong_table_of_a_step_is_one_clear_line(text, said):

@@ -45,7 +45,7 @@ def test_tags_that_are_no_words_are_left_out(tmp_path):
         ('[environment.env]\n"A-B" = "1"\n', "/app", "environment.env.A-B"),
         ('artifacts = [{ source = "/" }]\n[verifier.environment]\n', "/app", "artifacts.0"),
         (
-            'artifacts = [{ source = "/a", service = "db" }]\n[verifier.environment]\n',
+            'artifacts = [{ source = "a", service = "db" }]\n[verifier.environment]\n',
             "/app",
             "artifacts.0",
         ),
