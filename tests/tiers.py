@@ -77,6 +77,7 @@ FOLDERS: Mapping[str, Tier] = {
 SANDBOXED_FILES = frozenset(
     {
         "models/gateway/test_behind_relay.py",
+        "sandbox/egress/test_proxied_sandbox.py",
         "audit/test_control_rules.py",
         "audit/differential/test_differential_audit.py",
         "audit/differential/test_search.py",

@@ -1,7 +1,7 @@
 """The inputs and the outputs of the stages of one attempt. Both are immutable."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from threading import Event, Semaphore
@@ -159,7 +159,8 @@ class StageContext:
     @property
     def services(self) -> Services | None:
         """The services beside the task's sandboxes."""
-        return services_of(self.task)
+        found = services_of(self.task)
+        return None if found is None else replace(found, main_image=self.image)
 
     @property
     def control_level(self) -> ControlLevel:

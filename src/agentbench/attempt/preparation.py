@@ -27,6 +27,7 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
+from agentbench.sandbox.egress.plan import NetworkPlan, open_with_network
 from agentbench.sandbox.interface import Command, ImageId, OutputSink, Sandbox, SnapshotId
 from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import FailureReason, StageName
@@ -184,9 +185,17 @@ class TaskPreparation:
             if (found := cache.load(key)) is not None:
                 return found[0].snapshot
             deadline, limits = self._stages.deadline, limits_of(task)
+            network, provider = task.setup.network, self._resources.provider
             sandbox = opened.enter_context(
-                self._resources.provider.open(
-                    image, limits=limits, network=task.setup.network, cancel=deadline
+                open_with_network(
+                    lambda mounts: provider.open(
+                        image,
+                        limits=limits,
+                        network=network is True,
+                        mounts=mounts,
+                        cancel=deadline,
+                    ),
+                    NetworkPlan(first=network),
                 )
             )
             timeout = stage_timeout(StageName.SETUP, task, self._resources.settings)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.choices import AGENT_USER, UserName, VerifierPlace
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.integrity.records import Controls, DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
@@ -106,6 +107,8 @@ class TaskStepRecord(Schema):
     user: UserName = AGENT_USER
     verifier_user: UserName | None = None  # None: the same
     verifier_environment: VerifierPlace
+    network: Network = False
+    verifier_network: Network = False
     evidence: str | None = Field(default=None, description="relative to the attempt's folder")
 
 
@@ -124,7 +127,10 @@ class EnvironmentRecord(Schema):
     pids: int
     disk_mib: int
     files: int | None = None  # None: a record from before files were counted
-    network: str = "none for agent and tests"
+    network: dict[StageName, Network] | Literal["none for agent and tests"] = (
+        "none for agent and tests"
+    )
+    """By stage. The text is that of records from before tasks could ask for one."""
     user: UserName = AGENT_USER
     verifier_user: UserName | None = None  # None: the same, or no script judges
     verifier_environment: VerifierPlace | None = None  # None: no script judges

@@ -15,6 +15,7 @@ from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.attempt.task_image import image_of
+from agentbench.core.network import Network
 from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
@@ -104,6 +105,8 @@ def _step_records(
             user=step.user,
             verifier_user=step.verifier.user,
             verifier_environment=step.verifier.environment,
+            network=step.network,
+            verifier_network=step.verifier.network,
             evidence=path if (folder / path).is_file() else None,
         )
 
@@ -199,10 +202,25 @@ def _environment(
         pids=limits.pids,
         disk_mib=limits.disk_mib,
         files=limits.files,
+        network=_networks(task),
         user=limits.user,
         verifier_user=verifier.user if verifier is not None else None,
         verifier_environment=verifier.environment if verifier is not None else None,
     )
+
+
+def _networks(task: Task) -> dict[StageName, Network]:
+    verifier = task.answer_key.verifier
+    judged_with = verifier.network if verifier is not None else False
+    setup = {StageName.SETUP: task.setup.network if task.setup.all_commands else False}
+    if task.steps:  # each has its own
+        return setup
+    return {
+        **setup,
+        StageName.BASELINE_RUN: judged_with,
+        StageName.AGENT_RUN: task.problem.network,
+        StageName.FINAL_TEST: judged_with,
+    }
 
 
 def _python_that_ran(results: Sequence[StageResult]) -> str | None:

@@ -8,7 +8,14 @@ from agentbench.core import choices
 from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.interface import ImageId, RunsServices, SandboxProvider, Services
+from agentbench.sandbox.egress.plan import check_networks
+from agentbench.sandbox.interface import (
+    EngineProvider,
+    ImageId,
+    RunsServices,
+    SandboxProvider,
+    Services,
+)
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -82,12 +89,19 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
 
 
 def check_services(task: Task, provider: SandboxProvider) -> None:
-    """Check that a back end can run the services of a task, if it has some.
+    """Check that a back end has what a task needs: services, steps, networks of listed hosts.
 
     Raises:
         UnavailableError: it cannot; says what to install.
     """
-    services = services_of(task)
+    verifier, services = task.answer_key.verifier, services_of(task)
+    judged_with = verifier.network if verifier is not None else False
+    stages = [task.environment.network, task.problem.network, judged_with]
+    stages += [each for step in task.steps for each in (step.network, step.verifier.network)]
+    check_networks(task.setup.network, stages, provider)
+    if task.steps and not isinstance(provider, EngineProvider):
+        what = f"{task.folder}: {provider.name} keeps no sandbox running from step to step"
+        raise UnavailableError(f"{what}: use a container engine, --sandbox docker")
     if services is not None:
         if not isinstance(provider, RunsServices):
             raise services.refusal_of(provider.name)
@@ -99,7 +113,16 @@ def services_of(task: Task) -> Services | None:
     environment = task.environment
     if environment.compose is None:
         return None
-    return Services(file=environment.compose, env=environment.env)
+    from agentbench.tasks.compose_file import MAIN_IMAGE  # imports a parser
+
+    own = {
+        "CONTEXT_DIR": str(environment.compose.resolve().parent),
+        "CPUS": f"{environment.cpus:g}",
+        "MEMORY": f"{environment.memory_mib}M",
+        "MAIN_IMAGE_NAME": MAIN_IMAGE,
+        "PREBUILT_IMAGE_NAME": MAIN_IMAGE,
+    }
+    return Services(file=environment.compose, env=environment.env, variables=own)
 
 
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:

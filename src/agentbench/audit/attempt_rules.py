@@ -11,6 +11,7 @@ from agentbench.audit.patch import FilePatch, apply_patch
 from agentbench.audit.rule import RuleHit, critical, info, warning
 from agentbench.audit.run_facts import AttemptFacts, UnreadableRunFileError
 from agentbench.audit.task_facts import found_in, without
+from agentbench.core.network import network_text
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
 from agentbench.pytest_results.model import PytestResult
@@ -94,6 +95,11 @@ def sandbox_lacks(facts: AttemptFacts) -> Iterator[RuleHit]:
     """An agent may have used what its sandbox did not prevent."""
     environment = facts.record.environment
     where = f"sandbox {environment.sandbox}"
+    networks = environment.network
+    agents = networks.get(StageName.AGENT_RUN) if isinstance(networks, dict) else False
+    if agents:
+        what = f"the agent had a network ({network_text(agents)}), as the task asks"
+        yield info(where, f"{what}: it may have fetched the fix")
     for lack in environment.lacks:
         if lack in WEIGHED_LACKS:
             yield warning(where, f"did not promise: {lack}; {WEIGHED_LACKS[lack]}")
@@ -255,7 +261,7 @@ def hidden_tests_in_patch(facts: AttemptFacts) -> Iterator[RuleHit]:
 
 
 def fetched_upstream(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """Agents have no network; one that tries to use it may have looked for the fix."""
+    """An agent that uses a network, or tries to, may have looked for the fix."""
     reported_commands: set[str] = set()
     for number, line in enumerate(facts.log.splitlines(), start=1):
         found = _FETCH_COMMANDS.search(line[:10_000])

@@ -73,7 +73,7 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
 
 def _key_path(detail: ErrorDetails) -> str:
     parts = [str(part) for part in detail["loc"]]
-    if parts[:2] == ["tests", "pass_to_pass"]:
+    if parts[:2] == ["tests", "pass_to_pass"] or parts[1:2] == ["network"]:
         del parts[2:3]  # the union's tag
     if parts[1:2] == ["env"] and parts[3:] == ["[key]"]:
         del parts[3:]

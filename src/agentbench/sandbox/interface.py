@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
 
 from agentbench.core.choices import AGENT_USER, UserName
+from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
 from agentbench.scoring.evidence import CommandResult
 
@@ -94,7 +95,11 @@ class Services:
 
     file: Path
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """For the variables in the file."""
+    """For the variables in the file, and for the command of `main`."""
+    variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Further ones for those in the file; they outrank the others."""
+    main_image: str | None = None
+    """The image of the sandbox, for services that have it, too."""
 
     def refusal_of(self, back_end: str) -> UnavailableError:
         """The error of a back end that cannot run them."""
@@ -111,8 +116,9 @@ class SandboxUse:
     """Whether folders of the source's workspace can be renamed. Overlay file systems refuse that,
     so Docker has to copy the workspace."""
     lasting: bool = False
-    """Whether it is a `LastingSandbox`, if the back end has such ones. It starts without a network,
-    even if it is opened with one."""
+    """Whether it is a `LastingSandbox`, if the back end has such ones."""
+    changes_network: bool = False
+    """Whether `LastingSandbox.set_network` may be called. Its services have no network then."""
     services: Services | None = None
     """The services that it reaches by their names. They are started before it, and removed with
     it."""
@@ -129,6 +135,7 @@ class ServiceReport:
     name: str
     log: bytes  # the end of its output
     failure: str | None = None  # how it ended, in words; None: it runs, or ended with exit code 0
+    killed: bool = False  # from outside: no process can kill the first one of its container
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +162,7 @@ class Command:
     sink: OutputSink | None = None
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes per stream
     cancel: Event | None = None  # once set, it ends this command, not the sandbox
-    sidecar: Sidecar | None = None  # runs as long as the command
+    sidecars: tuple[Sidecar, ...] = ()  # they run as long as the command
     user: UserName | None = None  # None: that of the sandbox, which has others unless it is AGENT
 
     @property
@@ -229,6 +236,10 @@ class Sandbox(Protocol):
         """
 
 
+OpenSandbox = Callable[[Sequence[ReadOnlyMount]], AbstractContextManager[Sandbox]]
+"""Opens a sandbox with additional mounts."""
+
+
 @runtime_checkable
 class LastingSandbox(Sandbox, Protocol):
     """A sandbox in which the processes that a command starts go on after it."""
@@ -240,15 +251,10 @@ class LastingSandbox(Sandbox, Protocol):
             SandboxError: the sandbox is lost.
         """
 
-    def connect(self) -> None:
-        """Give it the network that it was opened with.
+    def set_network(self, network: Network) -> None:
+        """Connect it to a public network, or cut it off; for its running processes, too.
 
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
-
-    def disconnect(self) -> None:
-        """Take that network from it again.
+        A list of hosts cuts it off, since they are reached by a proxy (`sandbox.egress`).
 
         Raises:
             SandboxError: the sandbox is lost.
@@ -332,6 +338,35 @@ class HasServices(Protocol):
             SandboxError: the engine is lost.
         """
 
+    def run_in_service(self, service: str, command: Command) -> int | None:
+        """Run a command in a service; returns its exit code, or None after its time limit.
+
+        Its variables and its folder are those of the service. Its processes may go on.
+
+        Raises:
+            SandboxError: the service does not run, or the engine is lost.
+            RunCancelled: the run was cancelled.
+        """
+
+    def read_from_service(
+        self, service: str, path: PurePosixPath
+    ) -> AbstractContextManager[Iterator[bytes]]:
+        """A file or folder of a service as a tar stream, with its own name as the first part.
+
+        The service need not run. The stream is untrusted: parse it with limits.
+
+        Raises:
+            SandboxError: there is no such service or path, or the engine is lost.
+        """
+
+
+@runtime_checkable
+class LogsNetwork(Protocol):
+    """A sandbox whose requests for hosts outside are logged."""
+
+    def take_network_log(self) -> bytes:
+        """The requests since the last call, as JSON lines; cuts the connections that are open."""
+
 
 class SandboxProvider(Protocol):
     """Opens sandboxes of one kind; thread-safe."""
@@ -394,7 +429,7 @@ class SandboxProvider(Protocol):
         Args:
             source: The image or snapshot.
             limits: The limits of the sandbox.
-            network: Whether it reaches a network.
+            network: Whether it reaches a public network, at first.
             mounts: Files and folders of the host.
             cancel: Once it is set, a running command is killed and `run` raises RunCancelled.
             use: What it is for.

@@ -14,6 +14,9 @@ from agentbench.errors import InputError
 MAIN = "main"
 """The service that is the sandbox; all others run beside it."""
 
+MAIN_IMAGE = "agentbench-main-image"
+"""The image of `main` if the compose file gives it none; a service may name it, too."""
+
 _KEYS = frozenset({"name", "version", "services", "networks", "volumes", "secrets", "configs"})
 _Table = Mapping[str, object]
 
@@ -48,6 +51,23 @@ def main_has_image(file: Path) -> bool:
     except InputError:
         return False
     return main is not None and not {"image", "build", "extends"}.isdisjoint(main)
+
+
+def service_names(file: Path) -> frozenset[str]:
+    """The services of a compose file; nothing if it cannot be read."""
+    try:
+        return frozenset(_services(_read(file)))
+    except InputError:
+        return frozenset()
+
+
+def main_table(file: Path) -> _Table:
+    """The settings of the sandbox, as the file has them.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    return _services(_read(file)).get(MAIN, {})
 
 
 def _read(file: Path) -> _Table:

@@ -11,11 +11,13 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from agentbench.core.network import Network
 from agentbench.errors import GitCloneError, InputError
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors, tree_digest
@@ -183,20 +185,37 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
         "environment.dockerfile": table.environment.dockerfile,
         "environment.compose": table.environment.compose,
         "verifier.dockerfile": table.verifier.dockerfile if table.verifier else None,
+        "verifier.compose": table.verifier.compose if table.verifier else None,
         **{f"steps.{s.name}.verifier.dockerfile": s.verifier.dockerfile for s in table.steps},
+        **{f"steps.{s.name}.verifier.compose": s.verifier.compose for s in table.steps},
     }
     for key, file in files.items():
         if file is not None and not (folder / file).is_file():
             yield f"{name}: {key}: {folder / file} is not a file"
-        elif file is not None and key == "environment.compose":
+        elif file is not None and key.endswith(".compose"):
             from agentbench.tasks.compose_file import compose_faults  # imports a parser
 
             yield from compose_faults(folder / file)
+    if table.verifier is not None:
+        judges = [step.with_common(table.verifier) for step in table.steps] or [table.verifier]
+        yield from _service_faults(folder, table, {n for each in judges for n in each.services})
     if table.solution is not None and not table.steps:
         yield from folder_faults(folder / SOLUTION_FOLDER, "[solution]")
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is not a file"
+
+
+def _service_faults(folder: Path, table: TaskFile, named: AbstractSet[str]) -> Iterator[str]:
+    file = table.environment.compose
+    known = frozenset[str]()
+    if file is not None and (folder / file).is_file():
+        from agentbench.tasks.compose_file import service_names  # imports a parser
+
+        known = service_names(folder / file)
+    for name in sorted(named - known):
+        where = f"is none of {file}" if file is not None else "needs [environment] compose"
+        yield f"{folder / TASK_FILE}: verifier: the service {name!r} {where}"
 
 
 def _repo_faults(folder: Path, path: str) -> Iterator[str]:
@@ -285,6 +304,7 @@ def _task(draft: TaskDraft) -> Task:
             test_timeout_s=(table.verifier or tests).timeout_s,
             test_env=environment.env,
             limits=table.agent,
+            network=_network(table),
         ),
         answer_key=AnswerKey(
             tests_patch=_read_if_present(folder / "tests.patch"),
@@ -311,6 +331,11 @@ def _task(draft: TaskDraft) -> Task:
     )
 
 
+def _network(table: TaskFile) -> Network:
+    """Of the agent, unless a step has another one."""
+    return table.environment.network if table.agent.network is None else table.agent.network
+
+
 def _step(table: TaskFile, step: StepTable, instruction: str) -> TaskStep:
     assert table.verifier is not None  # or the file has no steps
     return TaskStep(
@@ -319,6 +344,7 @@ def _step(table: TaskFile, step: StepTable, instruction: str) -> TaskStep:
         verifier=step.with_common(table.verifier),
         timeout_s=step.agent.timeout_s or table.agent.timeout_s,
         user=step.agent.user or table.environment.user,
+        network=_network(table) if step.agent.network is None else step.agent.network,
         min_reward=step.min_reward,
         healthcheck=step.healthcheck,
     )

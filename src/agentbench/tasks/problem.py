@@ -11,6 +11,7 @@ from typing import Annotated, NewType
 from pydantic import Field
 
 from agentbench.core.choices import Runner
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 
 TaskId = NewType("TaskId", str)
@@ -37,11 +38,13 @@ DEFAULT_COMMANDS: Mapping[Runner, str] = MappingProxyType(
 
 
 class AgentLimits(Schema):
-    """The time, the steps and the cost that an agent may use."""
+    """`[agent]`: the time, the steps, the cost and the network that an agent may use."""
 
     timeout_s: Seconds = 1800.0
     max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50
     max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
+    network: Network | None = None
+    """Of the agent's own commands; None: that of [environment]."""
 
 
 class Problem(Schema):
@@ -57,6 +60,7 @@ class Problem(Schema):
     test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs
     limits: AgentLimits = AgentLimits()
     step: str | None = None  # the name of the step that the instruction is about
+    network: Network = False  # of the agent's commands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

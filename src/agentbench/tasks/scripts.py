@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from agentbench.core.choices import VerifierPlace
 from agentbench.core.files import FileContent
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
 from agentbench.tasks.problem import Seconds
@@ -25,8 +26,8 @@ SOLUTION_MOUNT: Final = PurePosixPath("/solution")
 """Where the oracle's sandbox, and no other one, has those files."""
 
 
+_SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-Switch = Annotated[bool, Field(strict=True)]
 ImageName = Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")]
 
 
@@ -64,12 +65,21 @@ def _variable(name: str) -> str:
 
 
 def _check_taken(path: str) -> str:
-    """A path below the workspace, or an absolute one outside of it."""
-    if not path.startswith("/"):
+    """A path below the workspace, or an absolute one outside of it, also of a service."""
+    service = service_path(path)
+    if service is None and not path.startswith("/"):
         return check_inside(path)
-    if ".." in PurePosixPath(path).parts or PurePosixPath(path) == PurePosixPath("/"):
+    place = service[1] if service is not None else PurePosixPath(path)
+    if ".." in place.parts or place == PurePosixPath("/"):
         raise ValueError("is not a path of files; give one without '..'")
     return check_argument(path)
+
+
+def service_path(path: str) -> tuple[str, PurePosixPath] | None:
+    """The service and the path in it of `service:/path`; None: the path is of the sandbox."""
+    service, colon, place = path.partition(":")
+    is_service = bool(colon) and place.startswith("/") and bool(_SERVICE.fullmatch(service))
+    return (service, PurePosixPath(place)) if is_service else None
 
 
 InsidePath = Annotated[str, AfterValidator(check_inside)]
@@ -95,11 +105,12 @@ class HealthCheck(Schema):
 
 
 class CollectCommand(Schema):
-    """`[[verifier.collect]]`: a command in the agent's sandbox after it, which may fail."""
+    """`[[verifier.collect]]`: a command after the agent in its sandbox or a service; may fail."""
 
     command: ShellLine
     timeout_s: Seconds = 60.0
-    user: SandboxUser | None = None  # None: that of [environment]
+    user: SandboxUser | None = None  # None: that of [environment], or of the service
+    service: Annotated[str, Field(pattern=_SERVICE.pattern)] | None = None  # None: the sandbox
 
 
 class Verifier(Schema):
@@ -109,9 +120,11 @@ class Verifier(Schema):
     timeout_s: Seconds = 600.0
     threshold: Annotated[float, Field(strict=True, allow_inf_nan=False)] = 0.0
     env: Variables = Field(default_factory=dict)
-    network: Switch = False
+    network: Network = False
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
+    compose: InsidePath | None = None
+    """The services beside a verifier with its own image; it may also have the image."""
     takes: tuple[TakenPath, ...] | None = None
     user: SandboxUser | None = None  # None: that of [environment]
     environment: VerifierPlace = VerifierPlace.FRESH
@@ -124,11 +137,23 @@ class Verifier(Schema):
         """Whether it judges in the agent's own container."""
         return self.environment is VerifierPlace.SHARED
 
+    @property
+    def has_image(self) -> bool:
+        """Whether it has an image of its own, and so none of the services of [environment]."""
+        return (self.image, self.dockerfile, self.compose) != (None, None, None)
+
+    @property
+    def services(self) -> frozenset[str]:
+        """The services of [environment] that it names."""
+        taken = (service_path(path) for path in self.takes or ())
+        hooks = {hook.service for hook in self.collect if hook.service is not None}
+        return frozenset({*hooks, *(each[0] for each in taken if each is not None)})
+
     @model_validator(mode="after")
     def _one_image(self) -> "Verifier":
         if self.image is not None and self.dockerfile is not None:
             raise ValueError("takes `image` or `dockerfile`, not both")
-        others = {"image", "dockerfile", "takes"} & self.model_fields_set
+        others = {"image", "dockerfile", "compose", "takes"} & self.model_fields_set
         if self.is_shared and others:
             raise ValueError(f'`environment = "shared"` takes no `{sorted(others)[0]}`')
         return self

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from agentbench.core.choices import UserName, VerifierPlace
 from agentbench.core.files import FileContent
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import DECIDING
 from agentbench.tasks.problem import Seconds
@@ -38,7 +39,7 @@ WORKDIR_FOLDER: Final = "workdir"
 SETUP_SCRIPT: Final = "setup.sh"
 """The script in that folder which then runs, if there is one."""
 
-_IMAGES = frozenset({"image", "dockerfile"})
+_IMAGES = frozenset({"image", "dockerfile", "compose"})
 _FRESH_ONLY = _IMAGES | {"takes"}
 
 
@@ -60,6 +61,7 @@ class StepAgent(Schema):
 
     timeout_s: Seconds | None = None
     user: SandboxUser | None = None
+    network: Network | None = None
 
 
 class StepTable(Schema):
@@ -102,6 +104,7 @@ class TaskStep(Schema):
     verifier: Verifier
     timeout_s: float
     user: UserName
+    network: Network = False
     min_reward: dict[str, float] = Field(default_factory=dict)
     healthcheck: HealthCheck | None = None
 

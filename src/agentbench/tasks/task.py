@@ -8,6 +8,7 @@ from pydantic import Field
 
 from agentbench.core.choices import AGENT_USER, ROOT_USER, ControlLevel, UserName
 from agentbench.core.files import FileContent
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.steps import RewardStrategy
@@ -54,6 +55,8 @@ class TaskEnvironment(Schema):
     disk_mib: int = 4096
     files: int = 300_000
     user: UserName = AGENT_USER
+    network: Network = False
+    """Of the commands around the agent, and of the agent unless it has another one."""
     healthcheck: scripts.HealthCheck | None = None
 
     @property
@@ -73,13 +76,13 @@ class TaskEnvironment(Schema):
 
 
 class TaskSetup(Schema):
-    """`[setup]`: shell commands that install what the task needs; only they may use a network."""
+    """`[setup]`: shell commands that install what the task needs."""
 
     shared: tuple[scripts.ShellLine, ...] = ()
     """They run first, and without the repository: tasks with equal ones share the result."""
     commands: tuple[scripts.ShellLine, ...] = ()
     timeout_s: Seconds = 600.0
-    network: scripts.Switch = True
+    network: Network = True
 
     @property
     def all_commands(self) -> tuple[str, ...]:
@@ -178,6 +181,7 @@ class Task(Schema):
             update={
                 "instruction": step.instruction,
                 "step": step.name,
+                "network": step.network,
                 "test_timeout_s": step.verifier.timeout_s,
                 "limits": self.problem.limits.model_copy(update={"timeout_s": step.timeout_s}),
             }

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from agentbench.core.choices import AGENT_USER, ControlLevel, Runner
+from agentbench.core.network import Network
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
@@ -176,6 +177,7 @@ class EnvironmentTable(Schema):
     disk_mib: Mebibytes = 4096
     files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
     user: scripts.SandboxUser = AGENT_USER
+    network: Network = False
     healthcheck: scripts.HealthCheck | None = None
 
     @model_validator(mode="after")

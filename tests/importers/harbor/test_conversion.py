@@ -25,24 +25,12 @@ def form(text: str) -> HarborTaskFile:
             '[[steps]]\nname = "a"\n[steps.verifier.environment]\ngpus = 2\n',
             "steps.0.verifier.environment.gpus",
         ),
-        (
-            '[[steps]]\nname = "a"\n[[steps.verifier.collect]]\ncommand = "dump"\nservice = "db"\n',
-            "steps.0.verifier.collect.0",
-        ),
     ],
 )
 def test_what_a_sandbox_cannot_be_is_refused_by_its_key(tmp_path, text, field):
     found = list(unsupported_features(form(text), harbor_folder(tmp_path)))
     assert [name for name, _ in found] == [field]
     assert all(reason for _, reason in found)
-
-
-@pytest.mark.parametrize("name", ["docker-compose.yaml", "compose.yaml"])
-def test_several_containers_are_refused_by_their_file(tmp_path, name):
-    folder = harbor_folder(tmp_path, {f"environment/{name}": "services: {}\n"})
-    ((field, reason),) = unsupported_features(form(""), folder)
-    assert field == f"environment/{name}"
-    assert "a single one" in reason
 
 
 def test_neither_an_image_nor_a_dockerfile_is_too_little(tmp_path):

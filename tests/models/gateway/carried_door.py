@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentbench.models.gateway.mounted import tunnel
-from agentbench.models.gateway.relay import open_tunnel
+from agentbench.sandbox.mounted import tunnel
+from agentbench.sandbox.relay import open_tunnel
 
 
 @dataclass(frozen=True)

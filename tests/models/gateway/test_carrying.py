@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.models.gateway.mounted.tunnel import (
+from agentbench.sandbox.mounted.tunnel import (
     DATA,
     END,
     MAX_CONNECTIONS,
@@ -19,7 +19,7 @@ from agentbench.models.gateway.mounted.tunnel import (
     START_MARK,
     WINDOW,
 )
-from agentbench.models.gateway.relay import open_tunnel
+from agentbench.sandbox.relay import open_tunnel
 from tests.models.gateway.carried_door import Carried, carried
 from tests.models.gateway.unix_door import UnixDoor, echo, flood, reset, unix_door
 from tests.patience import HANG_SECONDS, wait_until
@@ -226,7 +226,7 @@ def test_a_flood_of_connections_is_refused_and_bounded(hostile: socket.socket) -
 def test_one_that_says_nothing_does_not_hold_up_the_command_for_ever(
     door: UnixDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentbench.models.gateway.relay._READY_SECONDS", 0.2)
+    monkeypatch.setattr("agentbench.sandbox.relay._READY_SECONDS", 0.2)
     ours, theirs = socket.socketpair()
     with theirs, open_tunnel(ours, door.socket):  # begins although nothing was said
         assert theirs.recv(len(START_MARK)) == START_MARK

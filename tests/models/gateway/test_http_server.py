@@ -13,7 +13,7 @@ from agentbench.models.gateway.http_server import (
     tcp_listener,
     unix_listener,
 )
-from agentbench.models.gateway.relay import LoopThread
+from agentbench.sandbox.relay import LoopThread
 from tests.patience import HANG_SECONDS
 
 HELLO = b"GET /%s HTTP/1.1\r\nhost: x\r\n\r\n"

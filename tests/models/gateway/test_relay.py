@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from agentbench.models.gateway.relay import LoopThread
+from agentbench.sandbox.relay import LoopThread
 
 
 def test_a_loop_does_work_for_any_thread_and_ends() -> None:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Event
 from typing import Any
 
 import pytest
 
-from agentbench.errors import RunCancelled, ServiceError, UnavailableError
+from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
+from agentbench.sandbox.archives import open_tar_stream, tar_of_file
 from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
@@ -303,9 +304,90 @@ def test_a_fault_in_the_block_removes_everything(opened: Opener, engine: Engine)
     assert left_in(engine) == before
 
 
+OWN_SETTINGS = """\
+services:
+  db: {image: "agentbench/python:3.11", command: [sleep, infinity]}
+  twin: {image: agentbench-main-image, command: [sh, -c, "echo ready; sleep infinity"]}
+  main:
+    hostname: desk
+    cap_drop: [CHOWN]
+    tmpfs: ["/scratch:size=1m"]
+    shm_size: 32m
+    ulimits: {nofile: 99}
+    extra_hosts: ["far:10.9.8.7"]
+    environment: {MINE: "1"}
+    command: [sh, -c, "echo $$MINE $$PORT > /tmp/begun; sleep infinity"]
+    secrets: [token]
+secrets: {token: {file: ./db/server.py}}
+"""
+
+
+def test_the_sandbox_has_the_settings_of_main(
+    provider: DockerProvider, image: ImageId, tmp_path: Path
+) -> None:
+    services = replace(services_in(tmp_path, OWN_SETTINGS), main_image=image)
+    limits, use = replace(LIMITS, user="root"), SandboxUse(services=services)
+    with provider.open(image, limits=limits, network=False, use=use) as sandbox:
+        script = """
+hostname; ulimit -n; echo $MINE; stat -f -c %T /scratch; getent hosts far | cut -d ' ' -f 1
+df -m --output=size /dev/shm | tail -n 1 | tr -d ' '; touch /tmp/x
+chown 1000 /tmp/x 2> /dev/null || echo no; cmp /run/secrets/token /in || grep -c SET /run/secrets/*
+"""
+        said = sh(sandbox, script).stdout.split()
+        assert said[:7] == ["desk", "99", "1", "tmpfs", "10.9.8.7", "32", "no"]
+        assert int(said[7]) > 0
+        wait_until(lambda: sh(sandbox, "cat /tmp/begun").stdout == f"1 {PORT}\n")
+        assert sh(sandbox, "grep -sl 'sleep[^.]infinity' /proc/[0-9]*/cmdline").ok, "it goes on"
+        wait_until(lambda: report(sandbox, "twin").log == b"ready\n")
+        sandbox.write_tree(PurePosixPath("/scratch/a"), tar_of_file("b", b"text"))
+        assert sh(sandbox, "cat /scratch/a/b; stat -c %u /scratch/a/b").stdout == "text0\n"
+
+
+def test_commands_run_in_a_service_and_its_files_are_read_also_after_its_end(
+    opened: Opener,
+) -> None:
+    with opened(STORE) as sandbox:
+        assert isinstance(sandbox, HasServices)
+        said: list[bytes] = []
+        minute = timedelta(minutes=1)
+
+        def run(script: str, *, user: str | None = None, timeout: timedelta = minute) -> int | None:
+            """Run a script in the service."""
+            command = Command(
+                argv=("sh", "-c", script),
+                timeout=timeout,
+                user=user,
+                sink=lambda _stream, data: said.append(data),
+            )
+            return sandbox.run_in_service("db", command)
+
+        assert run("mkdir /srv/out && echo 1 > /srv/out/a && id -u", user="root") == 0
+        assert run("exit 3") == 3
+        assert b"".join(said) == b"0\n"
+        assert run("sleep 600", timeout=timedelta(seconds=0.2)) is None
+        ask(sandbox, "STOP", "5")
+        wait_until(lambda: report(sandbox).failure is not None)
+        out = PurePosixPath("/srv/out")
+        with sandbox.read_from_service("db", out) as chunks, open_tar_stream(chunks) as archive:
+            assert [each.name for each in archive] == ["out", "out/a"]
+        with pytest.raises(SandboxError), sandbox.read_from_service("db", PurePosixPath("/none")):
+            pass
+        with pytest.raises(SandboxError):
+            run("true")
+        with pytest.raises(SandboxError, match="there is no service gone"):
+            sandbox.run_in_service("gone", Command(argv=("true",), timeout=minute))
+
+
+def test_a_service_is_started_again_as_its_file_says(opened: Opener) -> None:
+    with opened(STORE.replace("    ports:", "    restart: always\n    ports:")) as sandbox:
+        ask(sandbox, "STOP", "5")
+        wait_until(lambda: ask(sandbox, "GET", "a") == "none")
+        assert report(sandbox).failure is None
+
+
 HARNESS = """
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId, Limits, SandboxUse, Services
 services = Services(file=Path(sys.argv[2]), env={"PORT": sys.argv[3]})

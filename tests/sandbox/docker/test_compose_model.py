@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import ServiceError
-from agentbench.sandbox.docker.compose_model import NO_IMAGE, ComposeModel, ProjectSettings
+from agentbench.sandbox.docker.compose_model import ComposeModel, ProjectSettings
 from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import Limits
+from agentbench.tasks.compose_file import MAIN_IMAGE
 from tests.sandbox.compose_services import compose, services_in
 from tests.sandbox.docker_fixtures import engine
 
@@ -18,7 +19,7 @@ __all__ = ["compose", "engine"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
-MAIN = f"  main: {{image: {NO_IMAGE}}}\n"
+MAIN = f"  main: {{image: {MAIN_IMAGE}}}\n"
 LIMITS = Limits(cpus=2.0, memory_mib=1000, pids=50, disk_mib=10)
 
 
@@ -57,7 +58,9 @@ def written(
     [
         ("privileged: true", "services.db.privileged: is not supported"),
         ("pid: host", "services.db.pid: is not supported"),
-        ("ipc: host", "services.db.ipc: is not supported"),
+        ("ipc: host", "services.db.ipc: host is refused"),
+        ("ipc: 'container:x'", "services.db.ipc: container:x is refused"),
+        ("gpus: all", "services.db.gpus: is not supported"),
         ("uts: host", "services.db.uts: is not supported"),
         ("userns_mode: host", "services.db.userns_mode: is not supported"),
         ("cgroup: host", "services.db.cgroup: is not supported"),
@@ -66,8 +69,8 @@ def written(
         ("devices: [/dev/kmsg]", "services.db.devices: is not supported"),
         ("device_cgroup_rules: ['c 1:3 mr']", "services.db.device_cgroup_rules: is not supported"),
         ("volumes_from: [other]", "services.db.volumes_from: is not supported"),
-        ("sysctls: {net.ipv6.conf.all.disable_ipv6: 0}", "services.db.sysctls: is not supported"),
-        ("oom_score_adj: -999", "services.db.oom_score_adj: is not supported"),
+        ("sysctls: {net.ipv6.conf.all.disable_ipv6: 0}", "services.db.sysctls: net.ipv6.conf"),
+        ("sysctls: {net.ipv4.ip_forward: 1}", "services.db.sysctls: net.ipv4.ip_forward is"),
         ("network_mode: host", "services.db.network_mode: host is refused"),
         ("network_mode: 'container:x'", "services.db.network_mode: container:x is refused"),
         ("network_mode: 'service:main'", "services.db.network_mode: service:main is refused"),
@@ -127,7 +130,8 @@ def test_what_services_share_is_their_own(
     ("setting", "said"),
     [
         ("network_mode: none", "services.main.network_mode: is not supported"),
-        ("tmpfs: [/x]", "services.main.tmpfs: is not supported"),
+        ("read_only: true", "services.main.read_only: is not supported"),
+        ("secrets: [token]", "services.main.secrets: token is not a file"),
         ("volumes: ['./db:/workspace/x']", "/workspace/x is a folder of agentbench"),
         ("privileged: true", "services.main.privileged: is not supported"),
     ],
@@ -135,8 +139,9 @@ def test_what_services_share_is_their_own(
 def test_main_takes_what_a_sandbox_can_have(
     model: Callable[..., ComposeModel], setting: str, said: str
 ) -> None:
+    rest = "secrets: {token: {environment: HOME}}" if "secrets" in setting else ""
     with pytest.raises(ServiceError, match=said):
-        model("  db: {image: a}", main=f"  main: {{image: a, {setting}}}\n")
+        model("  db: {image: a}", rest, main=f"  main: {{image: a, {setting}}}\n")
 
 
 def test_a_project_has_names_labels_and_limits_of_its_own(
@@ -164,8 +169,8 @@ def test_a_project_has_names_labels_and_limits_of_its_own(
     assert services.keys() == {"db", "other", "third"}
     db = services["db"]
     assert db["labels"] == {"ours": "1"}
-    assert db.keys().isdisjoint({"container_name", "ports", "build", "deploy", "scale"})
-    assert (db["restart"], db["image"], db["pull_policy"]) == ("no", "image:1", "never")
+    assert db.keys().isdisjoint({"container_name", "ports", "build", "deploy"})
+    assert (db["restart"], db["image"], db["pull_policy"]) == ("always", "image:1", "never")
     assert db["depends_on"] == {"other": {"condition": "service_healthy", "required": True}}
     assert db["cap_drop"] == ["CHOWN", "NET_RAW"]
     assert db["ulimits"] == {"nproc": 99, "core": 0, "fsize": {"soft": 10 << 20, "hard": 10 << 20}}
@@ -173,8 +178,8 @@ def test_a_project_has_names_labels_and_limits_of_its_own(
     assert isinstance(mounts, list)
     assert [each.get("read_only", False) for each in mounts] == [False, True, False]
     memory = [each["mem_limit"] for each in services.values()]
-    assert memory == [200 << 20, 400 << 20, 400 << 20]
-    assert [each["cpus"] for each in services.values()] == [0.75, 0.5, 0.75]
+    assert memory == [200 << 20, (400 << 20) // 3, 400 << 20]
+    assert [each["cpus"] for each in services.values()] == [0.25, 0.5, 0.25]
     assert {each["pids_limit"] for each in services.values()} == {50}
     assert document["networks"]["back"] == {
         "name": "p_back", "labels": {"ours": "1"}, "internal": True, "driver_opts": {"mtu": "9"}
@@ -205,7 +210,7 @@ def test_services_that_declare_too_much_are_told_the_limit(
 
 
 def test_main_joins_the_networks_that_services_use(model: Callable[..., ComposeModel]) -> None:
-    main = f"  main: {{image: {NO_IMAGE}, networks: {{back: {{aliases: [x]}}, alone: }}}}\n"
+    main = f"  main: {{image: {MAIN_IMAGE}, networks: {{back: {{aliases: [x]}}, alone: }}}}\n"
     found = model(
         "  db: {image: a, networks: [back, default]}", "networks: {back: , alone: }", main
     )

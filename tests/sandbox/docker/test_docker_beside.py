@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from agentbench.sandbox.docker.attached_stream import AttachedStream
-from agentbench.sandbox.docker.container import DockerContainer, StartedExec
+from agentbench.sandbox.docker.container import StartedExec
 from agentbench.sandbox.docker.sandbox import running_sidecar
 from agentbench.sandbox.interface import Sidecar
 
@@ -80,16 +80,6 @@ def framed(data: bytes, kind: int = 1) -> bytes:
 def read(connection: socket.socket, size: int) -> bytes:
     with connection.makefile("rb") as reading:
         return reading.read(size)
-
-
-def test_without_a_program_nothing_is_started() -> None:
-    container = _Container()
-    with container.ours, container.engines, running_sidecar(_as_container(container), None):
-        assert container.began == []
-
-
-def _as_container(container: _Container) -> DockerContainer:
-    return container  # type: ignore[return-value]
 
 
 def test_what_is_said_passes_both_ways_at_once(container: _Container) -> None:

@@ -93,8 +93,8 @@ def _ending_text(result: CommandResult) -> str:
 
 RUN = Tool(
     name="run",
-    description="Run a shell command in the workspace. There is no network. Nothing that it "
-    "leaves running survives it. Long output loses its middle.",
+    description="Run a shell command in the workspace. Nothing that it leaves running "
+    "survives it. Long output loses its middle.",
     arguments=RunArguments,
     act=_run_command,
     effect=ToolEffect.CHANGES,

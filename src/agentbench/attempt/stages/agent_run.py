@@ -23,7 +23,11 @@ from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifact
 from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import PreopenedSandbox
 from agentbench.attempt.stages.judging import FinalTestPreparation
-from agentbench.attempt.stages.service_logs import watched_services
+from agentbench.attempt.stages.service_logs import (
+    agent_network,
+    service_warnings,
+    watched_services,
+)
 from agentbench.attempt.stages.steps import StepWalk
 from agentbench.attempt.stages.verifier import is_judged_in_place, open_agent_sandbox
 from agentbench.core.display_text import Redactor
@@ -97,7 +101,7 @@ def agent_run(
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
     evidence = evidence.model_copy(
-        update={"findings": (*evidence.findings, *findings), "warnings": tuple(failures)}
+        update={"findings": (*evidence.findings, *findings), "warnings": service_warnings(failures)}
     )
     return AgentRunOutput(
         evidence=evidence,
@@ -129,7 +133,8 @@ def _work_at_once(
     endpoint: ModelEndpoint | None,
     work: _AgentWork,
 ) -> None:
-    solved = _solve(context, inputs, sandbox, endpoint)
+    with agent_network(context, sandbox):
+        solved = _solve(context, inputs, sandbox, endpoint)
     work.evidence, work.outcome = solved.evidence, solved.outcome
     with agent_outcome.blamed_on_agent(context):
         collect_artifacts(context, sandbox)
@@ -151,7 +156,8 @@ def _work_in_steps(
 
     def solve(step: PreparedContext) -> Evidence:
         """Let the agent work on a step."""
-        solved = _solve(step, inputs, sandbox, endpoint)
+        with agent_network(step, sandbox):
+            solved = _solve(step, inputs, sandbox, endpoint)
         outcomes.extend(filter(None, [solved.outcome]))
         return solved.evidence
 

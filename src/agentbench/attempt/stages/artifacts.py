@@ -1,11 +1,11 @@
 """Files outside the workspace that a verifier with its own environment gets from the agent's.
 
 They are copied to the results of the agent's sandbox by a command in it, and read from there as an
-untrusted stream. Only regular files are taken.
+untrusted stream; those of a service are read from its container. Only regular files are taken.
 """
 
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import PurePosixPath
 
@@ -15,9 +15,11 @@ from agentbench.core.files import FileContent
 from agentbench.errors import SandboxError
 from agentbench.integrity.trees import member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
-from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.sandbox.interface import Command, HasServices, Sandbox, Stream
 from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.scripts import service_path
 
+_Found = dict[PurePosixPath, dict[PurePosixPath, FileContent]]
 _FOLDER = "artifacts"
 _COPY = """\
 rm -rf "$1"
@@ -42,6 +44,11 @@ def outside_workspace(takes: Iterable[str] | None) -> tuple[PurePosixPath, ...]:
     return tuple(PurePosixPath(path) for path in takes or () if path.startswith("/"))
 
 
+def service_paths(takes: Iterable[str] | None) -> tuple[tuple[str, PurePosixPath], ...]:
+    """The paths of services among those that a verifier takes, with their services."""
+    return tuple(each for each in map(service_path, takes or ()) if each is not None)
+
+
 def collect_artifacts(context: PreparedContext, sandbox: Sandbox) -> None:
     """Run the task's commands, and copy the paths to the results, before the processes end.
 
@@ -51,7 +58,8 @@ def collect_artifacts(context: PreparedContext, sandbox: Sandbox) -> None:
         SandboxError: the sandbox is lost.
     """
     verifier = context.task.answer_key.verifier
-    for hook in verifier.collect if verifier is not None else ():
+    hooks = verifier.collect if verifier is not None else ()
+    for hook in (each for each in hooks if each.service is None):
         sandbox.run(
             Command(
                 argv=("sh", "-c", hook.command),
@@ -70,21 +78,28 @@ def collect_artifacts(context: PreparedContext, sandbox: Sandbox) -> None:
 
 
 def read_artifacts(context: PreparedContext, sandbox: Sandbox) -> Artifacts:
-    """The collected files of an ended sandbox.
+    """The collected files of an ended sandbox and of its services, after their own commands.
 
     Raises:
         SandboxError: the sandbox is lost, or the files exceed a limit, by the agent's fault.
     """
-    paths = _paths(context)
-    if not paths:
-        return {}
+    artifacts: _Found = {}
     try:
-        with sandbox.read_tree(sandbox.results / _FOLDER) as chunks:
-            found, folders = _read(chunks)
+        _read_of_sandbox(_paths(context), sandbox, artifacts)
+        if isinstance(sandbox, HasServices):
+            _run_hooks_of_services(context, sandbox)
+            _read_of_services(context, sandbox, artifacts)
     except tarfile.TarError as error:
         what = f"the files outside the workspace cannot be read: {error}"
         raise SandboxError(what).blamed_on(Fault.AGENT.value) from error
-    artifacts: dict[PurePosixPath, dict[PurePosixPath, FileContent]] = {}
+    return artifacts
+
+
+def _read_of_sandbox(paths: tuple[PurePosixPath, ...], sandbox: Sandbox, artifacts: _Found) -> None:
+    if not paths:
+        return
+    with sandbox.read_tree(sandbox.results / _FOLDER) as chunks:
+        found, folders = _read(chunks)
     for number, path in enumerate(paths):
         own = {
             file.relative_to(str(number)): content
@@ -92,12 +107,57 @@ def read_artifacts(context: PreparedContext, sandbox: Sandbox) -> Artifacts:
             if file.parts[0] == str(number)
         }
         if own or str(number) in folders:
-            artifacts[path if str(number) in folders else path.parent] = own
-    return artifacts
+            _add(artifacts, path if str(number) in folders else path.parent, own)
 
 
-def _read(chunks: Iterable[bytes]) -> tuple[dict[PurePosixPath, FileContent], set[str]]:
-    """The files, and the numbers of the paths that are folders."""
+def _add(
+    artifacts: _Found, folder: PurePosixPath, files: Mapping[PurePosixPath, FileContent]
+) -> None:
+    artifacts[folder] = {**files, **artifacts.get(folder, {})}  # the first one of a name counts
+
+
+def _run_hooks_of_services(context: PreparedContext, sandbox: HasServices) -> None:
+    verifier = context.task.answer_key.verifier
+    for hook in verifier.collect if verifier is not None else ():
+        if hook.service is None:
+            continue
+        command = Command(
+            argv=("sh", "-c", hook.command),
+            timeout=timedelta(seconds=hook.timeout_s),
+            user=hook.user,
+            sink=context.sink,
+        )
+        try:
+            code = sandbox.run_in_service(hook.service, command)
+            outcome = f"exit code {code}" if code is not None else "time limit exceeded"
+        except SandboxError as error:
+            context.provider.check()
+            outcome = str(error)
+        line = f"collect in service {hook.service}: {outcome}\n"
+        context.sink(Stream.STDERR, line.encode("utf-8", "replace"))
+
+
+def _read_of_services(context: PreparedContext, sandbox: HasServices, artifacts: _Found) -> None:
+    verifier = context.task.answer_key.verifier
+    for service, path in service_paths(verifier.takes if verifier is not None else ()):
+        try:
+            with sandbox.read_from_service(service, path) as chunks:
+                found, folders = _read(chunks, of_folder=path.name)
+        except SandboxError as error:  # usually the path is missing
+            context.provider.check()
+            context.sink(Stream.STDERR, f"{service}:{path}: {error}\n".encode("utf-8", "replace"))
+            continue
+        if folders:
+            inside = {file.relative_to(path.name): each for file, each in found.items()}
+            _add(artifacts, path, inside)
+        else:
+            _add(artifacts, path.parent, found)
+
+
+def _read(
+    chunks: Iterable[bytes], of_folder: str = ""
+) -> tuple[dict[PurePosixPath, FileContent], set[str]]:
+    """The files, and the names of the paths that are folders."""
     found: dict[PurePosixPath, FileContent] = {}
     folders = set[str]()
     with open_tar_stream(limited(chunks, _BYTES)) as archive:
@@ -105,10 +165,12 @@ def _read(chunks: Iterable[bytes]) -> tuple[dict[PurePosixPath, FileContent], se
             if number == _MEMBERS:
                 raise tarfile.TarError(f"more than {_MEMBERS:,} files")
             path = member_path(member)
+            if of_folder and member.isdir() and path == PurePosixPath(of_folder):
+                folders.add(of_folder)
             source = archive.extractfile(member) if member.isreg() else None
             if path is None or source is None:
                 continue
-            if path.suffix == ".folder" and len(path.parts) == 1:
+            if not of_folder and path.suffix == ".folder" and len(path.parts) == 1:
                 folders.add(path.stem)
             else:
                 executable = bool(member.mode & 0o100)

@@ -1,7 +1,7 @@
 """The stages baseline_run and final_test; the final test is prepared while the agent works."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 
@@ -9,11 +9,15 @@ from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, Prepared
 from agentbench.attempt.stages import agent_outcome, judged_tests
 from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
 from agentbench.attempt.stages.health import await_health
-from agentbench.attempt.stages.service_logs import require_services, watched_services
+from agentbench.attempt.stages.service_logs import (
+    require_services,
+    service_warnings,
+    watched_services,
+)
 from agentbench.attempt.stages.steps import judge_last_step, walk_idle
-from agentbench.attempt.stages.verifier import open_agent_sandbox, run_verifier
+from agentbench.attempt.stages.verifier import BASELINE, open_agent_sandbox, run_verifier
 from agentbench.core.choices import ControlLevel
-from agentbench.errors import DoesNotFitError, RunCancelled
+from agentbench.errors import DoesNotFitError, RunCancelled, ServiceError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.pytest_results.execution import execute_tests
@@ -90,8 +94,7 @@ def baseline_run(context: PreparedContext) -> StageOutput:
     if task.steps:
         evidence = _idle_steps(context)
     elif task.answer_key.verifier is not None:
-        evidence = run_verifier(context, None, name="baseline")
-        require_services(context, evidence.warnings)
+        evidence = run_verifier(context, None, name=BASELINE)
     else:
         hidden = context.hidden_tests.files
         with (
@@ -122,7 +125,9 @@ def _idle_steps(context: PreparedContext) -> Evidence:
     ):
         await_health(own, sandbox)
         evidence = walk_idle(own, sandbox)
-    require_services(context, (*failures, *evidence.warnings))
+    require_services(context, failures)
+    if evidence.warnings:  # of services beside a verifier
+        raise ServiceError("; ".join(evidence.warnings))
     return evidence
 
 
@@ -150,10 +155,13 @@ def final_test(
         SandboxError: the sandbox could not be created or is lost.
     """
     if context.task.answer_key.verifier is not None:
-        return _final_verifier_run(context, change, work)
+        return _final_verifier_run(context, baseline, change, work)
     changed = ChangedFiles.of(change)
     with preparation.started_controls(changed) as controls:
-        evidence = _run_hidden_tests(context, baseline, changed, preparation.take_sandbox())
+        evidence = _repeated_if_services_fail(
+            lambda: _run_hidden_tests(context, baseline, changed, preparation.take_sandbox()),
+            lambda final: _has_passed(context, baseline, final),
+        )
         began = time.monotonic()
         control_results = _finished_controls(context, baseline, evidence, controls, changed)
         seconds = time.monotonic() - began
@@ -164,8 +172,32 @@ def final_test(
     )
 
 
+def _repeated_if_services_fail(
+    run: Callable[[], Evidence], is_final: Callable[[Evidence], bool]
+) -> Evidence:
+    """The evidence of a run; of a second one if services failed in the first, and it did not pass.
+
+    If the agent's work is the cause, they fail again; otherwise they do not count against it.
+    """
+    first = run()
+    if not first.warnings or is_final(first):
+        return first
+    second = run()
+    warnings = (*(f"in a first run: {each}" for each in first.warnings), *second.warnings)
+    return second.model_copy(update={"warnings": warnings})
+
+
+def _has_passed(context: PreparedContext, baseline: Evidence, final: Evidence) -> bool:
+    expected = with_node_ids(judged_tests.expected_tests(context.task), baseline, final)
+    expectation = resolve_expectation(expected, baseline)
+    return shortfall_of(expected, expectation, baseline, final) is None
+
+
 def _final_verifier_run(
-    context: PreparedContext, change: JudgedChange | None, work: AgentRunOutput | None
+    context: PreparedContext,
+    baseline: Evidence,
+    change: JudgedChange | None,
+    work: AgentRunOutput | None,
 ) -> FinalTestOutput:
     place = work.sandbox if work is not None else None
     is_weak = place is not None or any(step.verifier.is_shared for step in context.task.steps)
@@ -179,7 +211,10 @@ def _final_verifier_run(
                 task = context.task
                 evidence = combined_evidence(steps, len(task.steps), task.reward_strategy)
             else:
-                evidence = run_verifier(context, change, name="final", work=work)
+                evidence = _repeated_if_services_fail(
+                    lambda: run_verifier(context, change, name="final", work=work),
+                    lambda final: place is not None or _has_passed(context, baseline, final),
+                )
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error, steps=steps)
     return FinalTestOutput(evidence=evidence, controls=skipped, steps=steps)
@@ -211,7 +246,7 @@ def _run_hidden_tests(
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     evidence = judged_tests.judged_evidence(context, run)
-    return evidence.model_copy(update={"warnings": tuple(failures)})
+    return evidence.model_copy(update={"warnings": service_warnings(failures)})
 
 
 def _finished_controls(
@@ -221,8 +256,6 @@ def _finished_controls(
     controls: ControlRuns,
     change: ChangedFiles,
 ) -> Controls:
-    expected = with_node_ids(judged_tests.expected_tests(context.task), baseline, final)
-    expectation = resolve_expectation(expected, baseline)
-    if shortfall_of(expected, expectation, baseline, final) is not None:
+    if not _has_passed(context, baseline, final):
         return controls.skip("the final test did not pass")
     return controls.finish(final, change)

@@ -17,6 +17,7 @@ from agentbench.attempt.stages.service_logs import (
 )
 from agentbench.core.display_text import without_credentials
 from agentbench.errors import GitCheckoutError
+from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.scoring.taxonomy import StageName
@@ -135,7 +136,7 @@ def _open_sandbox(
         open_sandbox(
             context,
             context.shared_setup or context.image,
-            network=setup.network and bool(setup.all_commands),
+            network=NetworkPlan(first=setup.network if setup.all_commands else False),
             mounts=mounts,
         )
     )

@@ -17,7 +17,6 @@ from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifacts
 from agentbench.attempt.stages.health import health_error
 from agentbench.attempt.stages.verifier import empty_script_folders, run_verifier
-from agentbench.errors import UnavailableError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, TreeEntry
 from agentbench.sandbox.archives import tar_of_files
@@ -36,13 +35,8 @@ class StepWalk:
     """The steps that were run, and the agent's work after the last one."""
 
     def __init__(self, context: PreparedContext, sandbox: Sandbox) -> None:
-        """Walk in a sandbox that is not used for anything else.
-
-        Raises:
-            UnavailableError: its processes end with each command.
-        """
-        if not isinstance(sandbox, LastingSandbox):
-            raise UnavailableError("[[steps]]: needs a container engine, --sandbox docker")
+        """Walk in a sandbox that is not used for anything else."""
+        assert isinstance(sandbox, LastingSandbox)  # of a container engine
         self._context = context
         self._sandbox = sandbox
         self.steps: list[StepEvidence] = []
@@ -138,8 +132,7 @@ class StepWalk:
                 return run_verifier(context, change, name=name, work=work)
         with agent_outcome.blamed_on_agent(context):
             evidence = run_verifier(context, change, name=name, work=work, ends_sandbox=False)
-            if verifier.network:
-                sandbox.disconnect()
+            sandbox.set_network(context.task.environment.network)
             empty_script_folders(context.task, sandbox)
         return evidence
 

@@ -17,14 +17,22 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.artifacts import write_artifacts
+from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
-from agentbench.attempt.stages.service_logs import open_sandbox, watched_services
-from agentbench.core.choices import AGENT_USER, ROOT_USER
+from agentbench.attempt.stages.service_logs import (
+    open_sandbox,
+    require_services,
+    service_warnings,
+    watched_services,
+)
+from agentbench.attempt.task_image import resolve_image
+from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
+from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import (
     Command,
     ImageId,
@@ -38,6 +46,9 @@ from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import Verifier, script_files
 from agentbench.tasks.task import Task
+
+BASELINE = "baseline"
+"""The name of the run before the agent works."""
 
 _REWARD_BYTES = 64 * 1024
 _REPORT_BYTES = 4 * 1024 * 1024
@@ -190,7 +201,13 @@ def open_agent_sandbox(
         context,
         context.prepared.snapshot,
         limits=replace(context.limits, user=task.agent_sandbox_user),
-        network=any(judge.network for judge in here),
+        network=NetworkPlan(
+            first=task.environment.network,
+            later=(
+                *([step.network for step in task.steps] or [task.problem.network]),
+                *(judge.network for judge in here),
+            ),
+        ),
         mounts=mounts,
         use=SandboxUse(plain_workspace=plain_workspace, lasting=bool(here or task.steps)),
     )
@@ -209,12 +226,13 @@ def run_verifier(
     Args:
         context: The inputs; the task has a verifier.
         change: The agent's change.
-        name: The name of the run, for its files.
+        name: The name of the run, for its files. In that of the baseline no service may fail.
         work: The agent's work: its sandbox if the script judges there, and other files of it.
         ends_sandbox: Whether no command can be run in that sandbox afterwards.
 
     Raises:
         SandboxError: the sandbox could not be created or is lost.
+        ServiceError: a service has failed in the baseline run.
         UnavailableError: the verifier's own image is not available.
         InputError: a file of the verifier cannot be read.
     """
@@ -240,13 +258,15 @@ def run_verifier(
     opened = _opened(context, verifier) if place is None else nullcontext(place)
     with opened as sandbox, watched_services(context, sandbox) as failures:
         if place is None:
+            if verifier.is_shared:
+                await_health(context, sandbox)
             _write(sandbox, change, verifier)
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
         else:
             empty_script_folders(task, place)
-            if verifier.network and isinstance(place, LastingSandbox):
-                place.connect()
+            if isinstance(place, LastingSandbox):
+                place.set_network(verifier.network)
         sandbox.write_tree(_TESTS_FOLDER, files)
         command = sandbox.run(script)
         with ExitStack() as stack:
@@ -255,6 +275,8 @@ def run_verifier(
             elif isinstance(sandbox, LastingSandbox):
                 stack.enter_context(sandbox.frozen())
             output = _verifier_output(context, sandbox)
+    if name == BASELINE:
+        require_services(context, failures)
     for file, content in output.reports.items():
         context.save(f"{name}-{file}", content)
     return Evidence(
@@ -262,7 +284,7 @@ def run_verifier(
         rewards=output.facts,
         memory_limit_mib=task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
-        warnings=tuple(failures),
+        warnings=service_warnings(failures),
     )
 
 
@@ -271,21 +293,30 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
     limits = replace(context.limits, user=verifier.user or context.limits.user)
-    own = verifier.image is not None or verifier.dockerfile is not None
+    context = replace(context, task=_verifiers_task(context.task, verifier, limits.user))
     source: ImageId | SnapshotId = prepared.snapshot
-    if own:
-        folder, file = context.task.folder, verifier.dockerfile
-        dockerfile = None if file is None else folder / file
-        source = context.provider.resolve_image(
-            verifier.image, dockerfile=dockerfile, workdir=context.task.workdir, user=limits.user
-        )
-    with open_sandbox(context, source, limits=limits, network=verifier.network) as sandbox:
-        if own:
+    if verifier.has_image:
+        source = resolve_image(context.task, context.provider)
+        context = replace(context, image=source)
+    network = NetworkPlan(first=verifier.network)
+    with open_sandbox(context, source, limits=limits, network=network) as sandbox:
+        if verifier.has_image:
             write_files(sandbox, _base_files(prepared, verifier))
         else:
             files = context.task.step_files().items()
             write_files(sandbox, {path: f for path, f in files if _is_included(path, verifier)})
         yield sandbox
+
+
+def _verifiers_task(task: Task, verifier: Verifier, user: UserName) -> Task:
+    """The task with the image, the services and the variables of its verifier."""
+    update: dict[str, object] = {"env": {**task.environment.env, **verifier.env}, "user": user}
+    if verifier.has_image:
+        files = {"dockerfile": verifier.dockerfile, "compose": verifier.compose}
+        update |= {key: task.folder / file if file else None for key, file in files.items()}
+        update["image"] = verifier.image
+    environment = task.environment.model_copy(update=update)
+    return task.model_copy(update={"environment": environment})
 
 
 def empty_script_folders(task: Task, place: Sandbox) -> None:

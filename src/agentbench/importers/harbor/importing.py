@@ -10,6 +10,19 @@ from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
+from agentbench.importers.harbor.network import (
+    agent_network,
+    environment_network,
+    network_faults,
+    network_notes,
+    verifier_network,
+)
+from agentbench.importers.harbor.services import (
+    COMPOSE_FILE,
+    MainService,
+    compose_rejections,
+    main_service,
+)
 from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborStepTable,
@@ -21,6 +34,7 @@ from agentbench.importers.harbor.task_toml import (
 )
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat
 from agentbench.scoring.steps import RewardStrategy
+from agentbench.tasks.compose_file import MAIN
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER
@@ -35,11 +49,11 @@ SHARED_FOLDERS = ("environment", "tests", "solution")
 
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
 _DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
-_DIFFERENCES = "the agent has no network; a script with its own environment gets regular files only"
-_COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
+_DIFFERENCES = "a script with its own environment gets regular files only"
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
 _ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
 _MAX_TITLE_LENGTH = 200  # characters
+_IMAGE_KEYS = ("image", "dockerfile", "compose")  # of a verifier
 _METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 
 
@@ -87,6 +101,15 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     solutions = [each / "solution" for each in (folder, *own)]
     scripts += [each / "solve.sh" for each in solutions if each.is_dir()]
     faults += filter(None, map(task_folders.script_fault, scripts))
+    env: Mapping[str, str] = substitute_env(form.environment.env, "").env
+    faults += compose_rejections(folder / "environment" / COMPOSE_FILE, env)
+    names = [f"{STEPS_FOLDER}/{step.name}/" for step in form.steps or ()] or [""]
+    for name, phase in zip(names, form.phases, strict=True):
+        if phase.verifier.is_separate:
+            table = phase.verifier.environment or form.environment
+            own_env = substitute_env(table.env, "").env
+            for tests in dict.fromkeys(("tests", f"{name}tests")):
+                faults += compose_rejections(folder / tests / COMPOSE_FILE, own_env)
     for where, env in _environments(form):
         host_variables = substitute_env(env, where).from_host
         what = "would be taken from the host; sandboxes hold nothing of it"
@@ -108,7 +131,8 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
 
 def _convert(folder: Path, form: HarborTaskFile, instructions: Mapping[str, str]) -> ConvertedTask:
     task_id = _id_of(folder, form)
-    workdir, assumed = _workdir(folder, form)
+    main = _main_service(folder)
+    workdir, assumed = _workdir(form, main)
     table = convert_task_file(folder, form, task_id, workdir)
     shared = (*SHARED_FOLDERS, STEPS_FOLDER) if form.steps else SHARED_FOLDERS
     folders = {name: folder / name for name in shared if (folder / name).is_dir()}
@@ -123,13 +147,13 @@ def _convert(folder: Path, form: HarborTaskFile, instructions: Mapping[str, str]
         folders=folders | {name: path for name, path in originals.items() if path.is_dir()},
         copies={name: path for name, path in originals.items() if not path.is_dir()},
     )
-    return ConvertedTask(new=new, notes=tuple(_notes(folder, form, workdir, assumed=assumed)))
+    return ConvertedTask(new=new, notes=tuple(_notes(folder, form, main, workdir, assumed=assumed)))
 
 
 def _notes(
-    folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
+    folder: Path, form: HarborTaskFile, main: MainService, workdir: PurePosixPath, *, assumed: bool
 ) -> Iterator[str]:
-    yield from _notes_on_isolation(folder, form)
+    yield from _notes_on_isolation(form, main)
     if assumed:
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
     if not _is_solved(folder, form):
@@ -140,22 +164,17 @@ def _notes(
     for where, env in _environments(form):
         for key in substitute_env(env, where).defaulted:
             yield f"{key} is the default that task.toml gives; the host's own is not asked for"
-    phases = {"agent": form.agent, "environment": form.environment, "verifier": form.verifier}
-    for name, phase in phases.items():
-        if phase.network_mode == "allowlist":
-            yield f"{name}.allowed_hosts: none is reached; a network is whole here or not there"
     if (folder / ".harborignore").exists():
         yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
 
 
-def _notes_on_isolation(folder: Path, form: HarborTaskFile) -> Iterator[str]:
+def _notes_on_isolation(form: HarborTaskFile, main: MainService) -> Iterator[str]:
     yield _DIFFERENCES
-    if _user(folder, form.agent.user) == ROOT_USER:
+    if _user(main, form.agent.user) == ROOT_USER:
         yield "the agent is root of its container"
     if not all(phase.verifier.is_separate for phase in form.phases):
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
-    if any(map(_has_network, form.phases)):
-        yield "the script has a network, which is Harbor's default unless the task says otherwise"
+    yield from dict.fromkeys(note for phase in form.phases for note in network_notes(phase))
 
 
 def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
@@ -168,12 +187,22 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
     return TaskId(found)
 
 
-def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
-    """The working folder of the image, and whether it is a guess."""
-    if form.environment.workdir is not None:
-        return PurePosixPath(form.environment.workdir), False
-    text = task_folders.read_text(folder / "environment/Dockerfile")
-    if isinstance(text, Rejection):
+def _main_service(folder: Path) -> MainService:
+    try:
+        return main_service(folder / "environment")
+    except ValueError as error:
+        field, _, what = str(error).partition(": ")
+        file = f"environment/{COMPOSE_FILE}"
+        raise UnsupportedTaskError(what=what, field=field, file=file) from None
+
+
+def _workdir(form: HarborTaskFile, main: MainService) -> tuple[PurePosixPath, bool]:
+    """The working folder of the agent, and whether it is a guess."""
+    named = form.environment.workdir or main.workdir
+    if named is not None:
+        return PurePosixPath(named), False
+    text = None if main.dockerfile is None else task_folders.read_text(main.dockerfile)
+    if not isinstance(text, str):
         return _DEFAULT_WORKDIR, True
     try:
         found = task_folders.dockerfile_workdir(text)
@@ -189,29 +218,18 @@ HARBOR = FolderFormat(file="task.toml", read=read_harbor_task)
 
 def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[str, str]]:
     """Why a task cannot run here: the key or the file, and the reason."""
+    yield from dict.fromkeys(fault for phase in form.phases for fault in network_faults(phase))
     yield from _unsupported_in_environment(form.environment, "environment")
-    if form.verifier.environment is not None:
-        yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
-    hooks = {"verifier": form.verifier.collect}
-    own_tests = [f"{STEPS_FOLDER}/{step.name}/tests" for step in form.steps or ()]
-    for number, step in enumerate(form.steps or ()):
-        hooks[f"steps.{number}.verifier"] = step.verifier.collect
-        if step.verifier.environment is not None:
-            where = f"steps.{number}.verifier.environment"
-            yield from _unsupported_in_environment(step.verifier.environment, where)
-    for where, hook in (
-        (f"{k}.collect.{n}", h) for k, hs in hooks.items() for n, h in enumerate(hs)
-    ):
-        if hook.get("service", "main") != "main":
-            yield where, "runs in a service; only those of main run here"
-    for subfolder in ("environment", "tests", *own_tests):
-        for name in _COMPOSE_FILES:
-            if (folder / subfolder / name).exists():
-                yield (
-                    f"{subfolder}/{name}",
-                    "starts several containers; a sandbox here is a single one",
-                )
-    if form.environment.docker_image is None and not (folder / "environment/Dockerfile").is_file():
+    own = {f"steps.{number}.": step.verifier for number, step in enumerate(form.steps or ())}
+    for where, verifier in {"": form.verifier, **own}.items():
+        if verifier.environment is not None:
+            field = f"{where}verifier.environment"
+            yield from _unsupported_in_environment(verifier.environment, field)
+    has_image = form.environment.docker_image is not None
+    has_file = any(
+        (folder / "environment" / name).is_file() for name in ("Dockerfile", COMPOSE_FILE)
+    )
+    if not has_image and not has_file:
         yield "environment/Dockerfile", "is missing, and [environment] names no docker_image"
 
 
@@ -247,7 +265,10 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
 def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
     if environment is None:
         return {}
-    used = {"docker_image", "env", "os", "network_mode", "allow_internet", "workdir"}
+    used = {
+        *("docker_image", "env", "os", "workdir"),
+        *("network_mode", "allowed_hosts", "allow_internet"),
+    }
     return {
         f"verifier.environment.{key}": True
         for key in sorted(environment.model_fields_set - used)
@@ -271,6 +292,7 @@ def convert_task_file(
     Raises:
         UnsupportedTaskError: a value is beyond the limits here.
     """
+    main = _main_service(folder)
     description = form.task.description.strip() if form.task is not None else ""
     values: dict[str, object] = {
         "schema_version": 1,
@@ -278,18 +300,25 @@ def convert_task_file(
         "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
         "tags": tuple(dict.fromkeys(_tags(form))),
         "repo": {"workdir": str(workdir)},
-        "environment": {**_environment(form.environment), "user": _user(folder, form.agent.user)},
+        "environment": {
+            **_environment(folder, form.environment, main),
+            "user": _user(main, form.agent.user),
+            "network": environment_network(form),
+        },
         "verifier": {
             **_verifier(folder, form, workdir),
-            "user": _user(folder, form.verifier.user),
+            "user": _user(main, form.verifier.user),
         },
-        "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
+        "agent": {
+            **({} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec}),
+            "network": agent_network(form),
+        },
     }
     if _is_solved(folder, form):
         values["solution"] = {"env": substitute_env(form.solution.env, "").env}
     if form.steps:
         values["verifier"] = {"threshold": _ALMOST_ONE}
-        values["steps"] = [_step(folder, form, step, workdir) for step in form.steps]
+        values["steps"] = [_step(folder, form, step, main, workdir) for step in form.steps]
         values["reward_strategy"] = form.multi_step_reward_strategy or RewardStrategy.MEAN
     try:
         return TaskFile.model_validate(values)
@@ -305,25 +334,30 @@ def _is_solved(folder: Path, form: HarborTaskFile) -> bool:
 
 
 def _step(
-    folder: Path, form: HarborTaskFile, step: HarborStepTable, workdir: PurePosixPath
+    folder: Path,
+    form: HarborTaskFile,
+    step: HarborStepTable,
+    main: MainService,
+    workdir: PurePosixPath,
 ) -> dict[str, object]:
     """A step with all of its values, so that none of `[verifier]` is used."""
     whole = form.in_step(step)
     verifier = {"environment": VerifierPlace.FRESH, **_verifier(folder, whole, workdir)}
     del verifier["threshold"]
     if whole.verifier.is_separate:
-        verifier = {key: verifier[key] for key in verifier.keys() - {"image", "dockerfile"}}
+        verifier = {key: verifier[key] for key in verifier.keys() - {*_IMAGE_KEYS}}
         verifier |= _step_image(folder, form, step)
-    timeout = whole.agent.timeout_sec
+    timeout, network = whole.agent.timeout_sec, agent_network(whole)
     table = {
         "name": step.name,
         "agent": {
-            "user": _user(folder, whole.agent.user),
+            "user": _user(main, whole.agent.user),
             **({} if timeout is None else {"timeout_s": timeout}),
+            **({} if network is None else {"network": network}),
         },
         "verifier": {
             **{key: value for key, value in verifier.items() if value not in (None, [], {})},
-            "user": _user(folder, whole.verifier.user),
+            "user": _user(main, whole.verifier.user),
         },
         "min_reward": step.min_reward,
         "healthcheck": _seconds_keys(step.healthcheck or {}) or None,
@@ -333,12 +367,9 @@ def _step(
 
 def _step_image(folder: Path, form: HarborTaskFile, step: HarborStepTable) -> Mapping[str, object]:
     """The image of a step's verifier; what the step names comes before what the task names."""
-    environment, own = step.verifier.environment, f"{STEPS_FOLDER}/{step.name}/tests/Dockerfile"
-    if environment is not None and environment.docker_image is not None:
-        return {"image": environment.docker_image}
-    if (folder / own).is_file():
-        return {"dockerfile": own}
-    return _own_image(folder, form.verifier.environment)
+    tests = f"{STEPS_FOLDER}/{step.name}/tests"
+    own = _own_image(folder, step.verifier.environment, tests)
+    return own or _own_image(folder, form.verifier.environment, "tests")
 
 
 def _tags(form: HarborTaskFile) -> Iterator[str]:
@@ -350,11 +381,16 @@ def _tags(form: HarborTaskFile) -> Iterator[str]:
             yield tag
 
 
-def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
+def _environment(
+    folder: Path, form: HarborEnvironmentTable, main: MainService
+) -> dict[str, object]:
+    is_built = form.docker_image is None and not main.builds and main.dockerfile is not None
+    has_services = (folder / "environment" / COMPOSE_FILE).is_file()
     table = {
-        "healthcheck": _seconds_keys(form.healthcheck or {}) or None,
+        "healthcheck": _seconds_keys(form.healthcheck or {}) or main.healthcheck,
         "image": form.docker_image,
-        "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
+        "dockerfile": "environment/Dockerfile" if is_built else None,
+        "compose": f"environment/{COMPOSE_FILE}" if has_services else None,
         "env": substitute_env(form.env, "").env,
         "cpus": None if form.cpus is None else float(form.cpus),
         "memory_mib": form.memory_mb,
@@ -377,16 +413,16 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
             {
                 key.replace("_sec", "_s"): str(value) if key == "user" else value
                 for key, value in hook.items()
-                if key != "service"
+                if (key, value) != ("service", "main")
             }
             for hook in verifier.collect
         ],
-        "network": _has_network(form),
+        "network": verifier_network(form),
     }
     if not verifier.is_separate:
         table["environment"] = VerifierPlace.SHARED
     else:
-        table |= _own_image(folder, verifier.environment)
+        table |= _own_image(folder, verifier.environment, "tests")
         table["takes"] = tuple(_collected_paths(form, workdir))
         if verifier.environment is not None:
             table["workdir"] = verifier.environment.workdir
@@ -394,16 +430,17 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
     return {**table, "env": env}
 
 
-def _user(folder: Path, named: User | None) -> UserName:
-    """The user of a phase: the one it names, else that of the image."""
-    name = (str(named) if named is not None else _image_user(folder)).partition(":")[0]
+def _user(main: MainService, named: User | None) -> UserName:
+    """The user of a phase: the one it names, else that of the container."""
+    name = str(named) if named is not None else main.user or _image_user(main)
+    name = name.partition(":")[0]
     return ROOT_USER if name == "0" else name
 
 
-def _image_user(folder: Path) -> str:
+def _image_user(main: MainService) -> str:
     """The user that the Dockerfile ends with; most images have root."""
-    text = task_folders.read_text(folder / "environment/Dockerfile")
-    lines = [] if isinstance(text, Rejection) else text.splitlines()
+    text = None if main.dockerfile is None else task_folders.read_text(main.dockerfile)
+    lines = text.splitlines() if isinstance(text, str) else []
     named = ROOT_USER
     for words in map(str.split, lines):
         if len(words) > 1 and words[0].upper() == "FROM":
@@ -413,23 +450,16 @@ def _image_user(folder: Path) -> str:
     return named
 
 
-def _has_network(form: HarborTaskFile) -> bool:
-    """Whether the verifier's phase has a network: Harbor's own rules, with its default."""
-    own = form.verifier.environment if form.verifier.is_separate else None
-    mode = form.verifier.network_mode
-    for table in (own, form.environment):
-        if mode is None and table is not None:
-            mode = table.network_mode
-            if mode is None and table.allow_internet is not None:
-                mode = "public" if table.allow_internet else "no-network"
-    return mode in {None, "public"}
-
-
-def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:
+def _own_image(
+    folder: Path, environment: HarborEnvironmentTable | None, tests: str
+) -> Mapping[str, object]:
     if environment is not None and environment.docker_image is not None:
         return {"image": environment.docker_image}
-    own = (folder / "tests/Dockerfile").is_file()
-    return {"dockerfile": "tests/Dockerfile"} if own else {}
+    main = main_service(folder / tests)
+    has_services = (folder / tests / COMPOSE_FILE).is_file()
+    own = main.dockerfile is not None and not main.builds
+    files = {"dockerfile": ("Dockerfile", own), "compose": (COMPOSE_FILE, has_services)}
+    return {key: f"{tests}/{name}" for key, (name, is_there) in files.items() if is_there}
 
 
 def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
@@ -437,12 +467,18 @@ def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[s
     yield _ALWAYS_COLLECTED
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
-        path = workdir / str(table.get("source", ""))
+        service = str(table.get("service") or MAIN)
+        source = str(table.get("source", ""))
+        path = workdir / source
         field = f"artifacts.{number}"
+        if service != MAIN and not source.startswith("/"):
+            raise UnsupportedTaskError(what=f"{source[:80]!r} is not absolute", field=field)
         if ".." in path.parts or path == PurePosixPath("/"):
             raise UnsupportedTaskError(what=f"{str(path)[:80]!r} is no path of files", field=field)
-        if table.get("exclude") or table.get("service", "main") != "main":
-            what = "takes a part of it, or of another container"
-            raise UnsupportedTaskError(what=what, field=field)
+        if table.get("exclude"):
+            raise UnsupportedTaskError(what="takes a part of it", field=field)
+        if service != MAIN:
+            yield f"{service}:{path}"
+            continue
         inside = path.is_relative_to(workdir)
         yield str(path.relative_to(workdir)) if inside else str(path)

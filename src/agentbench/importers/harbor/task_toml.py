@@ -74,19 +74,21 @@ class _HarborTable(Schema):
     model_config = ConfigDict(extra="allow")
 
 
-class _PhaseTable(_HarborTable):
+class PhaseTable(_HarborTable):
+    """What all tables with a network have."""
+
     network_mode: Literal["no-network", "public", "allowlist"] | None = None
     allowed_hosts: tuple[str, ...] | None = None
 
 
-class HarborAgentTable(_PhaseTable):
+class HarborAgentTable(PhaseTable):
     """`[agent]`."""
 
     timeout_sec: Seconds | None = None
     user: User | None = None
 
 
-class HarborEnvironmentTable(_PhaseTable):
+class HarborEnvironmentTable(PhaseTable):
     """`[environment]`, and `[verifier.environment]`."""
 
     build_timeout_sec: float | None = None
@@ -110,7 +112,7 @@ class HarborEnvironmentTable(_PhaseTable):
     allow_internet: bool | None = None
 
 
-class HarborVerifierTable(_PhaseTable):
+class HarborVerifierTable(PhaseTable):
     """`[verifier]`."""
 
     timeout_sec: Seconds = 600.0

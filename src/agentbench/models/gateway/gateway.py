@@ -12,7 +12,7 @@ from socket import socket
 
 from agentbench.core import display_text, files
 from agentbench.errors import StorageError, UsageError
-from agentbench.models.gateway import endpoint_app, exchange_log, forwarding, providers, relay
+from agentbench.models.gateway import endpoint_app, exchange_log, forwarding, providers
 from agentbench.models.gateway.http_server import serve_on, unix_listener
 from agentbench.models.gateway.ledger import Ledger
 from agentbench.models.gateway.recording import (
@@ -32,6 +32,7 @@ from agentbench.models.gateway.upstream import (
 )
 from agentbench.models.interface import ModelEndpoint
 from agentbench.models.model_catalogue import Prices
+from agentbench.sandbox.relay import LoopThread
 
 _TOKEN_BYTES = 32
 _SOCKET = "gateway.sock"
@@ -44,7 +45,7 @@ class Gateway:
     def __init__(
         self,
         upstream: Upstream,
-        loop: relay.LoopThread,
+        loop: LoopThread,
         *,
         model: str,
         prices: Prices,
@@ -199,7 +200,7 @@ def run_gateway(
         raise UsageError("a gateway needs endpoints, or a recording to replay")
     access, bounds = None if replay else endpoints, bounds or AnswerLimits()
     recording = read_recording(replay) if replay is not None else None
-    with closing(relay.LoopThread()) as loop, ExitStack() as stack:
+    with closing(LoopThread()) as loop, ExitStack() as stack:
         upstream: Upstream
         if recording is not None:
             upstream = ReplayedUpstream(recording)

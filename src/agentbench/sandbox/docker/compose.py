@@ -16,16 +16,14 @@ from pathlib import Path
 from threading import Event, Lock
 
 from agentbench.core.files import owned_folder
-from agentbench.errors import RunCancelled, SandboxError, ServiceError
+from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.cleanup import remove_project
+from agentbench.sandbox.docker.compose_main import with_main
 from agentbench.sandbox.docker.compose_model import (
-    NO_IMAGE,
     SERVICE_LABEL,
     ComposeModel,
-    JsonTable,
     ProjectSettings,
-    Service,
     build_inputs,
 )
 from agentbench.sandbox.docker.compose_program import (
@@ -34,19 +32,21 @@ from agentbench.sandbox.docker.compose_program import (
     ComposeProgram,
     find_compose,
 )
+from agentbench.sandbox.docker.compose_schema import JsonTable, Service
 from agentbench.sandbox.docker.container import WritableFolders
-from agentbench.sandbox.docker.container_options import ContainerPlan, NetworkAttachment
+from agentbench.sandbox.docker.container_options import ContainerPlan
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.interface import ImageId, Limits, ServiceReport, Services
 from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
 from agentbench.scoring.classification import network_failure
 from agentbench.scoring.taxonomy import Fault
-from agentbench.tasks.compose_file import MAIN, main_has_image
+from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image
 
 _BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
 _POLL = 0.1  # seconds; a health check has no event
 _LOG_BYTES = 1 << 20  # of each service
+_KILLED = frozenset({137, 143})  # by SIGKILL or SIGTERM, as an engine does that stops
 _LINE = 300  # characters of a message
 _INHIBIT_ADDRESS = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 _MTU = "com.docker.network.driver.mtu"
@@ -62,6 +62,8 @@ class _ServiceState:
     container: str
     is_ready: bool
     failure: str | None
+    killed: bool  # by the engine, or by a person
+    stopped: str | None  # how it ended, which is a failure once the sandbox is open
 
 
 class ComposeProject:
@@ -73,38 +75,31 @@ class ComposeProject:
         self._settings = settings
 
     def joined(self, plan: ContainerPlan) -> ContainerPlan:
-        """The plan of a sandbox in the project's networks, with the volumes of `main`."""
-        main, settings = self._model.services[MAIN], self._settings
-        networks = tuple(
-            NetworkAttachment(name=settings.full_name(name), aliases=(MAIN, *network.aliases))
-            for name, network in self._model.main_networks().items()
-        )
-        mounts: tuple[Mapping[str, object], ...] = tuple(
-            {"Type": "bind", "Source": each.source, "Target": each.target, "ReadOnly": True}
-            if each.type == "bind"
-            else {
-                "Type": "volume",
-                "Source": settings.full_name(each.source) if each.source else "",
-                "Target": each.target,
-                "ReadOnly": each.read_only,
-                "VolumeOptions": {"Labels": dict(settings.labels)},
-            }
-            for each in main.volumes
-        )
-        # Compose doubles each dollar sign in its output.
-        env = {name: (value or "").replace("$$", "$") for name, value in main.environment.items()}
-        if any(name.lower().endswith("_proxy") for name in plan.env):  # not for services
-            for variable in ("no_proxy", "NO_PROXY"):
-                known = plan.env.get(variable)
-                env[variable] = ",".join([*([known] if known else []), *self._model.beside])
-        return replace(plan, env={**plan.env, **env}, networks=networks, shared=mounts)
+        """The plan of a sandbox in the project's networks, with the settings of `main`."""
+        return with_main(plan, self._model, self._settings)
 
     def reports(self) -> tuple[ServiceReport, ...]:
         """What has become of each service so far."""
         return tuple(
-            ServiceReport(name=each.service, log=self._log_of(each), failure=each.failure)
+            ServiceReport(
+                name=each.service,
+                log=self._log_of(each),
+                failure=each.failure or each.stopped,
+                killed=each.killed,
+            )
             for each in self._states()
         )
+
+    def container_of(self, service: str) -> str:
+        """The container of a service.
+
+        Raises:
+            SandboxError: there is none, or the engine is lost.
+        """
+        for state in self._states():
+            if state.service == service:
+                return state.container
+        raise SandboxError(f"{self._model.file}: there is no service {service}")
 
     def folders(self) -> list[str]:
         """The folders of the engine's machine that services write to."""
@@ -145,10 +140,11 @@ class ComposeProject:
             if state.failure is not None:
                 lines = self._log_of(state).decode("utf-8", "replace").strip().splitlines()
                 last = f" ({lines[-1].strip()[:_LINE]})" if lines else ""
-                raise self._error(f"service {state.service} {state.failure}{last}")
+                fault = Fault.INFRASTRUCTURE if state.killed else Fault.TASK
+                raise self._error(f"service {state.service} {state.failure}{last}", fault)
 
-    def _error(self, what: str) -> ServiceError:
-        error = ServiceError(f"{self._model.file}: {what}")
+    def _error(self, what: str, fault: Fault = Fault.TASK) -> ServiceError:
+        error = ServiceError(f"{self._model.file}: {what}", fault=fault.value)
         with suppress(SandboxError):
             error.logs = {each.name: each.log for each in self.reports()}
         return error
@@ -179,14 +175,37 @@ class ComposeProject:
         runs = status == "running" and is_healthy and not self._model.must_end(service)
         is_ready = status == "exited" or runs
         return _ServiceState(
-            service=service, container=container, is_ready=is_ready, failure=failure
+            service=service,
+            container=container,
+            is_ready=is_ready,
+            failure=failure,
+            stopped=self._stopped(service, health) if status == "exited" else None,
+            killed=status in {"exited", "dead"} and code in _KILLED and not state["OOMKilled"],
         )
+
+    def _stopped(self, service: str, health: Mapping[str, object]) -> str | None:
+        """How a service ended without an error that was to go on, as its health check shows."""
+        return "ended with exit code 0" if health and not self._model.may_end(service) else None
 
     def _log_of(self, state: _ServiceState) -> bytes:
         with suppress(DockerNotFoundError), self._engine.api("read a service's log") as api:
             log: bytes = api.logs(state.container, stdout=True, stderr=True)
             return log[-_LOG_BYTES:]
         return b""
+
+
+def check_compose_file(services: Services) -> None:
+    """Check the settings of a compose file, if Compose is installed.
+
+    Raises:
+        ServiceError: Compose cannot read it, or a setting is refused; says each with its field.
+        SandboxError: Compose does not end in time.
+    """
+    try:
+        program = find_compose()
+    except UnavailableError:
+        return
+    _read_model(program, services, None, None)
 
 
 class ComposeRunner:
@@ -204,7 +223,7 @@ class ComposeRunner:
     def prepare(self, services: Services) -> ImageId | None:
         """See RunsServices.prepare_services."""
         model = self._model_of(services, None)
-        found = self._images(model, model.services, None)
+        found = self._images(services, model, model.services, None)
         return images.resolve_image(self._engine, found[MAIN]) if MAIN in found else None
 
     @contextmanager
@@ -223,7 +242,7 @@ class ComposeRunner:
         settings = ProjectSettings(
             name=name,
             labels={**labels_of("sandbox", self._owner), PROJECT: name},
-            images=self._images(model, model.beside, cancel),
+            images=self._images(services, model, model.beside, cancel),
             limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
             network_options=self._way_out() if network else _INHIBIT_ADDRESS,
             network=network,
@@ -250,22 +269,7 @@ class ComposeRunner:
         return None if address.in_context else address.url
 
     def _model_of(self, services: Services, cancel: Event | None) -> ComposeModel:
-        file = services.file.resolve()
-        words = ["--project-name", "agentbench", "--project-directory", str(file.parent)]
-        with owned_folder("agentbench-compose-") as folder:
-            if not main_has_image(file):  # Compose requires one
-                addition = folder / "main.json"
-                addition.write_text(json.dumps({"services": {MAIN: {"image": NO_IMAGE}}}))
-                words = ["--file", str(addition), *words]
-            outcome = self._program.run(
-                *("--file", str(file), *words, "config", "--format", "json"),
-                variables=services.env,
-                engine=self._address,
-                cancel=cancel,
-            )
-        if outcome.code:
-            raise ServiceError(f"{services.file}: {outcome.last_message[:_LINE]}")
-        return ComposeModel(services.file, outcome.output)
+        return _read_model(self._program, services, self._address, cancel)
 
     def _start(
         self, project: ComposeProject, document: str, name: str, cancel: Event | None
@@ -293,12 +297,16 @@ class ComposeRunner:
             )
 
     def _images(
-        self, model: ComposeModel, services: Mapping[str, Service], cancel: Event | None
+        self,
+        services: Services,
+        model: ComposeModel,
+        which: Mapping[str, Service],
+        cancel: Event | None,
     ) -> Mapping[str, str]:
         """The images of services; built or pulled unless they exist."""
         found: dict[str, str] = {}
         built: dict[str, JsonTable] = {}
-        for name, service in services.items():
+        for name, service in which.items():
             if service.build is not None:
                 inputs = build_inputs(service.build)
                 folder = Path(str(inputs["context"]))
@@ -306,7 +314,10 @@ class ComposeRunner:
                     f"{images.TASK_REPOSITORY}:{images.folder_hash(folder, _salt(inputs))}"
                 )
                 built[name] = {"image": found[name], "build": {**inputs, "labels": _IMAGE_LABELS}}
-            elif service.image is not None and service.image != NO_IMAGE:
+            elif service.image == MAIN_IMAGE:
+                if services.main_image is not None and name != MAIN:
+                    found[name] = services.main_image
+            elif service.image is not None:
                 images.resolve_image(self._engine, service.image)
                 found[name] = service.image
         with self._building:
@@ -338,6 +349,27 @@ class ComposeRunner:
         with self._engine.api("look at the engine's own network") as api:
             size = (api.inspect_network("bridge").get("Options") or {}).get(_MTU)
         return {} if size is None else {_MTU: str(size)}
+
+
+def _read_model(
+    program: ComposeProgram, services: Services, engine: str | None, cancel: Event | None
+) -> ComposeModel:
+    file = services.file.resolve()
+    words = ["--project-name", "agentbench", "--project-directory", str(file.parent)]
+    with owned_folder("agentbench-compose-") as folder:
+        if not main_has_image(file):  # Compose requires one
+            addition = folder / "main.json"
+            addition.write_text(json.dumps({"services": {MAIN: {"image": MAIN_IMAGE}}}))
+            words = ["--file", str(addition), *words]
+        outcome = program.run(
+            *("--file", str(file), *words, "config", "--format", "json"),
+            variables={**services.env, **services.variables},
+            engine=engine,
+            cancel=cancel,
+        )
+    if outcome.code:
+        raise ServiceError(f"{services.file}: {outcome.last_message[:_LINE]}")
+    return ComposeModel(services.file, outcome.output)
 
 
 def _salt(inputs: JsonTable) -> str:

@@ -9,123 +9,46 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ConfigDict, Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
-from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.core.schema import describe_validation_error
 from agentbench.errors import ServiceError
+from agentbench.sandbox.docker.compose_schema import Config, JsonTable, Mount, Network, Service
 from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
 from agentbench.sandbox.interface import MOUNTS, RESULTS, WORKSPACE, Limits
 from agentbench.tasks.compose_file import MAIN
-
-NO_IMAGE = "agentbench-no-image"
-"""The image of `main` if the compose file gives it none."""
 
 SERVICE_LABEL = "com.docker.compose.service"
 
 _PASSED = frozenset(
     {"cap_add", "cap_drop", "command", "configs", "depends_on", "domainname", "entrypoint",
      "environment", "expose", "extra_hosts", "group_add", "healthcheck", "hostname", "init",
-     "links", "networks", "network_mode", "platform", "read_only", "secrets", "security_opt",
-     "shm_size", "stdin_open", "stop_grace_period", "stop_signal", "tmpfs", "tty",
-     "user", "volumes", "working_dir"}
+     "ipc", "links", "mac_address", "networks", "network_mode", "platform", "read_only", "restart",
+     "secrets", "security_opt", "shm_size", "stdin_open", "stop_grace_period", "stop_signal",
+     "sysctls", "tmpfs", "tty", "user", "volumes", "working_dir"}
 )  # fmt: skip
 _REPLACED = frozenset(
-    {"annotations", "attach", "build", "container_name", "cpus", "deploy", "develop", "dns",
-     "dns_opt", "dns_search", "image", "labels", "logging", "mem_limit", "mem_reservation",
-     "memswap_limit", "pids_limit", "ports", "profiles", "pull_policy", "restart", "scale",
-     "ulimits"}
+    {"annotations", "attach", "blkio_config", "build", "container_name", "cpu_count",
+     "cpu_percent", "cpu_period", "cpu_quota", "cpu_rt_period", "cpu_rt_runtime", "cpu_shares",
+     "cpus", "cpuset", "deploy", "develop", "dns", "dns_opt", "dns_search", "image", "labels",
+     "logging", "mem_limit", "mem_reservation", "mem_swappiness", "memswap_limit", "oom_score_adj",
+     "pids_limit", "ports", "profiles", "pull_policy", "scale", "storage_opt", "ulimits"}
 )  # fmt: skip
-_NOT_FOR_MAIN = frozenset(
-    {"configs", "extra_hosts", "group_add", "links", "network_mode", "read_only", "secrets",
-     "shm_size", "tmpfs"}
+_NOT_FOR_MAIN = frozenset({"ipc", "links", "network_mode", "read_only", "sysctls"})
+_SYSCTLS = (
+    "fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm", "net.core.", "net.ipv4.tcp_",
+    "net.ipv4.ip_local_port_range", "net.ipv4.ip_unprivileged_port_start",
 )  # fmt: skip
+"""They are of a container only, and open no way out of it."""
+
 _BUILD = frozenset({"args", "context", "dockerfile", "dockerfile_inline", "shm_size", "target"})
 _BUILD_IGNORED = frozenset({"cache_from", "cache_to", "labels", "no_cache", "pull", "tags"})
 _USUAL_CAPABILITIES = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
      "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 )  # fmt: skip
+_ENDED = "service_completed_successfully"
 _LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file is dropped whole
-
-JsonTable = dict[str, JsonValue]
-
-
-class _Read(Schema):
-    """A part of Compose's output; it also has keys that need no check."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class Mount(_Read):
-    """A volume, or a file or folder of the task."""
-
-    type: str
-    target: str
-    source: str = ""
-    read_only: bool = False
-
-
-class Network(_Read):
-    """How a service is attached to a network."""
-
-    aliases: tuple[str, ...] = ()
-
-
-class _Dependency(_Read):
-    condition: str = ""
-
-
-class _Resources(_Read):
-    cpus: float | None = None
-    memory: int | None = None
-
-
-class _DeployedLimits(_Read):
-    limits: _Resources = _Resources()
-
-
-class _Deployment(_Read):
-    resources: _DeployedLimits = _DeployedLimits()
-
-
-class Service(_Read):
-    """A service, as far as we read it."""
-
-    image: str | None = None
-    build: JsonTable | None = None
-    cap_add: tuple[str, ...] = ()
-    security_opt: tuple[str, ...] = ()
-    network_mode: str | None = None
-    networks: dict[str, Network | None] = Field(default_factory=dict)
-    volumes: tuple[Mount, ...] = ()
-    depends_on: dict[str, _Dependency] = Field(default_factory=dict)
-    environment: dict[str, str | None] = Field(default_factory=dict)
-    mem_limit: int | None = None
-    cpus: float | None = None
-    deploy: _Deployment = _Deployment()
-
-    @property
-    def memory_mib(self) -> float | None:
-        """The limit that it declares."""
-        found = self.mem_limit or self.deploy.resources.limits.memory
-        return None if found is None else found / (1 << 20)
-
-    @property
-    def cores(self) -> float | None:
-        """The limit that it declares."""
-        return self.cpus or self.deploy.resources.limits.cpus
-
-
-class _Config(Schema):
-    """The output of `docker compose config`."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    services: dict[str, JsonTable]
-    networks: dict[str, JsonTable] = Field(default_factory=dict)
-    volumes: dict[str, JsonTable] = Field(default_factory=dict)
-    secrets: dict[str, JsonTable] = Field(default_factory=dict)
-    configs: dict[str, JsonTable] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +78,12 @@ class ComposeModel:
         """
         self.file = file
         try:
-            self._config = _Config.model_validate_json(output)
+            self._config = Config.model_validate_json(output)
             self.services = {
                 name: Service.model_validate(table) for name, table in self._config.services.items()
             }
         except ValidationError as error:
-            faults = [describe_validation_error(each, _Config) for each in error.errors()]
+            faults = [describe_validation_error(each, Config) for each in error.errors()]
         else:
             faults = [*self._faults()]
         if faults:
@@ -171,10 +94,26 @@ class ComposeModel:
         """The services beside the sandbox."""
         return {name: each for name, each in self.services.items() if name != MAIN}
 
+    def shared_files(self, service: Service) -> Iterator[tuple[str, str]]:
+        """The files of the service's secrets and configs: each one's path, and its target."""
+        kinds = (
+            (self._config.secrets, service.secrets, "/run/secrets"),
+            (self._config.configs, service.configs, "/"),
+        )
+        for tables, used, folder in kinds:
+            for each in used:
+                target = Path(folder, each.target or each.source)
+                yield str(tables[each.source].get("file", "")), str(target)
+
+    def may_end(self, name: str) -> bool:
+        """Whether anything waits for the end of a service."""
+        conditions = (each.depends_on.get(name) for each in self.services.values())
+        return any(each is not None and each.condition == _ENDED for each in conditions)
+
     def must_end(self, name: str) -> bool:
         """Whether the sandbox needs the end of a service, and not its start."""
         needed = self.services[MAIN].depends_on.get(name)
-        return needed is not None and needed.condition == "service_completed_successfully"
+        return needed is not None and needed.condition == _ENDED
 
     def main_networks(self) -> Mapping[str, Network]:
         """The networks that the sandbox shares with services."""
@@ -221,6 +160,7 @@ class ComposeModel:
         table["volumes"] = [_protected(each) for each in _tables(raw.get("volumes"))]
         if not project.network and "network_mode" not in table:
             table |= {"dns": [NO_DNS], "dns_opt": [*QUICK_DNS]}
+        replicas = self.services[name].replicas
         dropped, ulimits = raw.get("cap_drop"), raw.get("ulimits")
         disk = project.limits.disk_mib << 20
         return {
@@ -229,12 +169,12 @@ class ComposeModel:
             "labels": dict(project.labels),
             # It can reach the engine's machine through a network without a way out.
             "cap_drop": [*(dropped if isinstance(dropped, list) else []), "NET_RAW"],
-            "restart": "no",
             "pull_policy": "never",
             "logging": {"driver": "json-file", "options": _LOG_OPTIONS},
-            "mem_limit": memory,
-            "memswap_limit": memory,
-            "cpus": cores,
+            "scale": replicas,
+            "mem_limit": memory // replicas,
+            "memswap_limit": memory // replicas,
+            "cpus": cores / replicas,
             "pids_limit": project.limits.pids,
             "ulimits": {
                 **(ulimits if isinstance(ulimits, dict) else {}),
@@ -261,6 +201,10 @@ class ComposeModel:
         for name, service in self.services.items():
             for key, fault in _service_faults(name, self._config.services[name], service, folder):
                 yield f"services.{name}.{key}: {fault}"
+        for path, target in self.shared_files(self.services[MAIN]):
+            if not path:  # Compose alone has the content
+                name = target.rpartition("/")[2]
+                yield f"services.{MAIN}.secrets: {name} is not a file; give secrets and configs one"
         config = self._config
         for kind, tables in (("networks", config.networks), ("volumes", config.volumes)):
             for name, table in tables.items():
@@ -279,20 +223,30 @@ def _service_faults(
     known = _PASSED | _REPLACED if name != MAIN else (_PASSED | _REPLACED) - _NOT_FOR_MAIN
     for key in (key for key, value in raw.items() if value and key not in known):
         yield key, "is not supported, since services get no more of the machine than the sandbox"
+    yield from _value_faults(service)
+    for mount in service.volumes:
+        yield from (("volumes", fault) for fault in _mount_faults(name, mount, folder))
+    yield from _build_faults(service.build or {}, folder)
+    if name != MAIN and service.image is None and service.build is None:
+        yield "image", "is missing; give an image or a build"
+
+
+def _value_faults(service: Service) -> Iterator[tuple[str, str]]:
+    """The values that are refused of settings that are not."""
     for each in service.cap_add:
         if each.upper().removeprefix("CAP_") not in _USUAL_CAPABILITIES:
             yield "cap_add", f"{each} is refused: it is not usual, or sends forged packets"
     for option in service.security_opt:
         if not option.startswith("no-new-privileges"):
             yield "security_opt", f"{option} is refused; give no-new-privileges or nothing"
+    if not (service.ipc or "private").startswith(("private", "shareable", "service:")):
+        yield "ipc", f"{service.ipc} is refused; give private, shareable or service:"
+    for key in service.sysctls:
+        if not key.startswith(_SYSCTLS):
+            yield "sysctls", f"{key} is refused; give one of {', '.join(_SYSCTLS)}"
     mode = service.network_mode or "none"
     if mode != "none" and (not mode.startswith("service:") or mode == f"service:{MAIN}"):
         yield "network_mode", f"{mode} is refused; give networks, or service: and another service"
-    for mount in service.volumes:
-        yield from (("volumes", fault) for fault in _mount_faults(name, mount, folder))
-    yield from _build_faults(service.build or {}, folder)
-    if name != MAIN and service.image is None and service.build is None:
-        yield "image", "is missing; give an image or a build"
 
 
 def _mount_faults(name: str, mount: Mount, folder: Path) -> Iterator[str]:
@@ -302,7 +256,7 @@ def _mount_faults(name: str, mount: Mount, folder: Path) -> Iterator[str]:
             yield f"{mount.source} is refused; give a path below {folder}"
         elif not source.exists():
             yield f"{mount.source} does not exist"
-    elif mount.type not in ({"volume"} if name == MAIN else {"volume", "tmpfs"}):
+    elif mount.type not in {"volume", "tmpfs"}:
         yield f"the type {mount.type} is not supported; give a named volume or a path"
     if name == MAIN and any(map(Path(mount.target).is_relative_to, (WORKSPACE, RESULTS, MOUNTS))):
         yield f"{mount.target} is a folder of agentbench"

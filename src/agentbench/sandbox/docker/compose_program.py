@@ -73,13 +73,13 @@ class ComposeProgram:
         return _run((*self.argv, *words), env, seconds, cancel)
 
 
-def find_compose(facts: EngineFacts) -> ComposeProgram:
+def find_compose(facts: EngineFacts | None = None) -> ComposeProgram:
     """The installed Compose, for an engine.
 
     Raises:
         UnavailableError: there is none, or it cannot work with the engine.
     """
-    if facts.product is EngineProduct.PODMAN:
+    if facts is not None and facts.product is EngineProduct.PODMAN:
         raise UnavailableError("services need Docker's own engine; Podman's runs none")
     for name, *words in _PROGRAMS:
         path = shutil.which(name)

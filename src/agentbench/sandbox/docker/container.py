@@ -20,7 +20,7 @@ from agentbench.sandbox.docker.container_options import (
     readable_inside,
     variables_of,
 )
-from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
+from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
@@ -84,7 +84,7 @@ class DockerContainer:
         self._last = ProcessCensus(yes=False)
         self._folders: WritableFolders | None = None
         self.killed = False
-        self._is_disconnected = plan.use.lasting
+        self._is_connected = plan.network
 
     def launch(self) -> None:
         """Create and start it.
@@ -95,8 +95,10 @@ class DockerContainer:
         cpus = self._engine.facts.cpus
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
-        if self.plan.network and self.plan.use.lasting:
-            self.disconnect()
+            # It was created in the engine's own network, unless its services have networks.
+            was_connected = not self.plan.networks
+            if self.plan.use.changes_network and self.plan.network != was_connected:
+                _switch(api, self.name, connected=self.plan.network)
         self._start()
 
     def begin(
@@ -106,25 +108,36 @@ class DockerContainer:
         self.require_alive()
         with self._engine.api("start a command") as api:
             who = user or self.plan.limits.user
-            network = {} if self._is_disconnected else self.plan.env
-            variables = {**network, **variables_of(who), **env}
+            network = self.plan.env if self._is_connected else {}
+            variables = {**network, **self.plan.main_env, **variables_of(who), **env}
             created = api.exec_create(
                 self.name, argv, user=account_of(who), environment=variables, stdin=True
             )
             stream = AttachedStream(api.exec_start(created["Id"], socket=True))
         return StartedExec(id=str(created["Id"]), stream=stream)
 
-    def connect(self) -> None:
-        """Connect a lasting container to the network of its plan."""
-        with self._engine.api("connect a container to a network") as api:
-            api.connect_container_to_network(self.name, _NETWORK)
-        self._is_disconnected = False
+    def run_main(self) -> None:
+        """Start the command that runs beside all others, if there is one."""
+        plan = self.plan
+        if plan.command:
+            with self._engine.api("start the command of a sandbox") as api:
+                who = plan.command_user or plan.limits.user
+                given = plan.use.services.env if plan.use.services is not None else {}
+                created = api.exec_create(
+                    self.name,
+                    [*plan.command],
+                    user=account_of(who),
+                    environment={**plan.main_env, **variables_of(who), **given},
+                    workdir=plan.command_folder or str(plan.workspace),
+                )
+                api.exec_start(created["Id"], detach=True)
 
-    def disconnect(self) -> None:
-        """Disconnect a container from the network of its plan."""
-        with self._engine.api("disconnect a container from a network") as api:
-            api.disconnect_container_from_network(self.name, _NETWORK)
-        self._is_disconnected = True
+    def set_connected(self, *, connected: bool) -> None:
+        """Connect it to the engine's own network, or disconnect it."""
+        if connected != self._is_connected:
+            with self._engine.api("connect a container to a network") as api:
+                _switch(api, self.name, connected=connected)
+            self._is_connected = connected
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -180,7 +193,7 @@ class DockerContainer:
         """
         if self._main is None:
             raise SandboxError("the container is not running")
-        if self.plan.use.lasting:
+        if self.plan.keeps_processes:
             census = self._main.ask("0", patience=_DIES_WITHIN)
         else:
             census = self._main.end_others(patience=_DIES_WITHIN)
@@ -272,6 +285,13 @@ class DockerContainer:
         with self._engine.api("kill a container") as api:
             if api.inspect_container(self.name)["State"]["Running"]:
                 api.kill(self.name)
+
+
+def _switch(api: DockerApi, name: str, *, connected: bool) -> None:
+    if connected:
+        api.connect_container_to_network(name, _NETWORK)
+    else:
+        api.disconnect_container_from_network(name, _NETWORK)
 
 
 def remove_container(engine: Engine, name: str) -> None:

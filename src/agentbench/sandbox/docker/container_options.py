@@ -23,6 +23,7 @@ QUICK_DNS = ("ndots:0", "timeout:1", "attempts:1")
 """Options of containers without a way out: a name of the outside fails after a second."""
 
 NO_DNS = "192.0.2.1"  # a documentation address: no request leaves the engine's machine
+_TMP = "/tmp"
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
@@ -55,7 +56,27 @@ class ContainerPlan:
     own_workspace: bool = False  # whether it is a folder that the image itself has
     use: interface.SandboxUse = interface.ORDINARY_USE
     """A plain workspace is a volume, filled with a copy, and not a part of the layers."""
+    main_env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Of services' `main`, for commands."""
+    hostname: str = "sandbox"
+    dropped: tuple[str, ...] = ()  # capabilities
+    tmpfs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    ulimits: tuple[Mapping[str, object], ...] = ()
+    extra: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    """Further settings of services' `main`, in the engine's terms."""
+    command: tuple[str, ...] = ()  # runs beside the commands of the sandbox
+    command_user: UserName | None = None
+    command_folder: str | None = None
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
+
+    @property
+    def keeps_processes(self) -> bool:
+        """Whether processes go on after the command that started them."""
+        return self.use.lasting or bool(self.command)
+
+    def is_in_memory(self, path: PurePosixPath) -> bool:
+        """Whether a path is in a folder that only the running container has."""
+        return any(path.is_relative_to(folder) for folder in (_TMP, *self.tmpfs))
 
     @property
     def owner_id(self) -> int:
@@ -96,7 +117,7 @@ def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) 
         command=[],
         user="0:0",
         working_dir="/",
-        hostname="sandbox",
+        hostname=plan.hostname,
         stdin_open=True,
         environment=_environment(plan),
         labels=labels_of("sandbox", plan.owner),
@@ -117,9 +138,16 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     # Root has Docker's default capabilities. Nobody can gain any, for example by a setuid program.
     is_root = limits.user != AGENT_USER
     user_limits = [] if most is None else [{"Name": "nproc", "Soft": most, "Hard": most}]
+    own = [
+        {"Name": "core", "Soft": 0, "Hard": 0},
+        {"Name": "fsize", "Soft": disk, "Hard": disk},
+        {"Name": "nofile", "Soft": limits.open_files, "Hard": limits.open_files},
+        *user_limits,
+    ]
+    named = {each["Name"] for each in plan.ulimits}
     return {
         "Init": True,
-        "CapDrop": [] if is_root else ["ALL"],
+        "CapDrop": [*plan.dropped] if is_root else ["ALL"],
         # For the main process; the commands' user does not get it.
         "CapAdd": [] if is_root else ["KILL"],
         "SecurityOpt": ["no-new-privileges"],
@@ -128,16 +156,12 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "MemorySwap": memory,
         "NanoCpus": int(min(limits.cpus, cpus) * 1e9),
         "PidsLimit": limits.pids + _OWN_PROCESSES,
-        "Ulimits": [
-            {"Name": "core", "Soft": 0, "Hard": 0},
-            {"Name": "fsize", "Soft": disk, "Hard": disk},
-            {"Name": "nofile", "Soft": limits.open_files, "Hard": limits.open_files},
-            *user_limits,
-        ],
+        "Ulimits": [*(each for each in own if each["Name"] not in named), *plan.ulimits],
         # Half of the memory, since /tmp is in memory: files in a full /tmp must be removable.
-        "Tmpfs": {"/tmp": f"exec,mode=1777,size={memory // 2}"},
+        "Tmpfs": {**plan.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"},
         "LogConfig": {"Type": "none"},
         "Mounts": _mounts(plan),
+        **plan.extra,
     }
 
 
@@ -151,9 +175,10 @@ def _networking_config(api: DockerApi, plan: ContainerPlan) -> dict[str, object]
 
 
 def _network_options(plan: ContainerPlan) -> dict[str, object]:
+    may_leave = plan.network or plan.use.changes_network
     if not plan.networks:
-        return {"NetworkMode": "bridge" if plan.network else "none"}
-    closed = {} if plan.network else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
+        return {"NetworkMode": "bridge" if may_leave else "none"}
+    closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
     return {"NetworkMode": plan.networks[0].name, **closed}
 
 
@@ -166,6 +191,7 @@ def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
     volumes: list[dict[str, object]] = [
         {"Type": "volume", "Target": str(folder), "VolumeOptions": {"Labels": labels}}
         for folder in folders
+        if str(folder) not in {each["Target"] for each in plan.shared}
     ]
     binds: list[dict[str, object]] = [
         {

@@ -144,16 +144,17 @@ class DockerProvider:
         """See SandboxProvider.open."""
         plan, is_ours = self._plan(source, limits)
         plan = replace(plan, use=use)
-        if network:
+        if network or use.changes_network:
             env = forwarded_settings(self._host_env)
             if (bundle := ca_bundle(self._host_env)) is not None:
                 env |= ca_variables(str(interface.MOUNTS / _CA_MOUNT))
                 mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
-            plan = replace(plan, network=True, env=env)
+            plan = replace(plan, network=network, env=env)
         with ExitStack() as stack:
             project = None
             if use.services is not None:
-                started = self._compose.started(use.services, limits, cancel, network=network)
+                outside = network and not use.changes_network
+                started = self._compose.started(use.services, limits, cancel, network=outside)
                 project = stack.enter_context(started)
                 plan = project.joined(plan)
             container = stack.enter_context(self._launcher.launched(plan, mounts))
@@ -161,6 +162,7 @@ class DockerProvider:
                 with self._engine.api("prepare a container of a foreign image") as api:
                     for files in _prepared_files(plan):
                         api.put_archive(container.name, "/", files)
+            container.run_main()
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(
                 self._engine,

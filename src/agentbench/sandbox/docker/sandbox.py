@@ -13,7 +13,7 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, auto
@@ -22,6 +22,7 @@ from threading import Event, Lock, Thread
 from typing import assert_never
 
 from agentbench.core.choices import ROOT_USER
+from agentbench.core.network import Network
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.docker.archives import owned_by_user
@@ -29,6 +30,7 @@ from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.compose import ComposeProject
 from agentbench.sandbox.docker.container import DockerContainer, EndedProcesses, StartedExec
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
+from agentbench.sandbox.docker.service_container import read_from_container, run_in_container
 from agentbench.sandbox.docker.snapshots import save_snapshot
 from agentbench.sandbox.docker.volumes import (
     HostFolder,
@@ -188,11 +190,8 @@ class _MarkedStream:
 
 
 @contextmanager
-def running_sidecar(container: DockerContainer, sidecar: Sidecar | None) -> Iterator[None]:
+def running_sidecar(container: DockerContainer, sidecar: Sidecar) -> Iterator[None]:
     """Run a program during the block; it ends with all processes of the command."""
-    if sidecar is None:
-        yield
-        return
     ours, theirs = socket.socketpair()
     with ours, theirs, container.begin(list(sidecar.argv), {}).stream as stream:
         pump = Thread(target=_Pump(stream, theirs).work, name="agentbench-sidecar", daemon=True)
@@ -314,9 +313,11 @@ class DockerSandbox:
                 duration=timedelta(),
                 stderr="argument list too long\n",
             )
-        with self._lock, running_sidecar(self._container, command.sidecar):
+        with self._lock, ExitStack() as sidecars:
+            for each in command.sidecars:
+                sidecars.enter_context(running_sidecar(self._container, each))
             self._container.require_alive()
-            lasting = self._container.plan.use.lasting
+            lasting = self._container.plan.keeps_processes
             execution = ContainerExec(command, str(command.cwd or self.workspace), lasting=lasting)
             started = self._container.begin(list(execution.argv), execution.env, command.user)
             with started.stream:
@@ -326,15 +327,9 @@ class DockerSandbox:
         """See LastingSandbox.frozen."""
         return self._container.frozen()
 
-    def connect(self) -> None:
-        """See LastingSandbox.connect."""
-        if self._container.plan.network:
-            self._container.connect()
-
-    def disconnect(self) -> None:
-        """See LastingSandbox.disconnect."""
-        if self._container.plan.network:
-            self._container.disconnect()
+    def set_network(self, network: Network) -> None:
+        """See LastingSandbox.set_network."""
+        self._container.set_connected(connected=network is True)
 
     def kill(self) -> None:
         """See Sandbox.kill."""
@@ -374,6 +369,9 @@ class DockerSandbox:
         ):
             return
         owned = owned_by_user(tar, self._container.plan.owner_id)
+        if self._container.plan.is_in_memory(path):
+            self._unpack(path, owned)
+            return
         try:
             self._put(path, owned)
         except DockerNotFoundError:
@@ -392,12 +390,37 @@ class DockerSandbox:
         """See HasServices.service_reports."""
         return () if self._project is None else self._project.reports()
 
+    def run_in_service(self, service: str, command: Command) -> int | None:
+        """See HasServices.run_in_service."""
+        return run_in_container(self._engine, self._service(service), command, self._cancel)
+
+    def read_from_service(
+        self, service: str, path: PurePosixPath
+    ) -> AbstractContextManager[Iterator[bytes]]:
+        """See HasServices.read_from_service."""
+        return read_from_container(self._engine, self._service(service), path)
+
+    def _service(self, name: str) -> str:
+        if self._project is None:
+            raise SandboxError(f"there is no service {name}: the sandbox has none")
+        return self._project.container_of(name)
+
     def _host_volume(self, path: PurePosixPath) -> tuple[HostFolder, tuple[str, ...]] | None:
         return find_volume(self._container, path) if self._engine.address.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
         with self._engine.api(f"write to {path}", moves_files=True) as api:
             api.put_archive(self._container.name, str(path), tar)
+
+    def _unpack(self, path: PurePosixPath, tar: bytes) -> None:
+        """Unpack a tar by a command: the engine cannot write to folders in memory."""
+        argv = ("sh", "-c", 'mkdir -p "$0" && tar -xf - -C "$0"', str(path))
+        owner = None if self._container.plan.owner_id else ROOT_USER
+        minute = timedelta(minutes=1)
+        cwd = PurePosixPath("/")
+        done = self.run(Command(argv=argv, timeout=minute, stdin=tar, cwd=cwd, user=owner))
+        if not done.ok:
+            raise SandboxError(f"cannot write to {path}: {done.stderr.strip()[:200]}")
 
     def _attend(
         self, execution: ContainerExec, started: StartedExec, command: Command

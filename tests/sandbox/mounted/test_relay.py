@@ -2,18 +2,21 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from agentbench.models import gateway
+from agentbench import sandbox
 from tests.models.gateway.unix_door import UnixDoor, echo, flood, reset, unix_door
 
-RELAY = Path(gateway.__file__).parent / "mounted" / "relay.py"
+RELAY = Path(sandbox.__file__).parent / "mounted" / "relay.py"
 PATIENCE = 60  # seconds
+PLACEHOLDER = "{agentbench-door}"
 CONNECT = """
 import os, socket, sys
 address = os.environ["AGENTBENCH_MODEL_URL"].removeprefix("http://").split(":")
@@ -30,10 +33,11 @@ def door(tmp_path: Path) -> Iterator[UnixDoor]:
 
 
 def argv(door: UnixDoor, *command: str) -> list[str]:
-    return [sys.executable, "-I", "-S", str(RELAY), str(door.socket), "--", *command]
+    return [sys.executable, "-I", "-S", str(RELAY), str(door.socket), PLACEHOLDER, "--", *command]
 
 
 def relayed(door: UnixDoor, *command: str, **options) -> subprocess.CompletedProcess[bytes]:
+    options["env"] = {**options.get("env", os.environ), "AGENTBENCH_MODEL_URL": PLACEHOLDER}
     return subprocess.run(
         argv(door, *command), capture_output=True, timeout=PATIENCE, check=False, **options
     )
@@ -162,3 +166,29 @@ with connect() as connection:
 """,
     )
     assert told.strip() in {"b''", "reset"}
+
+
+def test_without_a_command_it_leaves_a_process_that_forwards_the_printed_port(
+    door: UnixDoor,
+) -> None:
+    argv = [sys.executable, "-I", "-S", str(RELAY), str(door.socket), "--detach"]
+    started = subprocess.run(argv, capture_output=True, timeout=PATIENCE, check=True)
+    port = int(started.stdout)  # its streams have ended, so nobody waits for the process
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(b"hello")
+        connection.shutdown(socket.SHUT_WR)
+        with connection.makefile("rb") as answer:
+            assert answer.read() == b"helloend"
+    left = _pids_of(RELAY, door.socket)
+    assert len(left) == 1
+    os.kill(left[0], signal.SIGKILL)
+
+
+def _pids_of(*words: Path) -> list[int]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            words_of = (folder / "cmdline").read_bytes().split(b"\0")
+            if folder.name.isdigit() and all(str(word).encode() in words_of for word in words):
+                found.append(int(folder.name))
+    return found

@@ -1,10 +1,11 @@
 """Runs a command whose HTTP to a port of its own 127.0.0.1 reaches a unix socket, and no more.
 
-    python3 -I -S relay.py SOCKET -- ARGV...
+    python3 -I -S relay.py SOCKET PLACEHOLDER -- ARGV...
+    python3 -I -S relay.py SOCKET --detach
 
-The command finds the address in AGENTBENCH_MODEL_URL, and in place of `{agentbench-door}` wherever
-that stands in its environment. Its streams are ours, and it ends as we end: same exit code, same
-signal. Standard library only; runs on Python 3.7 to 3.14.
+The command finds the address in place of PLACEHOLDER, wherever that stands in its environment. Its
+streams are ours, and it ends as we end: same exit code, same signal. Without a command, the port is
+printed, and forwarded by a process that is left. Standard library only; runs on Python 3.7 to 3.14.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import asyncio
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import suppress
 
-_ADDRESS_PLACEHOLDER = "{agentbench-door}"
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _CHUNK_BYTES = 64 * 1024  # bytes
@@ -26,12 +27,29 @@ _BACKLOG = 1024
 
 def main() -> None:
     """Relay for as long as the command runs, then end as it did."""
-    path, dashes, *argv = sys.argv[1:]
-    assert dashes == "--"
-    _end_as(asyncio.run(_serve(path, argv)))
+    path, placeholder, *argv = sys.argv[1:]
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    if placeholder == "--detach":
+        listener.listen(_BACKLOG)
+        _detach(listener.getsockname()[1])
+    else:
+        assert argv.pop(0) == "--"
+    _end_as(asyncio.run(_serve(path, listener, placeholder, argv)))
 
 
-async def _serve(path: str, argv: list[str]) -> int:
+def _detach(port: int) -> None:
+    """Print a port, and go on as a process without a parent, a terminal or streams."""
+    if os.fork():
+        os.write(1, b"%d\n" % port)
+        os._exit(0)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nothing, stream)
+
+
+async def _serve(path: str, listener: socket.socket, placeholder: str, argv: list[str]) -> int:
     """The command's return code, negative for a signal, as `subprocess` has it."""
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,11 +58,13 @@ async def _serve(path: str, argv: list[str]) -> int:
             await _relay(path, reader, writer)
         writer.transport.abort()
 
-    server = await asyncio.start_server(relay, "127.0.0.1", 0, backlog=_BACKLOG)
-    port = server.sockets[0].getsockname()[1]
+    server = await asyncio.start_server(relay, sock=listener, backlog=_BACKLOG)
+    if not argv:
+        await server.serve_forever()
+    port = listener.getsockname()[1]
     signals = _signals()  # caught from before there is a command that they could be meant for
     try:
-        child = subprocess.Popen(argv, env=_environment(f"http://127.0.0.1:{port}"))
+        child = subprocess.Popen(argv, env=_environment(placeholder, port))
     except OSError as fault:
         sys.stderr.write(f"agentbench-relay: {argv[0]}: {fault.strerror}\n")
         return _NOT_FOUND if isinstance(fault, FileNotFoundError) else _NOT_EXECUTABLE
@@ -79,9 +99,9 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
     target.write_eof()
 
 
-def _environment(url: str) -> dict[str, str]:
-    env = {name: value.replace(_ADDRESS_PLACEHOLDER, url) for name, value in os.environ.items()}
-    return {**env, "AGENTBENCH_MODEL_URL": url}
+def _environment(placeholder: str, port: int) -> dict[str, str]:
+    url = f"http://127.0.0.1:{port}"
+    return {name: value.replace(placeholder, url) for name, value in os.environ.items()}
 
 
 def _signals() -> asyncio.Queue[int]:

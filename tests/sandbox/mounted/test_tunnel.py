@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agentbench.models.gateway.mounted import tunnel
-from agentbench.models.gateway.mounted.tunnel import READY, START_MARK
+from agentbench.sandbox.mounted import tunnel
+from agentbench.sandbox.mounted.tunnel import READY, START_MARK
 
 PATIENCE = 60
 

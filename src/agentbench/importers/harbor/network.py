@@ -1,0 +1,81 @@
+"""The networks of Harbor's phases: each phase's own policy, or that of its environment."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from agentbench.core.network import Network, network_text
+from agentbench.importers.harbor.task_toml import (
+    HarborEnvironmentTable,
+    HarborTaskFile,
+    PhaseTable,
+)
+
+_WHY = "which is Harbor's default unless the task says otherwise"
+
+
+def environment_network(form: HarborTaskFile) -> Network:
+    """The network of the commands around the agent."""
+    return _of_environment(form.environment)
+
+
+def agent_network(form: HarborTaskFile) -> Network | None:
+    """The network of the agent's phase; None: that of its environment."""
+    return _own(form.agent)
+
+
+def verifier_network(form: HarborTaskFile) -> Network:
+    """The network of the verifier's phase."""
+    own = _own(form.verifier)
+    if own is not None:
+        return own
+    separate = form.verifier.environment if form.verifier.is_separate else None
+    return _of_environment(separate or form.environment)
+
+
+def network_faults(form: HarborTaskFile) -> Iterator[tuple[str, str]]:
+    """The lists of hosts that Harbor refuses: the field, and why."""
+    for name, table in _tables(form):
+        if table.allowed_hosts and table.network_mode != "allowlist":
+            yield f"{name}.allowed_hosts", 'needs network_mode = "allowlist"'
+
+
+def network_notes(form: HarborTaskFile) -> Iterator[str]:
+    """What a reader should know of the networks of an imported task."""
+    own = agent_network(form)
+    agents = environment_network(form) if own is None else own
+    if agents is True:
+        yield f"the agent has a public network, {_WHY}: it may fetch the solution"
+    elif agents:
+        yield f"of the network, the agent reaches {network_text(agents)}, by a proxy"
+    if verifier_network(form) is True:
+        yield f"the script has a public network, {_WHY}"
+
+
+def _tables(form: HarborTaskFile) -> Iterator[tuple[str, PhaseTable]]:
+    yield "environment", form.environment
+    yield "agent", form.agent
+    yield "verifier", form.verifier
+    if form.verifier.environment is not None:
+        yield "verifier.environment", form.verifier.environment
+
+
+def _of_environment(table: HarborEnvironmentTable) -> Network:
+    own = _own(table)
+    return table.allow_internet is not False if own is None else own
+
+
+def _own(table: PhaseTable) -> Network | None:
+    """The policy that a table names itself; None: it names none."""
+    if table.network_mode is None:
+        return None
+    if table.network_mode != "allowlist":
+        return table.network_mode == "public"
+    return tuple(each for each in table.allowed_hosts or () if not _is_own(each)) or False
+
+
+def _is_own(host: str) -> bool:
+    """Whether an entry means the container itself, which it always reaches."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.strip().lower() == "localhost"

@@ -1,0 +1,60 @@
+"""Commands in the container of a service, and its files."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import PurePosixPath
+from threading import Event
+
+from agentbench.errors import RunCancelled
+from agentbench.sandbox.docker.attached_stream import AttachedStream
+from agentbench.sandbox.docker.container_options import account_of
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.interface import Command
+
+_POLL = 0.1  # seconds between two checks of the clock and the cancel event
+
+
+def run_in_container(
+    engine: Engine, container: str, command: Command, cancel: Event | None
+) -> int | None:
+    """See HasServices.run_in_service."""
+    with engine.api("run a command in a service") as api:
+        created = api.exec_create(
+            container,
+            [*command.argv],
+            user="" if command.user is None else account_of(command.user),
+            environment=dict(command.env),
+        )
+        stream = AttachedStream(api.exec_start(created["Id"], socket=True))
+    deadline = time.monotonic() + command.timeout.total_seconds()
+    with stream:
+        while not stream.ended:
+            if cancel is not None and cancel.is_set():
+                raise RunCancelled
+            if time.monotonic() > deadline:
+                return None
+            for frame in stream.receive(_POLL):
+                if command.sink is not None:
+                    command.sink(frame.stream, frame.data)
+    with engine.api("see how a command in a service ended") as api:
+        code = api.exec_inspect(created["Id"])["ExitCode"]
+    return None if code is None else int(code)
+
+
+@contextmanager
+def read_from_container(
+    engine: Engine, container: str, path: PurePosixPath
+) -> Iterator[Iterator[bytes]]:
+    """See HasServices.read_from_service."""
+    doing = f"read {path} of a service"
+    with engine.api(doing, moves_files=True) as api:
+        stream, _ = api.get_archive(container, str(path), chunk_size=1 << 20)
+
+    def chunks() -> Iterator[bytes]:
+        """The stream, with the engine's errors as ours."""
+        with engine.api(doing):
+            yield from stream
+
+    with closing(stream):
+        yield chunks()

@@ -1,0 +1,205 @@
+"""Sandboxes whose commands reach the hosts of a list, and no others.
+
+They have no network. The proxy is in this process; `sandbox.relay` connects commands to it, and the
+usual variables tell them its address. A program that ignores these variables reaches nothing.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from socket import AF_UNIX
+from socket import socket as open_socket
+from urllib.parse import urlsplit
+
+from agentbench.core.network import AllowedHosts, Network
+from agentbench.errors import SandboxError
+from agentbench.sandbox.egress.proxy import EgressProxy
+from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
+from agentbench.sandbox.interface import (
+    Command,
+    HasServices,
+    LastingSandbox,
+    OpenSandbox,
+    ReadOnlyMount,
+    Sandbox,
+    ServiceReport,
+    SnapshotId,
+)
+from agentbench.sandbox.relay import LoopThread, Relay, relay_mounts
+from agentbench.scoring.evidence import CommandResult
+from agentbench.scoring.taxonomy import Fault
+
+_SOCKET_MOUNT = "agentbench-egress"
+_CA_MOUNT = "agentbench-egress-ca.crt"
+_PLACEHOLDER = "{agentbench-egress}"
+_PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_STARTED_WITHIN = timedelta(minutes=1)
+
+
+@contextmanager
+def open_proxied(
+    opened: OpenSandbox, first: Network, *, lasting: bool, env: Mapping[str, str] | None = None
+) -> Iterator["ProxiedSandbox"]:
+    """A sandbox with a proxy beside it.
+
+    Args:
+        opened: Opens the sandbox.
+        first: Its first network.
+        lasting: Whether its processes go on after their command.
+        env: The variables of this machine.
+
+    Raises:
+        SandboxError: the sandbox cannot be opened, or has no Python for the relay.
+    """
+    env = os.environ if env is None else env
+    with closing(LoopThread()) as loop, _listening() as (listener, path):
+        proxy = EgressProxy(env)
+        with loop.holding(proxy.serving(listener)):
+            mounts = relay_mounts(_SOCKET_MOUNT, path)
+            if (bundle := ca_bundle(env)) is not None:
+                mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
+            with opened(mounts) as inner:
+                relay = Relay(inner, _SOCKET_MOUNT, path)
+                sandbox = ProxiedSandbox(inner, relay, proxy, loop, lasting=lasting)
+                sandbox.set_network(first)
+                yield sandbox
+
+
+@contextmanager
+def _listening() -> Iterator[tuple[open_socket, Path]]:
+    """A socket that every user of a sandbox may connect to, in a folder of its own."""
+    with (
+        tempfile.TemporaryDirectory(prefix="agentbench-egress-") as name,
+        open_socket(AF_UNIX) as listener,
+    ):
+        folder = Path(name)
+        folder.chmod(0o755)
+        path = folder / "proxy.sock"
+        listener.bind(str(path))
+        path.chmod(0o666)
+        yield listener, path
+
+
+class ProxiedSandbox:
+    """A sandbox whose commands are given the address of a proxy, if they may reach some hosts."""
+
+    def __init__(
+        self,
+        inner: Sandbox,
+        relay: Relay,
+        proxy: EgressProxy,
+        loop: LoopThread,
+        *,
+        lasting: bool,
+    ) -> None:
+        self._inner = inner
+        self._relay = relay
+        self._proxy = proxy
+        self._loop = loop
+        self._is_lasting = lasting
+        self._variables: Mapping[str, str] | None = None  # None: its network has no proxy
+
+    @property
+    def workspace(self) -> PurePosixPath:
+        """See Sandbox.workspace."""
+        return self._inner.workspace
+
+    @property
+    def results(self) -> PurePosixPath:
+        """See Sandbox.results."""
+        return self._inner.results
+
+    def mounted(self, name: str) -> PurePosixPath:
+        """See Sandbox.mounted."""
+        return self._inner.mounted(name)
+
+    def run(self, command: Command) -> CommandResult:
+        """See Sandbox.run."""
+        if self._variables is None:
+            return self._inner.run(command)
+        relayed = replace(command, env={**self._variables, **command.env})
+        if self._is_lasting:
+            relayed = self._relay.beside(relayed)
+        else:
+            relayed = self._relay.around(relayed, _PLACEHOLDER)
+        return self._inner.run(relayed).model_copy(update={"argv": command.argv})
+
+    def kill(self) -> None:
+        """See Sandbox.kill."""
+        self._inner.kill()
+
+    def read_tree(self, path: PurePosixPath) -> AbstractContextManager[Iterator[bytes]]:
+        """See Sandbox.read_tree."""
+        return self._inner.read_tree(path)
+
+    def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
+        """See Sandbox.write_tree."""
+        self._inner.write_tree(path, tar)
+
+    def snapshot(self, key: str) -> SnapshotId:
+        """See Sandbox.snapshot."""
+        return self._inner.snapshot(key)
+
+    def frozen(self) -> AbstractContextManager[None]:
+        """See LastingSandbox.frozen."""
+        return self._inner.frozen() if isinstance(self._inner, LastingSandbox) else nullcontext()
+
+    def set_network(self, network: Network) -> None:
+        """See LastingSandbox.set_network; a list of hosts is reached by the proxy."""
+        hosts = () if isinstance(network, bool) else network
+        self._proxy.hosts = AllowedHosts(hosts)
+        self._loop.run(self._proxy.cut())
+        if isinstance(self._inner, LastingSandbox):
+            self._inner.set_network(network)
+        self._variables = self._variables_for(hosts) if hosts else None
+
+    def service_reports(self) -> tuple[ServiceReport, ...]:
+        """See HasServices.service_reports."""
+        return self._inner.service_reports() if isinstance(self._inner, HasServices) else ()
+
+    def take_network_log(self) -> bytes:
+        """See LogsNetwork.take_network_log."""
+        self._loop.run(self._proxy.cut())
+        return self._proxy.log.take()
+
+    def _variables_for(self, hosts: tuple[str, ...]) -> Mapping[str, str]:
+        address = f"http://127.0.0.1:{self._started_port()}" if self._is_lasting else _PLACEHOLDER
+        if not self._is_lasting:
+            self._checked(self._relay.probe(_STARTED_WITHIN))
+        proxies = {each: address for name in _PROXY_VARIABLES for each in (name, name.lower())}
+        bypass = ",".join((*_LOOPBACK, *(each.name for each in self.service_reports())))
+        bundle = {} if ca_bundle(self._proxy.env) is None else self._ca_variables()
+        settings = _settings_of(AllowedHosts(hosts), self._proxy.env)
+        node = {"NODE_USE_ENV_PROXY": "1"}  # its own HTTP client ignores the others without it
+        return {**settings, **bundle, **proxies, **node, "NO_PROXY": bypass, "no_proxy": bypass}
+
+    def _ca_variables(self) -> Mapping[str, str]:
+        return ca_variables(str(self._inner.mounted(_CA_MOUNT)))
+
+    def _started_port(self) -> int:
+        """The port of a relay that goes on without its command."""
+        return int(self._checked(self._relay.beside(self._relay.detached(_STARTED_WITHIN))))
+
+    def _checked(self, command: Command) -> str:
+        result = self._inner.run(command)
+        if not result.ok:
+            said = (result.stderr.strip() or str(result.ending)).splitlines()[-1][:200]
+            raise SandboxError(
+                f"a network of listed hosts needs Python 3 in the image, for its proxy: {said}"
+            ).blamed_on(Fault.TASK.value)
+        return result.stdout
+
+
+def _settings_of(hosts: AllowedHosts, env: Mapping[str, str]) -> dict[str, str]:
+    """The package indexes of this machine that are listed, too."""
+    return {
+        name: value
+        for name, value in forwarded_settings(env).items()
+        if not name.lower().endswith("_proxy")
+        and all(hosts.has_name(urlsplit(each).hostname or "") for each in value.split())
+    }

@@ -1,0 +1,345 @@
+"""The proxy for lists of hosts: CONNECT, and plain HTTP/1.1.
+
+Its clients are hostile. Each request is parsed by h11 and written anew, so nothing is smuggled past
+the check of its target. Connections, heads and the log are bounded; the end of the proxy ends all.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import h11
+
+from agentbench.core.network import AllowedHosts
+from agentbench.sandbox.egress import upstream
+from agentbench.sandbox.egress.destinations import (
+    Destination,
+    RefusedError,
+    WrongTargetError,
+    parse_authority,
+    parse_url,
+    resolved,
+)
+from agentbench.sandbox.egress.log import EgressLog
+
+MAX_CONNECTIONS = 256
+"""The most connections at a time; further ones are closed."""
+
+HEAD_BYTES = 64 * 1024
+"""The most bytes of a request's or an answer's head."""
+
+_HEAD_SECONDS = 60.0  # for the next request of a connection
+_LINGER_SECONDS = 2.0  # for the end of a connection that was refused
+_CHUNK = 64 * 1024  # bytes
+_BACKLOG = 512
+# Of one connection, and not of the message (RFC 9110, 7.6.1); `Host` is written anew.
+_NOT_FORWARDED = frozenset(
+    {b"connection", b"expect", b"host", b"keep-alive", b"proxy-authenticate",
+     b"proxy-authorization", b"proxy-connection", b"te", b"trailer", b"transfer-encoding",
+     b"upgrade"}
+)  # fmt: skip
+Headers = list[tuple[bytes, bytes]]
+
+
+class EgressProxy:
+    """Serves a list of hosts that can be replaced while it serves."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        """A proxy that allows nothing; `env` may name the proxy that this machine needs."""
+        self.env = env
+        self.hosts = AllowedHosts(())
+        self.log = EgressLog()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def serving(self, listener: socket.socket) -> AsyncIterator[None]:
+        """Serve on a bound unix socket; at the end every connection is cut."""
+        server = await asyncio.start_unix_server(self._accept, sock=listener, backlog=_BACKLOG)
+        try:
+            yield
+        finally:
+            server.close()
+            await self.cut()
+
+    async def cut(self) -> None:
+        """Cut every connection."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._tasks) >= MAX_CONNECTIONS:
+            writer.transport.abort()
+            return
+        task = asyncio.ensure_future(self._serve(_Client(self, reader, writer), writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, client: "_Client", writer: asyncio.StreamWriter) -> None:
+        try:
+            # Also what h11 finds while it writes: the other end has sent something else.
+            with suppress(OSError, h11.ProtocolError):
+                while await client.serve_request():
+                    pass
+                await client.linger()
+        finally:
+            writer.transport.abort()
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """One request, as far as it is known."""
+
+    method: str = "?"
+    destination: Destination | None = None
+    allowed: bool = False
+    why: str | None = None
+    sent: int = 0
+    received: int = 0
+
+    def add_to(self, log: EgressLog) -> None:
+        """Record it."""
+        host, port = (None, None)
+        if self.destination is not None:
+            host, port = self.destination.host, self.destination.port
+        log.add(
+            self.method,
+            host=host,
+            port=port,
+            allowed=self.allowed,
+            why=self.why,
+            sent=self.sent,
+            received=self.received,
+        )
+
+
+class _Client:
+    """One connection of a program in the sandbox."""
+
+    def __init__(
+        self, proxy: EgressProxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._proxy = proxy
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
+        self._exchange = _Exchange()
+
+    async def serve_request(self) -> bool:
+        """Serve the next request; returns whether another one may follow."""
+        self._exchange = exchange = _Exchange()
+        try:
+            async with asyncio.timeout(_HEAD_SECONDS):
+                request = await self._next_event()
+        except TimeoutError:
+            return False
+        except h11.RemoteProtocolError as error:
+            await self._refuse(error.error_status_hint, str(error))
+            exchange.add_to(self._proxy.log)
+            return False
+        if not isinstance(request, h11.Request):
+            return False
+        exchange.method = request.method.decode("ascii")
+        try:
+            return await self._answer(request)
+        except WrongTargetError as error:
+            await self._refuse(400, str(error))
+        except RefusedError as error:
+            await self._refuse(403, str(error))
+        except (OSError, h11.RemoteProtocolError) as error:
+            await self._refuse(502, str(error) or "no answer in time")
+        finally:
+            exchange.add_to(self._proxy.log)
+        return False
+
+    async def linger(self) -> None:
+        """Discard what still comes, or its sender might lose the answer."""
+        self._writer.write_eof()
+        async with asyncio.timeout(_LINGER_SECONDS):
+            while await self._reader.read(_CHUNK):
+                pass
+
+    async def _refuse(self, status: int, why: str) -> None:
+        self._exchange.why = why
+        if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            return  # a part of an answer has been sent
+        text = f"agentbench: {why}\n".encode()
+        headers = [("Content-Length", str(len(text))), ("Connection", "close")]
+        await self._send(h11.Response(status_code=status, headers=headers))
+        if self._exchange.method != "HEAD":
+            await self._send(h11.Data(data=text))
+        await self._send(h11.EndOfMessage())
+
+    async def _answer(self, request: h11.Request) -> bool:
+        target, is_tunnel = request.target.decode("latin-1"), request.method == b"CONNECT"
+        path = ""
+        if is_tunnel:
+            _check_without_body(request)
+            destination = parse_authority(target)
+        else:
+            destination, path = parse_url(target)
+        self._exchange.destination = destination
+        scheme, hosts = "https" if is_tunnel else "http", self._proxy.hosts
+        proxy = upstream.upstream_proxy(self._proxy.env, scheme, destination.host)
+        addresses = await resolved(destination, hosts, elsewhere=proxy is not None)
+        self._exchange.allowed = True
+        if is_tunnel:
+            if proxy is None:
+                await self._tunnel(await upstream.connect(addresses, destination.port))
+            else:
+                await self._tunnel(await upstream.connect_by_proxy(proxy, destination))
+            return False
+        host = str(destination).removesuffix(":80")
+        headers = [
+            *_forwarded(request.headers),
+            (b"Host", host.encode()),
+            (b"Connection", b"close"),
+        ]
+        if proxy is None:
+            streams = await upstream.connect(addresses, destination.port)
+        else:
+            streams = await upstream.connect_to_proxy(proxy)
+            path = f"http://{host}{path}"
+            headers += [(name.encode(), value.encode()) for name, value in proxy.headers]
+        head = h11.Request(method=request.method, target=path.encode("latin-1"), headers=headers)
+        return await self._forward(head, _Server(*streams))
+
+    async def _tunnel(self, streams: upstream.Streams) -> None:
+        """Carry bytes both ways until both ways have ended, or one has broken."""
+        reader, writer = streams
+        try:
+            await self._send(h11.Response(status_code=200, headers=[], reason=b"Connected"))
+            early = self._http.trailing_data[0]
+            self._exchange.sent += len(early)
+            writer.write(early)
+            both = asyncio.gather(self._copy_out(writer), self._copy_in(reader))
+            try:
+                await both
+            finally:
+                both.cancel()
+        finally:
+            writer.transport.abort()
+
+    async def _copy_out(self, writer: asyncio.StreamWriter) -> None:
+        while data := await self._reader.read(_CHUNK):
+            self._exchange.sent += len(data)
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+
+    async def _copy_in(self, reader: asyncio.StreamReader) -> None:
+        while data := await reader.read(_CHUNK):
+            self._exchange.received += len(data)
+            self._writer.write(data)
+            await self._writer.drain()
+        self._writer.write_eof()
+
+    async def _forward(self, head: h11.Request, server: "_Server") -> bool:
+        """Send a request of plain HTTP on, and its answer back."""
+        try:
+            await server.send(head)
+            sending = asyncio.ensure_future(self._send_body(server))
+            try:
+                await self._send_answer(server)
+            finally:
+                sending.cancel()
+                await asyncio.gather(sending, return_exceptions=True)
+        finally:
+            server.abort()
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+            return True
+        return False
+
+    async def _send_body(self, server: "_Server") -> None:
+        try:
+            while True:
+                if self._http.they_are_waiting_for_100_continue:
+                    await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+                event = await self._next_event()
+                if not isinstance(event, h11.Data):
+                    await server.send(h11.EndOfMessage())
+                    return
+                self._exchange.sent += len(event.data)
+                await server.send(h11.Data(data=event.data))
+        except (OSError, h11.ProtocolError):
+            server.abort()  # which ends the wait for the answer
+
+    async def _send_answer(self, server: "_Server") -> None:
+        while True:
+            event = await server.next_event()
+            if isinstance(event, h11.Response):
+                status, headers = event.status_code, _forwarded(event.headers)
+                answer = h11.Response(status_code=status, headers=headers, reason=event.reason)
+                await self._send(answer)
+            elif isinstance(event, h11.Data):
+                self._exchange.received += len(event.data)
+                await self._send(h11.Data(data=event.data))
+            elif isinstance(event, h11.EndOfMessage):
+                await self._send(h11.EndOfMessage())
+                return
+            elif not isinstance(event, h11.InformationalResponse):
+                raise ConnectionError("the server closed the connection")
+
+    async def _next_event(self) -> "h11.Event | type[h11.PAUSED]":
+        return await _next_event(self._http, self._reader)
+
+    async def _send(self, event: h11.Event) -> None:
+        self._writer.write(self._http.send(event) or b"")
+        await self._writer.drain()
+
+
+class _Server:
+    """One connection to a host outside."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
+
+    async def send(self, event: h11.Event) -> None:
+        """Send a part of the request."""
+        self._writer.write(self._http.send(event) or b"")
+        await self._writer.drain()
+
+    async def next_event(self) -> "h11.Event | type[h11.PAUSED]":
+        """The next part of the answer."""
+        return await _next_event(self._http, self._reader)
+
+    def abort(self) -> None:
+        """End it."""
+        self._writer.transport.abort()
+
+
+async def _next_event(
+    http: h11.Connection, reader: asyncio.StreamReader
+) -> "h11.Event | type[h11.PAUSED]":
+    while True:
+        event = http.next_event()
+        if event is not h11.NEED_DATA:
+            return event  # type: ignore[return-value]  # the types of its marks overlap
+        http.receive_data(await reader.read(_CHUNK))
+
+
+def _check_without_body(request: h11.Request) -> None:
+    names = {name for name, _ in request.headers}
+    if names & {b"content-length", b"transfer-encoding"}:
+        raise WrongTargetError("CONNECT has no body")
+
+
+def _forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """The headers of a message, with at most one statement about the length of its body."""
+    found = list(headers)
+    named = {
+        word.strip().lower()
+        for name, value in found
+        if name == b"connection"
+        for word in value.split(b",")
+    }
+    is_chunked = any(name == b"transfer-encoding" for name, _ in found)
+    dropped = _NOT_FORWARDED | named | ({b"content-length"} if is_chunked else set())
+    kept = [(name, value) for name, value in found if name not in dropped]
+    return [*kept, (b"Transfer-Encoding", b"chunked")] if is_chunked else kept

@@ -1,0 +1,166 @@
+"""Connects commands in a sandbox without a network to a unix socket of this process.
+
+A program in the sandbox, `mounted/relay.py`, forwards a port of the sandbox's 127.0.0.1 to the
+socket. Where the engine cannot mount our sockets, the connections pass a tunnel by the streams of a
+second program, `mounted/tunnel.py`.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, closing, contextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, Sidecar
+from agentbench.sandbox.mounted.tunnel import START_MARK, Multiplexer, ProtocolError
+
+_ResultT = TypeVar("_ResultT")
+_READY_SECONDS = 20.0  # to start Python in a sandbox on a loaded machine
+_MOUNTED_PROGRAMS = Path(__file__).parent / "mounted"
+_RELAY_MOUNT = "agentbench-relay.py"
+_TUNNEL_MOUNT = "agentbench-carrier.py"
+# A Python outside the environment that agents may write to, if there is one.
+_FIND_PYTHON = """
+for python in /usr/bin/python3 /usr/local/bin/python3; do
+  if [ -x "$python" ]; then exec "$python" -I -S "$@"; fi
+done
+exec python3 -I -S "$@"
+""".strip()
+
+
+def relay_mounts(name: str, socket: Path) -> tuple[ReadOnlyMount, ...]:
+    """The mounts that a sandbox needs for `Relay`; the socket is in a folder of its own."""
+    return (
+        ReadOnlyMount(name=_RELAY_MOUNT, source=_MOUNTED_PROGRAMS / "relay.py"),
+        ReadOnlyMount(name=_TUNNEL_MOUNT, source=_MOUNTED_PROGRAMS / "tunnel.py"),
+        ReadOnlyMount(name=name, source=socket.parent, live=True),
+    )
+
+
+class Relay:
+    """The way from one sandbox to one socket."""
+
+    def __init__(self, sandbox: Sandbox, name: str, socket: Path) -> None:
+        """Find the socket in a sandbox.
+
+        Raises:
+            KeyError: the sandbox was opened without `relay_mounts`.
+        """
+        self._program = sandbox.mounted(_RELAY_MOUNT)
+        self._tunnel: Sidecar | None = None
+        try:
+            self._socket = sandbox.mounted(name) / socket.name
+        except KeyError:  # its engine cannot mount our sockets
+            self._socket = PurePosixPath(f"/tmp/{name}.sock")  # where the tunnel listens
+            self._tunnel = Sidecar(
+                argv=_program_argv(sandbox.mounted(_TUNNEL_MOUNT), self._socket),
+                attend=lambda stream: open_tunnel(stream, socket),
+            )
+
+    def around(self, command: Command, placeholder: str) -> Command:
+        """The command with the address in place of a text in its variables; it ends like it."""
+        argv = (*self._argv(placeholder), "--", *command.argv)
+        return self.beside(replace(command, argv=argv))
+
+    def beside(self, command: Command) -> Command:
+        """The command, so that the socket is reached while it runs, if by a tunnel."""
+        tunnels = () if self._tunnel is None else (self._tunnel,)
+        return replace(command, sidecars=(*command.sidecars, *tunnels))
+
+    def probe(self, timeout: timedelta) -> Command:
+        """A command that succeeds if the sandbox has the Python that the relay needs."""
+        return Command(argv=("sh", "-c", _FIND_PYTHON, "python3", "-c", "pass"), timeout=timeout)
+
+    def detached(self, timeout: timedelta) -> Command:
+        """A command that prints a port, and leaves a process which forwards that port."""
+        return Command(argv=self._argv("--detach"), timeout=timeout)
+
+    def _argv(self, *words: str) -> tuple[str, ...]:
+        return (*_program_argv(self._program, self._socket), *words)
+
+
+class LoopThread:
+    """An event loop in a thread, until it is closed."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="agentbench-gateway", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, _ResultT]) -> _ResultT:
+        """Run a coroutine in the loop, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    @contextmanager
+    def holding(self, context: AbstractAsyncContextManager[object]) -> Iterator[None]:
+        """Open an asynchronous context in the loop for the block."""
+        self.run(context.__aenter__())
+        try:
+            yield
+        finally:
+            self.run(context.__aexit__(None, None, None))
+
+    def close(self) -> None:
+        """Stop the loop; running tasks are cancelled."""
+        self.run(_cancel_others())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.gather(*others, return_exceptions=True)
+
+
+@contextmanager
+def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
+    """Connect the tunnel on a stream to an endpoint while the block runs.
+
+    The agent controls the other end of the stream. Whatever it sends, the worst result is that the
+    agent has no model.
+    """
+    with closing(LoopThread()) as loop:
+        work = loop.run(_start_tunnel(stream, path))
+        try:
+            yield
+        finally:
+            loop.run(_stop_tunnel(work))
+
+
+async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None]":
+    reader, writer = await asyncio.open_connection(sock=stream)
+    writer.write(START_MARK)
+    carrier = Multiplexer(reader, writer, partial(asyncio.open_unix_connection, str(path)))
+    work = asyncio.ensure_future(_listen(carrier, writer))
+    ready = asyncio.ensure_future(carrier.ready.wait())
+    await asyncio.wait([work, ready], timeout=_READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    ready.cancel()
+    return work
+
+
+async def _listen(carrier: Multiplexer, writer: asyncio.StreamWriter) -> None:
+    try:
+        with suppress(ProtocolError):
+            await carrier.listen()
+    finally:
+        writer.transport.abort()
+
+
+async def _stop_tunnel(work: "asyncio.Task[None]") -> None:
+    work.cancel()
+    await asyncio.wait([work])
+
+
+def _program_argv(path: PurePosixPath, socket: PurePosixPath) -> tuple[str, ...]:
+    return ("sh", "-c", _FIND_PYTHON, path.stem, str(path), str(socket))
