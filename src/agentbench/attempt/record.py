@@ -107,6 +107,8 @@ class TaskStepRecord(Schema):
     user: UserName = AGENT_USER
     verifier_user: UserName | None = None  # None: the same
     verifier_environment: VerifierPlace
+    network: Network = False
+    verifier_network: Network = False
     evidence: str | None = Field(default=None, description="relative to the attempt's folder")
 
 

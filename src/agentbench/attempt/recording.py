@@ -105,6 +105,8 @@ def _step_records(
             user=step.user,
             verifier_user=step.verifier.user,
             verifier_environment=step.verifier.environment,
+            network=step.network,
+            verifier_network=step.verifier.network,
             evidence=path if (folder / path).is_file() else None,
         )
 
@@ -210,8 +212,11 @@ def _environment(
 def _networks(task: Task) -> dict[StageName, Network]:
     verifier = task.answer_key.verifier
     judged_with = verifier.network if verifier is not None else False
+    setup = {StageName.SETUP: task.setup.network if task.setup.all_commands else False}
+    if task.steps:  # each has its own
+        return setup
     return {
-        StageName.SETUP: task.setup.network if task.setup.all_commands else False,
+        **setup,
         StageName.BASELINE_RUN: judged_with,
         StageName.AGENT_RUN: task.problem.network,
         StageName.FINAL_TEST: judged_with,

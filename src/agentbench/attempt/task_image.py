@@ -9,7 +9,13 @@ from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.egress.plan import check_networks
-from agentbench.sandbox.interface import ImageId, RunsServices, SandboxProvider, Services
+from agentbench.sandbox.interface import (
+    EngineProvider,
+    ImageId,
+    RunsServices,
+    SandboxProvider,
+    Services,
+)
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -83,15 +89,19 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
 
 
 def check_services(task: Task, provider: SandboxProvider) -> None:
-    """Check that a back end has what a task needs: services, and networks of listed hosts.
+    """Check that a back end has what a task needs: services, steps, networks of listed hosts.
 
     Raises:
         UnavailableError: it cannot; says what to install.
     """
     verifier, services = task.answer_key.verifier, services_of(task)
     judged_with = verifier.network if verifier is not None else False
-    stages = (task.environment.network, task.problem.network, judged_with)
+    stages = [task.environment.network, task.problem.network, judged_with]
+    stages += [each for step in task.steps for each in (step.network, step.verifier.network)]
     check_networks(task.setup.network, stages, provider)
+    if task.steps and not isinstance(provider, EngineProvider):
+        what = f"{task.folder}: {provider.name} keeps no sandbox running from step to step"
+        raise UnavailableError(f"{what}: use a container engine, --sandbox docker")
     if services is not None:
         if not isinstance(provider, RunsServices):
             raise services.refusal_of(provider.name)

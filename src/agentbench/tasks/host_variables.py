@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from agentbench.errors import UsageError
-from agentbench.tasks.task import Task
+from agentbench.tasks.scripts import SolutionScript, Verifier
+from agentbench.tasks.task import Task, TaskEnvironment
 
 
 def with_host_variables(
@@ -30,8 +31,14 @@ def with_host_variables(
 
 
 def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -> Task:
-    environment, key = task.environment, task.answer_key
-    tables = {"environment": environment, "verifier": key.verifier, "solution": key.solution}
+    key = task.answer_key
+    tables: dict[str, TaskEnvironment | Verifier | SolutionScript | None] = {
+        "environment": task.environment,
+        "solution": key.solution,
+    }
+    if not task.steps:
+        tables["verifier"] = key.verifier
+    tables |= {f"steps.{step.name}.verifier": step.verifier for step in task.steps}
     if not any(table.env_from_host for table in tables.values() if table is not None):
         return task
     made = {}
@@ -46,10 +53,17 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
                 where = f"[{name}] env_from_host.{variable}"
                 missing.append(f"{task.id}: {where} needs this machine's variable {source}")
         made[name] = table.model_copy(update={"env": env})
-    answers = {name: table for name, table in made.items() if name != "environment"}
+    answers: dict[str, object] = {
+        name: made[name] for name in ("solution", "verifier") if name in made
+    }
+    steps = [
+        step.model_copy(update={"verifier": made[f"steps.{step.name}.verifier"]})
+        for step in task.steps
+    ]
     return task.model_copy(
         update={
             "environment": made["environment"],
             "answer_key": key.model_copy(update=answers),
+            "steps": tuple(steps),
         }
     )

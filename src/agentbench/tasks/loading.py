@@ -11,6 +11,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -206,13 +207,12 @@ def _missing_named_files(folder: Path, table: TaskFile) -> Iterator[str]:
             from agentbench.tasks.compose_file import compose_faults  # imports a parser
 
             yield from compose_faults(folder / file)
-    verifiers = [step.verifier for step in table.steps]
-    for verifier in (*verifiers, table.verifier):
-        if verifier is not None and verifier.services:
-            yield from _service_faults(folder, table, verifier.services)
+    if table.verifier is not None:
+        judges = [step.with_common(table.verifier) for step in table.steps] or [table.verifier]
+        yield from _service_faults(folder, table, {n for each in judges for n in each.services})
 
 
-def _service_faults(folder: Path, table: TaskFile, named: frozenset[str]) -> Iterator[str]:
+def _service_faults(folder: Path, table: TaskFile, named: AbstractSet[str]) -> Iterator[str]:
     file = table.environment.compose
     known = frozenset[str]()
     if file is not None and (folder / file).is_file():

@@ -160,7 +160,7 @@ def test_a_fresh_verifier_gets_the_work_so_far_while_the_agents_container_goes_o
 
 
 def test_an_agent_that_is_late_in_a_step_is_judged_and_goes_on(bench, tmp_path):  # noqa: F811
-    steps = {"one": {"agent": {"timeout_s": 1}}, "two": {}}
+    steps = {"one": {"test": PASS, "agent": {"timeout_s": 1}}, "two": {}}
     task = steps_task(tmp_path, bench, steps)
     record = bench.attempt(task, agent({"one": "sleep 600"}))
     assert record.resolved

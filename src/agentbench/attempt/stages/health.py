@@ -11,17 +11,31 @@ from agentbench.scoring.taxonomy import Fault
 
 
 def await_health(context: PreparedContext, sandbox: Sandbox) -> None:
+    """Wait until the environment is healthy.
+
+    Raises:
+        SandboxError: it does not become healthy, which is the task's fault.
+    """
+    error = health_error(context, sandbox)
+    if error is not None:
+        raise error
+
+
+def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | None:
     """Repeat the task's health check until it succeeds; without one there is nothing to wait for.
 
     The rules are Harbor's: failures within the start period do not count, and a check that exceeds
     its own time limit ends the wait at once.
 
+    Returns:
+        The error that the environment does not become healthy, which is the task's fault.
+
     Raises:
-        SandboxError: it does not become healthy, which is the task's fault.
+        SandboxError: the sandbox is lost.
     """
     check = context.task.environment.healthcheck
     if check is None:
-        return
+        return None
     command = Command(
         argv=("sh", "-c", check.command),
         timeout=timedelta(seconds=check.timeout_s),
@@ -33,12 +47,13 @@ def await_health(context: PreparedContext, sandbox: Sandbox) -> None:
     while not context.cancel.is_set():
         result = sandbox.run(command)
         if result.ok:
-            return
+            return None
         is_starting = time.monotonic() - started < check.start_period_s
         failures = 0 if is_starting else failures + 1
         if failures >= check.retries or result.ending is Ending.TIMED_OUT:
-            raise _unhealthy(result, failures)
+            return _unhealthy(result, failures)
         context.cancel.wait(check.start_interval_s if is_starting else check.interval_s)
+    return None
 
 
 def _unhealthy(result: CommandResult, failures: int) -> SandboxError:

@@ -15,9 +15,8 @@ from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContex
 from agentbench.attempt.stage_runner import shortened
 from agentbench.attempt.stages import agent_outcome
 from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifacts
-from agentbench.attempt.stages.health import await_health
+from agentbench.attempt.stages.health import health_error
 from agentbench.attempt.stages.verifier import empty_script_folders, run_verifier
-from agentbench.errors import SandboxError, UnavailableError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, TreeEntry
 from agentbench.sandbox.archives import tar_of_files
@@ -36,13 +35,8 @@ class StepWalk:
     """The steps that were run, and the agent's work after the last one."""
 
     def __init__(self, context: PreparedContext, sandbox: Sandbox) -> None:
-        """Walk in a sandbox that is not used for anything else.
-
-        Raises:
-            UnavailableError: its processes end with each command.
-        """
-        if not isinstance(sandbox, LastingSandbox):
-            raise UnavailableError("[[steps]]: needs a container engine, --sandbox docker")
+        """Walk in a sandbox that is not used for anything else."""
+        assert isinstance(sandbox, LastingSandbox)  # of a container engine
         self._context = context
         self._sandbox = sandbox
         self.steps: list[StepEvidence] = []
@@ -109,19 +103,15 @@ class StepWalk:
         with nullcontext() if is_first else agent_outcome.blamed_on_agent(context):
             if files:
                 sandbox.write_tree(sandbox.workspace, tar_of_files(files))
-            broken = None
             if PurePosixPath(SETUP_SCRIPT) in files:
                 _say(context, SETUP_SCRIPT)
                 broken = _run_setup(context, sandbox, fault)
-        if broken is not None:
-            return broken
-        try:
-            await_health(context, sandbox)
-        except SandboxError as error:
-            if error.fault != Fault.TASK:  # it is lost
-                raise
-            return exception_fact(StageName.FINAL_TEST, error.blamed_on(fault.value))
-        return None
+                if broken is not None:
+                    return broken
+            error = health_error(context, sandbox)
+        if error is None:
+            return None
+        return exception_fact(StageName.FINAL_TEST, error.blamed_on(fault.value))
 
     def _judge(self, change: JudgedChange) -> Evidence:
         """The verifier's evidence; it judges here, or elsewhere while nothing runs here."""
