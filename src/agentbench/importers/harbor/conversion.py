@@ -11,6 +11,7 @@ from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.importers.harbor.network import (
     agent_network,
     environment_network,
+    shares_network,
     verifier_network,
 )
 from agentbench.importers.harbor.services import COMPOSE_FILE, MainService, main_service
@@ -58,6 +59,7 @@ def convert_task_file(
     """
     description = form.task.description.strip() if form.task is not None else ""
     timeout = form.agent.timeout_sec
+    has_services = (folder / "environment" / COMPOSE_FILE).is_file()
     values: dict[str, object] = {
         "schema_version": 1,
         "id": task_id,
@@ -68,6 +70,7 @@ def convert_task_file(
             **_environment(folder, form),
             "user": user_of(image, form.agent.user),
             "network": environment_network(form),
+            "services_on_localhost": has_services and any(map(shares_network, form.phases)),
             "lasting": True,
         },
         "verifier": _verifier(folder, form, image),
