@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -31,8 +32,9 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 UP_TO_THE_AGENT = WHOLE[:-1]
 SQL = """python -c "import pg8000.native as pg
 pg.Connection('postgres', host='db', database='shop').run('{}')" """
-DIES = SQL.format("copy (select 1) to program $$kill -QUIT 1$$")
-FILLS = SQL.format("create table big as select n, md5(n::text) from generate_series(1, 9999999) n")
+DIES = SQL.format("copy (select 1) to program \\$\\$kill -QUIT 1\\$\\$")
+FILL = "create table {} as select n, md5(n::text) from generate_series(1, 5000000) n"
+FILLS = "; ".join(SQL.format(FILL.format(name)) for name in "ab")
 ENDS_IT = """cat >> shop.py <<'END'
 
 @app.after_request
@@ -117,32 +119,35 @@ def test_a_database_that_is_killed_in_the_final_test_does_not_count_against_the_
     attempt, engine: Engine
 ) -> None:
     def script(sandbox: Sandbox) -> None:
-        """Fix the program, and kill the database of the final test, which is already open."""
+        """Fix the program, and let the database of the final test be killed once it is open."""
         shell(sandbox, FIX)
-        own = shell(sandbox, "getent hosts db").split()[0]
-        wait_until(lambda: len(containers(engine, None)) == 2)
-        (other,) = (name for name, address in containers(engine, "db").items() if address != own)
-        with engine.api("kill the database of the final test") as api:
-            api.kill(other)
+        known = {*containers(engine, None), *containers(engine, "db")}
+        killers.append(Thread(target=kill, args=(known,)))
+        killers[0].start()
 
+    def kill(known: set[str]) -> None:
+        """Kill the next database when its sandbox has started."""
+        wait_until(lambda: containers(engine, None) - known)
+        (database,) = containers(engine, "db") - known
+        with engine.api("kill the database of the final test") as api:
+            api.kill(database)
+
+    killers: list[Thread] = []
     record = attempt(script)
+    killers[0].join()
     assert record.resolved, record.detail
     assert warnings_of(record, StageName.FINAL_TEST) == (
         "in a first run: service db ended with exit code 137",
     )
 
 
-def containers(engine: Engine, service: str | None) -> dict[str, str]:
-    """The running containers of a service (None: of sandboxes), with their addresses."""
+def containers(engine: Engine, service: str | None) -> set[str]:
+    """The running containers of a service (None: of sandboxes)."""
     labels = labels_of("sandbox", ProcessOwner.current())
     filters = {"label": [f"{name}={value}" for name, value in labels.items()]}
     with engine.api("look at the containers") as api:
         found = api.containers(filters=filters)
-    return {
-        each["Id"]: next(iter(each["NetworkSettings"]["Networks"].values()))["IPAddress"]
-        for each in found
-        if each["Labels"].get(SERVICE_LABEL) == service
-    }
+    return {each["Id"] for each in found if each["Labels"].get(SERVICE_LABEL) == service}
 
 
 def test_a_database_that_the_agents_code_ends_fails_the_tests_by_the_agents_fault(attempt) -> None:
