@@ -8,6 +8,7 @@ from threading import Thread
 import pytest
 
 from agentbench import AttemptRecord, RunOptions, run_attempt
+from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import AgentOutcome
 from agentbench.core.choices import ControlLevel
 from agentbench.sandbox.docker.compose_model import SERVICE_LABEL
@@ -29,7 +30,6 @@ __all__ = ["compose", "engine"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
-UP_TO_THE_AGENT = WHOLE[:-1]
 SQL = """python -c "import pg8000.native as pg
 pg.Connection('postgres', host='db', database='shop').run('{}')" """
 DIES = SQL.format("copy (select 1) to program \\$\\$kill -QUIT 1\\$\\$")
@@ -64,18 +64,20 @@ def attempt(
     bench = Bench(provider=docker, engine=engine, options=options)
 
     def make(
-        script: Script, *, walked: tuple[StageName, ...] = WHOLE, **task: str
+        work: Script | CommandAgent, *, walked: tuple[StageName, ...] = WHOLE, **task: str
     ) -> AttemptRecord:
         """Make the attempt."""
 
         def solve(given: Given) -> AgentOutcome:
             """Call the function."""
-            script(given.sandbox)
+            assert not isinstance(work, CommandAgent)
+            work(given.sandbox)
             return AgentOutcome(ending=AgentEnding.SUBMITTED)
 
         folder = web_shop(tmp_path / "shop", **task)
         others = bench.left_over()
-        record = run_attempt(folder, ScriptedAgent(solve), sandbox=docker, options=options)
+        agent = work if isinstance(work, CommandAgent) else ScriptedAgent(solve)
+        record = run_attempt(folder, agent, sandbox=docker, options=options)
         assert [each for each in bench.left_over() if each not in others] == []
         if record.failure_reason is FailureReason.SETUP_FAILED:
             INDEX.refuse(record.detail or "")
@@ -166,8 +168,6 @@ def test_a_database_that_never_becomes_healthy_is_the_tasks_fault(attempt) -> No
 
 
 def test_a_database_whose_disk_the_agent_fills_is_the_agents_fault(attempt) -> None:
-    record = attempt(
-        lambda sandbox: shell(sandbox, FILLS), walked=UP_TO_THE_AGENT, environment="disk_mib = 400"
-    )
+    record = attempt(CommandAgent(FILLS), environment="disk_mib = 400")
     assert (record.failure_reason, record.fault) == (FailureReason.SANDBOX_ERROR, Fault.AGENT)
     assert "400 MiB" in record.detail
