@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, ValidationError
 
+from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError, UsageError
@@ -187,6 +188,17 @@ def write_files(folder: Path, files: Mapping[PurePosixPath, FileContent | None])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)
         path.chmod(0o755 if file.executable else 0o644)
+
+
+def dockerfile_user(dockerfile: str) -> UserName:
+    """The user that a Dockerfile ends with; most images have root."""
+    named = ROOT_USER
+    for words in map(str.split, dockerfile.splitlines()):
+        if len(words) > 1 and words[0].upper() == "FROM":
+            named = AGENT_USER if words[1].startswith(BASE_IMAGES) else ROOT_USER
+        elif len(words) > 1 and words[0].upper() == "USER":
+            named = words[1]
+    return named
 
 
 def dockerfile_workdir(dockerfile: str) -> PurePosixPath | None:

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName, VerifierPlace
+from agentbench.core.choices import ROOT_USER, UserName, VerifierPlace
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
@@ -360,14 +360,7 @@ def _user(main: MainService, named: User | None) -> UserName:
 def _image_user(main: MainService) -> str:
     """The user that the Dockerfile ends with; most images have root."""
     text = None if main.dockerfile is None else task_folders.read_text(main.dockerfile)
-    lines = text.splitlines() if isinstance(text, str) else []
-    named = ROOT_USER
-    for words in map(str.split, lines):
-        if len(words) > 1 and words[0].upper() == "FROM":
-            named = AGENT_USER if words[1].startswith(BASE_IMAGES) else ROOT_USER
-        elif len(words) > 1 and words[0].upper() == "USER":
-            named = words[1]
-    return named
+    return task_folders.dockerfile_user(text) if isinstance(text, str) else ROOT_USER
 
 
 def _has_network(form: HarborTaskFile) -> bool:
