@@ -101,7 +101,7 @@ def test_a_container_with_settings_of_its_own_keeps_them(tmp_path):
     [
         ("services: {a: {build: .}, b: {image: c}}\n", "services: none of a, b is the client"),
         (
-            "services: {client: {build: .}, db: {image: a, environment: ["K=${API_KEY}"]}}\n",
+            "services: {client: {build: .}, db: {image: a, environment: ['K=${API_KEY}']}}\n",
             "services: the variable API_KEY would be taken from the host",
         ),
         ("services: {a: [], b: {image: c}}\n", "services: expected a table of services"),
