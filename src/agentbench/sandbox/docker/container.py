@@ -22,6 +22,7 @@ from agentbench.sandbox.docker.container_options import (
 )
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
+from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 
@@ -134,6 +135,10 @@ class DockerContainer:
         """Connect a lasting container to the network of its plan."""
         with self._engine.api("connect a container to a network") as api:
             api.connect_container_to_network(self.name, _NETWORK)
+            if self.plan.networks:  # the resolver there only knows services
+                lines = "".join(f"nameserver {each}\n" for each in resolvers())
+                argv = ["/bin/sh", "-c", 'printf %s "$0" >> /etc/resolv.conf', lines]
+                api.exec_start(api.exec_create(self.name, argv, user="0:0")["Id"])
         self._is_disconnected = False
 
     @contextmanager
