@@ -80,8 +80,7 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
         with engine.await_engine().api("look for leftovers") as api:
             assert api.containers(all=True) == []
             assert not api.volumes()["Volumes"]
-            networks = {each["Name"] for each in api.networks()}
-            assert networks == {"bridge", "host", "none"}
+            assert {each["Name"] for each in api.networks()} <= {"bridge", "host", "none"}
             assert api.images(filters={"dangling": True}) == []
 
 
