@@ -107,6 +107,14 @@ TARGETS = (
         rest="four containers per attempt instead of one",
     ),
     Target(
+        what="a sandbox with three services, from start to removal, against Docker Compose",
+        benchmark="services",
+        measure="sandbox with services",
+        limit=1.3,
+        is_ratio=True,
+        rest="Compose itself, and the services until they are healthy",
+    ),
+    Target(
         what="1 warm attempt, bubblewrap, controls full, against the raw Docker chain",
         benchmark="overhead",
         measure="bubblewrap, controls full, 1 attempt",

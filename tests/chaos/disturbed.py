@@ -15,6 +15,7 @@ from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.program import begun_program, run_program
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
+from tests.sandbox.compose_services import PORT, services_in
 
 # One agent, which looks what kind of end its task asks for.
 AGENT = f"""
@@ -50,6 +51,7 @@ class Disturbed:
     jobs: int = 2
     ends: tuple[str, ...] = tuple(VERDICTS)  # the tasks, by how their attempts end
     runs_dir: str = "runs"
+    services: str = ""  # a compose file for every task
     more: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -57,7 +59,11 @@ class Disturbed:
         for which in self.ends:
             files = {**SmallTask().files, "which.txt": which}
             limit = _LATE_AFTER if which == "late" else _PLENTY
-            task = SmallTask(files=files, agent=f"timeout_s = {limit}")
+            environment = ""
+            if self.services:
+                services_in(self.folder / "tasks" / which / "env", self.services)
+                environment = f'compose = "env/docker-compose.yaml"\nenv = {{ PORT = "{PORT}" }}'
+            task = SmallTask(files=files, agent=f"timeout_s = {limit}", environment=environment)
             task.write(self.folder / "tasks" / which)
 
     @property

@@ -21,6 +21,7 @@ class Disturbing(NamedTuple):
     attempts: int
     ends: tuple[str, ...] = tuple(VERDICTS)
     more: tuple[str, ...] = ()
+    services: str = ""
 
     def run(self, name: str) -> Disturbed:
         """A new one."""
@@ -31,6 +32,7 @@ class Disturbing(NamedTuple):
             attempts=self.attempts,
             ends=self.ends,
             more=self.more,
+            services=self.services,
         )
 
 

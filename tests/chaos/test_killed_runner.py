@@ -11,6 +11,10 @@ import pytest
 
 from agentbench.sandbox.docker.provider import DockerProvider
 from tests.chaos.killing import Disturbing, kill_and_go_on, shares
+from tests.sandbox.compose_services import STORE, compose
+from tests.sandbox.docker_fixtures import engine
+
+__all__ = ["compose", "engine"]
 
 FEW = ("fixed-slowly", "late")
 """Ends of attempts that the gate tries."""
@@ -37,6 +41,18 @@ def test_a_killed_run_in_containers_goes_on_to_the_same_verdicts(
     if not whole:
         at = at._replace(ends=FEW, more=("--integrity-controls", "off"))
     kill_and_go_on(at, chance, 50 if whole else 1)
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker", "compose")
+def test_a_killed_run_with_services_goes_on_to_the_same_verdicts(
+    tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
+) -> None:
+    chance = random.Random(f"{chaos_seed} services")
+    ends = (*FEW, "half") if whole else FEW
+    more = () if whole else ("--integrity-controls", "off")
+    at = Disturbing(tmp_path, environ, "docker", 1, ends, more, STORE)
+    kill_and_go_on(at, chance, 20 if whole else 1)
 
 
 @pytest.fixture(autouse=True)

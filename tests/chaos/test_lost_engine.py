@@ -11,6 +11,7 @@ import pytest
 
 from tests.chaos.disturbed import Disturbed
 from tests.patience import wait_until
+from tests.sandbox.compose_services import STORE
 from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
 from tests.sandbox.second_engine import SecondEngine, second_engine
 
@@ -40,13 +41,14 @@ FAULTS = (_stopped, _killed, _frozen)
 
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker")  # the base image comes from there
+@pytest.mark.parametrize("services", ["", STORE], ids=["alone", "services"])
 # The SDK leaves the socket open with which it found that nobody answers.
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
-    tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
+    tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool, services: str
 ) -> None:
     chance = random.Random(chaos_seed)
-    faults = 20 if whole else 2
+    faults = (10 if services else 20) if whole else 2
     with folder_of_an_engine() as folder, second_engine(folder) as engine:
         give_base_image(engine.await_engine())
         environ = {**environ, "DOCKER_HOST": engine.base_url}
@@ -54,7 +56,8 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
             folder=tmp_path / "lost",
             environ=environ,
             sandbox="docker",
-            attempts=8 if whole else 1,
+            attempts=(4 if services else 8) if whole else 1,
+            services=services,
             more=("--max-outage", "5", *(() if whole else ("--integrity-controls", "off"))),
         )
         with run.started() as program:
@@ -62,7 +65,8 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
             for _ in range(faults):
                 if _has_ended(program, chance.uniform(2, 12 if whole else 6)):
                     break
-                fault, away = chance.choice(FAULTS), round(chance.uniform(0.5, 6), 1)
+                fault = _stopped if services else chance.choice(FAULTS)
+                away = round(chance.uniform(0.5, 6), 1)
                 print(f"{fault.__name__} for {away} s")  # noqa: T201 - to repeat a failure
                 fault(engine, lambda away=away: Event().wait(away))
                 engine.await_engine()
@@ -76,6 +80,8 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
         with engine.await_engine().api("look for leftovers") as api:
             assert api.containers(all=True) == []
             assert not api.volumes()["Volumes"]
+            assert {each["Name"] for each in api.networks()} <= {"bridge", "host", "none"}
+            assert api.images(filters={"dangling": True}) == []
 
 
 def _has_ended(program: "subprocess.Popen[str]", within: float) -> bool:

@@ -19,12 +19,14 @@ def left_on_machine(pid: int, cache_dir: Path) -> list[str]:
 
 
 def left_in_engine(pid: int, engine: Engine) -> list[str]:
-    """The containers and volumes that a process owns."""
+    """The containers, networks and volumes that a process owns."""
     with engine.api("look for leftovers") as api:
         found = api.containers(all=True, filters={"label": OURS})
+        networks = api.networks(filters={"label": OURS})
         volumes = api.volumes(filters={"label": OURS})["Volumes"] or []
     owned = [(each["Id"], each.get("Labels")) for each in found]
     owned += [(each["Name"], each.get("Labels")) for each in volumes]
+    owned += [(each["Name"], each.get("Labels")) for each in networks]
     return sorted(name for name, labels in owned if _pid_of(labels or {}) == pid)
 
 

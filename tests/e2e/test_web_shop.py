@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from agentbench import AttemptRecord, RunOptions, run_attempt
+from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import AgentOutcome
 from agentbench.core.choices import ControlLevel
 from agentbench.sandbox.docker.compose_model import SERVICE_LABEL
@@ -28,11 +30,11 @@ __all__ = ["compose", "engine"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
-UP_TO_THE_AGENT = WHOLE[:-1]
 SQL = """python -c "import pg8000.native as pg
 pg.Connection('postgres', host='db', database='shop').run('{}')" """
-DIES = SQL.format("copy (select 1) to program $$kill -QUIT 1$$")
-FILLS = SQL.format("create table big as select n, md5(n::text) from generate_series(1, 9999999) n")
+DIES = SQL.format("copy (select 1) to program \\$\\$kill -QUIT 1\\$\\$")
+FILL = "create table {} as select n, md5(n::text) from generate_series(1, 5000000) n"
+FILLS = "; ".join(SQL.format(FILL.format(name)) for name in "ab")
 ENDS_IT = """cat >> shop.py <<'END'
 
 @app.after_request
@@ -62,18 +64,20 @@ def attempt(
     bench = Bench(provider=docker, engine=engine, options=options)
 
     def make(
-        script: Script, *, walked: tuple[StageName, ...] = WHOLE, **task: str
+        work: Script | CommandAgent, *, walked: tuple[StageName, ...] = WHOLE, **task: str
     ) -> AttemptRecord:
         """Make the attempt."""
 
         def solve(given: Given) -> AgentOutcome:
             """Call the function."""
-            script(given.sandbox)
+            assert not isinstance(work, CommandAgent)
+            work(given.sandbox)
             return AgentOutcome(ending=AgentEnding.SUBMITTED)
 
         folder = web_shop(tmp_path / "shop", **task)
         others = bench.left_over()
-        record = run_attempt(folder, ScriptedAgent(solve), sandbox=docker, options=options)
+        agent = work if isinstance(work, CommandAgent) else ScriptedAgent(solve)
+        record = run_attempt(folder, agent, sandbox=docker, options=options)
         assert [each for each in bench.left_over() if each not in others] == []
         if record.failure_reason is FailureReason.SETUP_FAILED:
             INDEX.refuse(record.detail or "")
@@ -117,32 +121,35 @@ def test_a_database_that_is_killed_in_the_final_test_does_not_count_against_the_
     attempt, engine: Engine
 ) -> None:
     def script(sandbox: Sandbox) -> None:
-        """Fix the program, and kill the database of the final test, which is already open."""
+        """Fix the program, and let the database of the final test be killed once it is open."""
         shell(sandbox, FIX)
-        own = shell(sandbox, "getent hosts db").split()[0]
-        wait_until(lambda: len(containers(engine, None)) == 2)
-        (other,) = (name for name, address in containers(engine, "db").items() if address != own)
-        with engine.api("kill the database of the final test") as api:
-            api.kill(other)
+        known = {*containers(engine, None), *containers(engine, "db")}
+        killers.append(Thread(target=kill, args=(known,)))
+        killers[0].start()
 
+    def kill(known: set[str]) -> None:
+        """Kill the next database when its sandbox has started."""
+        wait_until(lambda: containers(engine, None) - known)
+        (database,) = containers(engine, "db") - known
+        with engine.api("kill the database of the final test") as api:
+            api.kill(database)
+
+    killers: list[Thread] = []
     record = attempt(script)
+    killers[0].join()
     assert record.resolved, record.detail
     assert warnings_of(record, StageName.FINAL_TEST) == (
         "in a first run: service db ended with exit code 137",
     )
 
 
-def containers(engine: Engine, service: str | None) -> dict[str, str]:
-    """The running containers of a service (None: of sandboxes), with their addresses."""
+def containers(engine: Engine, service: str | None) -> set[str]:
+    """The running containers of a service (None: of sandboxes)."""
     labels = labels_of("sandbox", ProcessOwner.current())
     filters = {"label": [f"{name}={value}" for name, value in labels.items()]}
     with engine.api("look at the containers") as api:
         found = api.containers(filters=filters)
-    return {
-        each["Id"]: next(iter(each["NetworkSettings"]["Networks"].values()))["IPAddress"]
-        for each in found
-        if each["Labels"].get(SERVICE_LABEL) == service
-    }
+    return {each["Id"] for each in found if each["Labels"].get(SERVICE_LABEL) == service}
 
 
 def test_a_database_that_the_agents_code_ends_fails_the_tests_by_the_agents_fault(attempt) -> None:
@@ -161,8 +168,6 @@ def test_a_database_that_never_becomes_healthy_is_the_tasks_fault(attempt) -> No
 
 
 def test_a_database_whose_disk_the_agent_fills_is_the_agents_fault(attempt) -> None:
-    record = attempt(
-        lambda sandbox: shell(sandbox, FILLS), walked=UP_TO_THE_AGENT, environment="disk_mib = 400"
-    )
+    record = attempt(CommandAgent(FILLS), environment="disk_mib = 400")
     assert (record.failure_reason, record.fault) == (FailureReason.SANDBOX_ERROR, Fault.AGENT)
     assert "400 MiB" in record.detail

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.sandbox.interface import ImageSettings
 
 FindImage = Callable[[str], ImageSettings | None]
 """Finds the settings of an image by its name; None: they are unknown."""
 
+_OUR_USER = "1000:1000"  # of base images
 _LINE_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR|USER)\s+(.+?)\s*$", re.IGNORECASE)
@@ -32,6 +34,14 @@ class DockerfileEnd:
         if image is None:
             return self
         return replace(self, workdir=self.workdir or image.workdir, user=self.user or image.user)
+
+    def user_of(self, named: str | int | None) -> UserName:
+        """The user of a program: the one that is named, else that of the image; most have root."""
+        own = self.user or ROOT_USER
+        if self.image.startswith(BASE_IMAGES) and self.user in {None, "", _OUR_USER}:
+            own = AGENT_USER
+        name = (str(named) if named is not None else own).partition(":")[0]
+        return ROOT_USER if name == "0" else name
 
 
 def no_image(image: str) -> None:

@@ -13,10 +13,16 @@ from typing import Annotated
 import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from agentbench.core.choices import ROOT_USER, UserName, VerifierPlace
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.importers import task_folders
 from agentbench.importers.dockerfiles import parse_dockerfile
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat, validation_rejections
+from agentbench.importers.terminal_bench_services import (
+    ConvertedServices,
+    UnsupportedComposeError,
+    convert_services,
+)
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile, is_task_id
@@ -103,10 +109,13 @@ class ComposeService:
     dockerfile: str | None = "Dockerfile"
     image: str | None = None
     env: dict[str, str] = field(default_factory=dict)
+    services: ConvertedServices | None = None
+    """The whole compose file, if it is more than one plain container."""
 
-
-class UnsupportedComposeError(ValueError):
-    """A compose file needs more than one plain container; the text says what."""
+    @property
+    def is_built(self) -> bool:
+        """Whether the task's folder is the context of an image."""
+        return self.dockerfile is not None or self.services is not None
 
 
 def single_service(document: object) -> ComposeService:
@@ -207,7 +216,7 @@ def _read_task_yaml(folder: Path, found: _FolderContents) -> None:
         name = form.parser_name[:40]
         unsupported["parser_name"] = f"is {name!r}; of its parsers pytest's alone is known here"
     if form.run_tests_in_same_shell:
-        what = "asks for the agent's own shell; the tests run in a container of their own"
+        what = "asks for the agent's own shell; the tests run in a shell of their own"
         unsupported["run_tests_in_same_shell"] = what
     found.faults += [
         Rejection(where=where, field=field, what=what) for field, what in unsupported.items()
@@ -223,7 +232,7 @@ def _read_container(folder: Path, found: _FolderContents) -> None:
             found.faults.append(document)
             return
         try:
-            container = single_service(document)
+            container = _container_of(document)
         except UnsupportedComposeError as error:
             where, _, what = str(error).partition(": ")
             found.faults.append(Rejection(where=str(compose), field=where, what=what))
@@ -231,6 +240,22 @@ def _read_container(folder: Path, found: _FolderContents) -> None:
     found.container = container
     if container.dockerfile is not None and not (folder / container.dockerfile).is_file():
         found.faults.append(Rejection(where=str(folder / container.dockerfile), what="is missing"))
+
+
+def _container_of(document: object) -> ComposeService:
+    """A plain container, or else the client of several with the services beside it.
+
+    Raises:
+        UnsupportedComposeError: a sandbox can be neither.
+    """
+    try:
+        return single_service(document)
+    except UnsupportedComposeError:
+        services = document.get("services") if isinstance(document, dict) else None
+        if not services:
+            raise
+    converted = convert_services(document)
+    return ComposeService(dockerfile=converted.dockerfile, services=converted)
 
 
 def _read_solution(folder: Path, found: _FolderContents) -> None:
@@ -280,7 +305,8 @@ def _convert(
     task_id = TaskId(name)
     try:
         workdir = _workdir(folder, container)
-        table = TaskFile.model_validate(_values(form, container, task_id, workdir))
+        user = _user(folder, container)
+        table = TaskFile.model_validate(_values(form, container, task_id, workdir, user))
     except ValueError as error:
         faults = error.errors() if isinstance(error, ValidationError) else []
         messages = [describe_validation_error(each, TaskFile) for each in faults] or [
@@ -289,6 +315,8 @@ def _convert(
         return [Rejection(where=str(folder), what=each) for each in messages]
     judging = {f"tests/{_VERIFIER_SCRIPT}": _VERIFIER_TEXT.encode()}
     judging["tests/run-tests.sh"] = (folder / "run-tests.sh").read_bytes()
+    if container.services is not None:
+        judging[f"environment/{_COMPOSE_FILE}"] = container.services.text.encode()
     new = NewTask(
         id=task_id,
         table=table,
@@ -297,14 +325,20 @@ def _convert(
         copies=dict(_copies(folder, container)),
         files={**judging, "solution/solution.sh": solution},
     )
-    return ConvertedTask(new=new, notes=tuple(_notes(workdir, form)))
+    return ConvertedTask(new=new, notes=tuple(_notes(form, user)))
 
 
 def _values(
-    form: TerminalBenchTaskFile, container: ComposeService, task_id: TaskId, workdir: PurePosixPath
+    form: TerminalBenchTaskFile,
+    container: ComposeService,
+    task_id: TaskId,
+    workdir: PurePosixPath,
+    user: UserName,
 ) -> Mapping[str, object]:
-    environment: dict[str, object] = {"env": container.env}
-    if container.dockerfile is None:
+    environment: dict[str, object] = {"env": container.env, "user": user}
+    if container.services is not None:
+        environment["compose"] = f"environment/{_COMPOSE_FILE}"
+    elif container.dockerfile is None:
         environment["image"] = container.image
     else:
         environment["dockerfile"] = f"environment/{container.dockerfile}"
@@ -319,6 +353,8 @@ def _values(
         "verifier": {
             "command": f"sh /tests/{_VERIFIER_SCRIPT}",
             "timeout_s": form.max_test_timeout_sec,
+            "environment": VerifierPlace.SHARED,
+            "network": True,
         },
         "solution": {"command": "bash /solution/solution.sh"},
         "agent": {"timeout_s": form.max_agent_timeout_sec},
@@ -333,7 +369,7 @@ def _copies(folder: Path, container: ComposeService) -> Iterator[tuple[str, Path
         if not path.is_file() or not task_folders.IGNORED_NAMES.isdisjoint(parts):
             continue
         name = "/".join(parts)
-        if parts[0] not in own and container.dockerfile is not None:
+        if parts[0] not in own and container.is_built:
             yield f"environment/{name}", path
         elif parts[0] != "tests":
             yield f"{ORIGINALS_FOLDER}/{name}", path
@@ -341,6 +377,8 @@ def _copies(folder: Path, container: ComposeService) -> Iterator[tuple[str, Path
 
 def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
     """The image's working folder."""
+    if container.services is not None and container.services.workdir is not None:
+        return PurePosixPath(container.services.workdir)
     if container.dockerfile is None:
         return _DEFAULT_WORKDIR
     text = task_folders.read_text(folder / container.dockerfile)
@@ -348,11 +386,24 @@ def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
     return found or _DEFAULT_WORKDIR
 
 
-def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]:
+def _user(folder: Path, container: ComposeService) -> UserName:
+    """The user of the container, who is the agent and runs the tests."""
+    named = container.services.user if container.services is not None else None
+    if named is None and container.dockerfile is not None:
+        text = task_folders.read_text(folder / container.dockerfile)
+        named = parse_dockerfile(text).user_of(None) if isinstance(text, str) else None
+    name = (named or ROOT_USER).partition(":")[0]
+    return ROOT_USER if name == "0" else name
+
+
+def _notes(form: TerminalBenchTaskFile, user: UserName) -> Iterator[str]:
     yield (
-        "the agent and the script run as an unprivileged user without a network ([verifier] "
-        f"network gives the script one); of what the agent leaves, files below {workdir} are judged"
+        "the script judges in the agent's own container with a network, as in Terminal-Bench; this "
+        "is weaker than in a container of its own"
     )
+    yield "the agent has no network"
+    if user == ROOT_USER:
+        yield "the agent is root of its container"
     author_keys = {"author_name", "author_email"}
     if unused := sorted(set(form.model_extra or {}) - author_keys):
         yield f"not used here: {', '.join(unused)}"

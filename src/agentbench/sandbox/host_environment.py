@@ -302,3 +302,21 @@ def _is_public(address: str) -> bool:
         return False
     local = host in ("localhost", "::1") or host.startswith("127.")
     return bool(host) and not local and url.username is None and url.password is None
+
+
+_RESOLVER_FILES = (Path("/run/systemd/resolve/resolv.conf"), Path("/etc/resolv.conf"))
+_PUBLIC_RESOLVERS = ("8.8.8.8", "8.8.4.4")  # Docker's own choice where there is no other
+
+
+def resolvers() -> tuple[str, ...]:
+    """The name servers of this machine that a container can reach."""
+    for file in _RESOLVER_FILES:
+        try:
+            lines = map(str.split, file.read_text("utf-8").splitlines())
+        except (OSError, UnicodeDecodeError):
+            continue
+        named = [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]
+        found = tuple(each for each in named if not each.startswith(("127.", "::1")))
+        if found:
+            return found
+    return _PUBLIC_RESOLVERS

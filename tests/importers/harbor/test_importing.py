@@ -40,11 +40,7 @@ def test_the_first_schema_becomes_a_task_whose_script_judges(tmp_path):
     assert (table.environment.memory_mib, table.environment.disk_mib) == (1024, 2048)
     assert table.verifier is not None
     assert (table.verifier.timeout_s, table.verifier.network) == (120.0, True)
-<<<<<<< HEAD
     assert (table.verifier.dockerfile, table.verifier.is_shared) == (None, True)
-=======
-    assert table.verifier.dockerfile is None
->>>>>>> e2
     assert table.solution is not None
     assert table.agent.timeout_s == 60.0
 
@@ -92,7 +88,6 @@ def test_a_separate_verifier_has_its_own_image(tmp_path):
     assert table.verifier.env == {"A": "1"}
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("text", "network"),
     [
@@ -111,8 +106,6 @@ def test_the_script_has_a_network_where_the_task_says_so(tmp_path, text, network
     assert table.verifier.network == network
 
 
-=======
->>>>>>> e2
 def test_a_task_without_a_solution_is_taken_and_says_so(tmp_path):
     made = task(harbor_folder(tmp_path / "x", {"solution/solve.sh": None}))
     assert made.new.table.solution is None

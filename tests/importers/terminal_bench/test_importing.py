@@ -89,7 +89,7 @@ def test_the_script_reads_the_summary_as_terminal_benchs_parser_does(tmp_path, p
         ({"Dockerfile": None}, "Dockerfile: is missing"),
         (
             {"docker-compose.yaml": "services: {a: {build: .}, b: {image: c}}\n"},
-            "docker-compose.yaml: services: starts 2 (a, b)",
+            "docker-compose.yaml: services: none of a, b is the client",
         ),
         (
             {"solution.sh": None, "solution.yaml": STEPS.format(enter="false")},

@@ -20,11 +20,13 @@ from agentbench.sandbox.archives import open_tar_stream, tar_of_file
 from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
     Command,
     HasServices,
     ImageId,
+    LastingSandbox,
     Promise,
     RunsServices,
     Sandbox,
@@ -376,6 +378,23 @@ def test_commands_run_in_a_service_and_its_files_are_read_also_after_its_end(
             run("true")
         with pytest.raises(SandboxError, match="there is no service gone"):
             sandbox.run_in_service("gone", Command(argv=("true",), timeout=minute))
+
+
+def test_a_lasting_sandbox_reaches_the_outside_once_it_is_connected(
+    provider: DockerProvider, image: ImageId, engine: Engine, tmp_path: Path
+) -> None:
+    use = SandboxUse(services=services_in(tmp_path), lasting=True)
+    with (
+        provider.open(image, limits=LIMITS, network=True, use=use) as sandbox,
+        listening() as port,
+    ):
+        assert isinstance(sandbox, LastingSandbox)
+        assert not connects(sandbox, bridge_of(engine), port)
+        sandbox.connect()
+        assert connects(sandbox, bridge_of(engine), port)
+        assert ask(sandbox, "GET", "a") == "none"
+        known = sh(sandbox, "grep nameserver /etc/resolv.conf").stdout.split()[1::2]
+        assert tuple(known[1:]) == resolvers()
 
 
 def test_a_service_is_started_again_as_its_file_says(opened: Opener) -> None:

@@ -1,5 +1,7 @@
 """Which Compose program is found, and how its calls end."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
@@ -9,7 +11,7 @@ import pytest
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
 from agentbench.sandbox.docker.compose_program import ComposeProgram, find_compose
 from agentbench.sandbox.docker.engine import EngineProduct, read_facts
-from tests.patience import HANG_SECONDS
+from tests.patience import HANG_SECONDS, wait_until
 
 FACTS = read_facts({}, {})
 SHOW = "#!/bin/sh\nenv | sort; echo problem >&2; exit 3\n"
@@ -75,3 +77,21 @@ def test_a_call_ends_with_the_run_and_at_its_limit(installed: Path) -> None:
     timer.join()
     with pytest.raises(SandboxError, match="did not end in 0 s"):
         program.run(seconds=0.2)
+
+
+CALLER = """
+import sys
+from agentbench.sandbox.docker.compose_program import ComposeProgram
+ComposeProgram(argv=(sys.argv[1],), version="2").run(seconds=900)
+"""
+
+
+def test_a_call_ends_with_the_process_that_made_it(installed: Path, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    put(installed, "hang", f"#!/bin/sh\nsleep 1000 & echo $! > {pid}; wait\n")
+    argv = [sys.executable, "-c", CALLER, str(installed / "hang")]
+    with subprocess.Popen(argv) as caller:
+        wait_until(lambda: pid.is_file() and pid.read_text().endswith("\n"))
+        caller.kill()
+    child = Path("/proc", pid.read_text().strip(), "cmdline")
+    wait_until(lambda: not (child.exists() and child.read_bytes()))

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName, VerifierPlace
+from agentbench.core.choices import VerifierPlace
 from agentbench.core.schema import describe_validation_error
 from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.importers.harbor.network import (
@@ -19,7 +19,6 @@ from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborStepTable,
     HarborTaskFile,
-    User,
     split_env,
 )
 from agentbench.scoring.steps import RewardStrategy
@@ -35,7 +34,6 @@ DEFAULT_WORKDIR = PurePosixPath("/app")
 """That of most of Harbor's tasks."""
 
 _ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
-_OUR_USER = "1000:1000"  # of base images
 _ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
 _MAX_TITLE_LENGTH = 200  # characters
 _METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
@@ -68,7 +66,7 @@ def convert_task_file(
         "repo": {"workdir": str(image.workdir)},
         "environment": {
             **_environment(folder, form),
-            "user": user_of(image, form.agent.user),
+            "user": image.user_of(form.agent.user),
             "network": environment_network(form),
             "services_on_localhost": has_services and any(map(shares_network, form.phases)),
             "lasting": True,
@@ -124,15 +122,6 @@ def main_of(folder: Path) -> MainService:
         raise UnsupportedTaskError(what=what, field=field, file=file) from None
 
 
-def user_of(image: DockerfileEnd, named: User | None) -> UserName:
-    """The user of a phase: the one it names, else that of the container; most have root."""
-    own = image.user or ROOT_USER
-    if image.image.startswith(BASE_IMAGES) and image.user in {None, "", _OUR_USER}:
-        own = AGENT_USER
-    name = (str(named) if named is not None else own).partition(":")[0]
-    return ROOT_USER if name == "0" else name
-
-
 def _step(
     folder: Path, form: HarborTaskFile, step: HarborStepTable, image: DockerfileEnd
 ) -> dict[str, object]:
@@ -148,7 +137,7 @@ def _step(
     table = {
         "name": step.name,
         "agent": {
-            "user": user_of(image, whole.agent.user),
+            "user": image.user_of(whole.agent.user),
             "network": agent_network(whole),
             **({} if timeout is None else {"timeout_s": timeout}),
         },
@@ -209,7 +198,7 @@ def _verifier(folder: Path, form: HarborTaskFile, image: DockerfileEnd) -> dict[
         "threshold": _ALMOST_ONE,
         "collect": [_collect_command(hook) for hook in verifier.collect],
         "network": verifier_network(form),
-        "user": user_of(image, verifier.user),
+        "user": image.user_of(verifier.user),
     }
     if not verifier.is_separate:
         table["environment"] = VerifierPlace.SHARED

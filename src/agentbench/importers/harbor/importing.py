@@ -22,7 +22,6 @@ from agentbench.importers.harbor.conversion import (
     is_solved,
     main_of,
     uploads_environment,
-    user_of,
 )
 from agentbench.importers.harbor.ignored_files import sorted_files
 from agentbench.importers.harbor.network import network_faults, network_notes
@@ -176,7 +175,7 @@ def _notes(
     folder: Path, form: HarborTaskFile, image: DockerfileEnd, *, assumed: bool
 ) -> Iterator[str]:
     yield _DIFFERENCES
-    users = [user_of(image, phase.agent.user) for phase in form.phases]
+    users = [image.user_of(phase.agent.user) for phase in form.phases]
     if ROOT_USER in users:
         yield "the agent is root of its container"
     if not all(phase.verifier.is_separate for phase in form.phases):

@@ -19,6 +19,15 @@ from agentbench.sandbox.docker.engine import EngineFacts, EngineProduct
 NO_FILE: Final = "/dev/null"
 _PROGRAMS = (("docker", "compose"), ("docker-compose",))
 _ANSWERS_WITHIN = 60.0  # seconds
+_BOUND = """\
+exec 3<&0 < /dev/null
+"$@" 3<&- &
+own=$!
+{ read -r end <&3; kill -9 -$$; } > /dev/null 2>&1 &
+wait $own
+"""
+"""Ends a program with all that it has started once the other end of its input is closed: a Compose
+that outlives a killed run would go on to create containers."""
 _POLL = 0.1  # seconds between two checks of the clock and the cancel event
 _OWN_VARIABLES = (
     "PATH", "HOME", "SSH_AUTH_SOCK", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST",
@@ -127,16 +136,21 @@ def find_compose(facts: EngineFacts | None = None) -> ComposeProgram:
 def _run(
     argv: tuple[str, ...], env: Mapping[str, str], seconds: float, cancel: Event | None
 ) -> ComposeOutcome:
-    with subprocess.Popen(
-        argv,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # Ctrl-C is for us: we end it, and remove what it has created
-    ) as process:
+    theirs, ours = os.pipe()
+    with (
+        os.fdopen(ours, "wb"),  # closed last, or with this process
+        os.fdopen(theirs, "rb") as held,
+        subprocess.Popen(
+            ("/bin/sh", "-c", _BOUND, "sh", *argv),
+            env=env,
+            stdin=held,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is for us: we end it, and remove what it has created
+        ) as process,
+    ):
         try:
             return _attend(process, seconds, cancel)
         except BaseException:

@@ -24,6 +24,7 @@ from agentbench.sandbox.docker.container_options import (
 )
 from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
+from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 from agentbench.scoring.taxonomy import Fault
@@ -141,10 +142,15 @@ class DockerContainer:
 
     def set_connected(self, *, connected: bool) -> None:
         """Connect it to the engine's own network, or disconnect it."""
-        if connected != self._is_connected:
-            with self._engine.api("connect a container to a network") as api:
-                _switch(api, self._network_of, connected=connected)
-            self._is_connected = connected
+        if connected == self._is_connected:
+            return
+        with self._engine.api("connect a container to a network") as api:
+            _switch(api, self._network_of, connected=connected)
+            if connected and self.plan.networks:  # the resolver there only knows services
+                lines = "".join(f"nameserver {each}\n" for each in resolvers())
+                argv = ["/bin/sh", "-c", 'printf %s "$0" >> /etc/resolv.conf', lines]
+                api.exec_start(api.exec_create(self.name, argv, user="0:0")["Id"])
+        self._is_connected = connected
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
