@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.mcp_configuration import with_servers
 from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
@@ -89,7 +90,9 @@ class CommandAgent:
     """Runs a shell command in the workspace.
 
     The instruction is on its stdin, in the file that `$AGENTBENCH_INSTRUCTION` names, and in
-    place of `{instruction}` in the command, quoted for the shell. With a model, the variables that
+    place of `{instruction}` in the command, quoted for the shell. `$AGENTBENCH_MCP_CONFIG` names a
+    file with the task's MCP servers, as Claude Code reads it, and `$AGENTBENCH_SKILLS` the folder
+    of its skills; without any these are not set. With a model, the variables that
     clients read (`OPENAI_BASE_URL`, `ANTHROPIC_API_KEY`, …) lead to its endpoint.
     """
 
@@ -113,10 +116,23 @@ class CommandAgent:
         command = Command(
             argv=("sh", "-c", line),
             timeout=budget.remaining(),
-            env={"AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md"},
+            env={
+                "AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md",
+                **_additions(problem, sandbox),
+            },
             stdin=instruction,
         )
         return outcome_of(run_with_model(command, sandbox, model), budget)
+
+
+def _additions(problem: Problem, sandbox: Sandbox) -> dict[str, str]:
+    """Variables that name the task's MCP servers and skills, if it has some."""
+    added = {} if problem.skills is None else {"AGENTBENCH_SKILLS": problem.skills}
+    if problem.mcp_servers:
+        settings = with_servers("", "claude", problem.mcp_servers).encode()
+        sandbox.write_tree(sandbox.results, tar_of_file("mcp.json", settings))
+        added["AGENTBENCH_MCP_CONFIG"] = f"{sandbox.results}/mcp.json"
+    return added
 
 
 def not_found_message(programs: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from agentbench.agents import client_bundles
 from agentbench.agents.command import outcome_of, run_with_model
 from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.mcp_configuration import McpForm, with_servers
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError, UsageError
@@ -92,6 +93,13 @@ class ScriptedReply(Schema):
         return self
 
 
+class McpTable(Schema):
+    """`[mcp]`: where the client has the settings of MCP servers."""
+
+    file: str  # in `{home}`; it may also be one of `files`
+    form: McpForm
+
+
 class Preset(Schema):
     """The description of a client.
 
@@ -112,6 +120,9 @@ class Preset(Schema):
     version_command: str
     env: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)  # by their path in `{home}`
+    mcp: McpTable | None = None  # None: tasks with MCP servers are refused
+    skills: str | None = None
+    """The folder in `{home}` with the client's skills; None: it has none."""
     stops: tuple[StopRule, ...] = ()  # the first match counts
     rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
@@ -230,6 +241,8 @@ class PresetAgent:
             "model": spoken.model.replace("{model}", model.model),
         }
         sandbox.write_tree(sandbox.results, self._files(problem, values))
+        if problem.skills is not None and self.preset.skills is not None:
+            copy_skills(problem.skills, f"{values['home']}/{self.preset.skills}", sandbox, budget)
         quoted = {name: shlex.quote(value) for name, value in values.items()}
         command = Command(
             argv=("sh", "-c", fill_placeholders(self.preset.command, quoted)),
@@ -258,6 +271,15 @@ class PresetAgent:
         }
         for path, text in self.preset.files.items():
             texts[PurePosixPath(_HOME, path)] = fill_placeholders(text, values)
+        if problem.mcp_servers:
+            if self.preset.mcp is None:
+                raise UsageError(
+                    f"--agent {self.name} takes no MCP servers, which the task {problem.id} has: "
+                    "take claude-code, codex, gemini-cli, qwen-code or llm"
+                )
+            file = PurePosixPath(_HOME, self.preset.mcp.file)
+            settings = texts.get(file, "")
+            texts[file] = with_servers(settings, self.preset.mcp.form, problem.mcp_servers)
         content = (FileContent(content=text.encode(), executable=False) for text in texts.values())
         return tar_of_files(dict(zip(texts, content, strict=True)))
 
@@ -271,6 +293,17 @@ class PresetAgent:
             return replace(outcome, ending=ending, detail="")
         detail = outcome.detail or f"{self.name} stopped by itself"
         return replace(outcome, ending=ending, detail=detail)
+
+
+def copy_skills(source: str, target: str, sandbox: Sandbox, budget: Budget) -> None:
+    """Copy a task's skills to where a client looks for its own; a missing folder is none.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    script = 'mkdir -p "$2" && if [ -d "$1" ]; then cp -RL "$1/." "$2/"; fi'
+    argv = ("sh", "-c", script, "sh", source, target)
+    sandbox.run(Command(argv=argv, timeout=budget.remaining()))
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:

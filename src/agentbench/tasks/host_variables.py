@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from agentbench.errors import UsageError
+from agentbench.tasks.mcp_servers import McpServer
 from agentbench.tasks.scripts import SolutionScript, Verifier
 from agentbench.tasks.task import Task, TaskEnvironment
 
@@ -38,6 +39,10 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
     }
     if not task.steps:
         tables["verifier"] = key.verifier
+    servers = tuple(_with_headers(task, each, values, missing) for each in task.problem.mcp_servers)
+    if servers != task.problem.mcp_servers:
+        problem = task.problem.model_copy(update={"mcp_servers": servers})
+        task = task.model_copy(update={"problem": problem})
     tables |= {f"steps.{step.name}.verifier": step.verifier for step in task.steps}
     if not any(table.env_from_host for table in tables.values() if table is not None):
         return task
@@ -67,3 +72,16 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
             "steps": tuple(steps),
         }
     )
+
+
+def _with_headers(
+    task: Task, server: McpServer, values: Mapping[str, str], missing: list[str]
+) -> McpServer:
+    headers = dict(server.headers)
+    for header, source in server.headers_from_host.items():
+        if source in values:
+            headers[header] = values[source]
+        elif header not in headers:
+            where = f"MCP server {server.name}, headers_from_host.{header}"
+            missing.append(f"{task.id}: {where} needs this machine's variable {source}")
+    return server.model_copy(update={"headers": headers})

@@ -294,6 +294,9 @@ def _validated_task(draft: TaskDraft, mirrors: Mirrors) -> Task:
     return task
 
 
+_SAME_FIELDS = TaskEnvironment.model_fields.keys() - {"dockerfile", "compose"}
+
+
 def _task(draft: TaskDraft) -> Task:
     folder, table, task_id = draft.folder, draft.table, draft.task_id
     assert table is not None  # a draft without faults has both
@@ -311,6 +314,8 @@ def _task(draft: TaskDraft) -> Task:
             test_env=environment.env,
             limits=table.agent,
             network=_first_network(table.agent.network, environment.network),
+            mcp_servers=environment.mcp_servers,
+            skills=environment.skills,
         ),
         answer_key=AnswerKey(
             tests_patch=_read_if_present(folder / "tests.patch"),
@@ -327,7 +332,7 @@ def _task(draft: TaskDraft) -> Task:
         environment=TaskEnvironment(
             dockerfile=folder / environment.dockerfile if environment.dockerfile else None,
             compose=folder / environment.compose if environment.compose else None,
-            **{name: value for name, value in environment if name not in {"dockerfile", "compose"}},
+            **{name: value for name, value in environment if name in _SAME_FIELDS},
         ),
         setup=table.setup,
         controls=table.integrity.controls,

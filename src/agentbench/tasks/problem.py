@@ -13,6 +13,7 @@ from pydantic import Field
 from agentbench.core.choices import Runner
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
+from agentbench.tasks.mcp_servers import McpServer
 
 TaskId = NewType("TaskId", str)
 """The id of a task: `[a-z0-9._-]+`, unique in a run."""
@@ -60,6 +61,8 @@ class Problem(Schema):
     test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs
     limits: AgentLimits = AgentLimits()
     network: Network = False  # of the agent's commands
+    mcp_servers: tuple[McpServer, ...] = ()
+    skills: str | None = None  # a folder in the sandbox, with a folder for each skill
     step: str | None = None  # the name of the step that the instruction is about
 
 

@@ -22,6 +22,7 @@ from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks import scripts
+from agentbench.tasks.mcp_servers import McpServer
 from agentbench.tasks.problem import (
     DEFAULT_COMMANDS,
     AgentLimits,
@@ -184,6 +185,9 @@ class EnvironmentTable(Schema):
     always, if a script judges in the agent's container."""
     network: Network = False
     healthcheck: scripts.HealthCheck | None = None
+    mcp_servers: tuple[McpServer, ...] = ()
+    skills: Annotated[str, Field(pattern=r"^/[^\x00]*$")] | None = None
+    """A folder in the sandbox with a folder for each skill, for the agent."""
 
     @model_validator(mode="after")
     def _one_image(self) -> "EnvironmentTable":

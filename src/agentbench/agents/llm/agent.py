@@ -13,6 +13,7 @@ from typing import ClassVar
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm import endings
 from agentbench.agents.llm.endings import NoAnswerError, complete_with_retries
+from agentbench.agents.llm.mcp_tools import additions_to_prompt
 from agentbench.agents.llm.tool import ToolContext, ToolEffect
 from agentbench.agents.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
 from agentbench.core.extras import DISTRIBUTION
@@ -212,10 +213,14 @@ class LlmAgent:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
         command = parse_pytest_command(problem.test_command)
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
-        context = ToolContext(sandbox=sandbox, budget=budget, project=project)
-        token_limit = context_window(model.model).max_request_tokens - tokens_of_tools(tool_specs())
+        servers = problem.mcp_servers
+        context = ToolContext(sandbox=sandbox, budget=budget, project=project, mcp_servers=servers)
+        tools = tool_specs(with_mcp=bool(servers))
+        token_limit = context_window(model.model).max_request_tokens - tokens_of_tools(tools)
         with open_client(model) as client:
             opening = opening_conversation(problem, sandbox.workspace, budget)
+            if added := additions_to_prompt(problem, sandbox):
+                opening = replace(opening, task=f"{opening.task}\n\n{added}")
             memory = ConversationMemory(opening, token_limit)
             loop = _AgentLoop(
                 settings=self, context=context, model=model, client=client, memory=memory
@@ -260,8 +265,9 @@ class _AgentLoop:
 
     def _complete_with_retries(self) -> talk.ModelAnswer:
         conversation, settings = self.memory.conversation, self.settings
+        tools = tool_specs(with_mcp=bool(self.context.mcp_servers))
         return complete_with_retries(
-            lambda timeout: self.client.complete(conversation, tool_specs(), timeout=timeout),
+            lambda timeout: self.client.complete(conversation, tools, timeout=timeout),
             self.context.budget,
             max_attempts=settings.attempts_per_request,
             sleep=settings.sleep,

@@ -18,6 +18,7 @@ from agentbench.pytest_results.tool_calls.arguments import (
 )
 from agentbench.pytest_results.tool_calls.project import PytestProject
 from agentbench.sandbox.interface import Sandbox
+from agentbench.tasks.mcp_servers import McpServer
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
@@ -61,6 +62,7 @@ class ToolContext:
     sandbox: Sandbox
     budget: Budget
     project: PytestProject  # to run tests
+    mcp_servers: tuple[McpServer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from threading import Event
 from pydantic import Field
 
 from agentbench.agents.llm.file_tools import EDIT, LIST_FILES, READ_FILE, SEARCH
+from agentbench.agents.llm.mcp_tools import CALL_MCP_TOOL
 from agentbench.agents.llm.tool import (
     Tool,
     ToolContext,
@@ -190,14 +191,19 @@ SUBMIT = Tool(
 )
 
 _TOOLS = (LIST_FILES, READ_FILE, SEARCH, EDIT, APPLY_PATCH, RUN, RUN_TESTS, DISCOVER_TESTS, SUBMIT)
-EFFECT_OF_TOOL: Mapping[str, ToolEffect] = {tool.name: tool.effect for tool in _TOOLS}
+_WITH_MCP = (*_TOOLS, CALL_MCP_TOOL)
+EFFECT_OF_TOOL: Mapping[str, ToolEffect] = {tool.name: tool.effect for tool in _WITH_MCP}
 """The effect of each tool, by its name."""
 
 
 @cache
-def tool_specs() -> tuple[ToolSpec, ...]:
-    """The tools' descriptions for a model."""
-    return tuple(tool.spec for tool in _TOOLS)
+def tool_specs(*, with_mcp: bool = False) -> tuple[ToolSpec, ...]:
+    """The tools' descriptions for a model.
+
+    Args:
+        with_mcp: Whether the task has MCP servers.
+    """
+    return tuple(tool.spec for tool in (_WITH_MCP if with_mcp else _TOOLS))
 
 
 def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
@@ -207,14 +213,15 @@ def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
         SandboxError: the sandbox is lost.
         RunCancelled: the run was cancelled.
     """
-    for tool in _TOOLS:
+    tools = _WITH_MCP if context.mcp_servers else _TOOLS
+    for tool in tools:
         if tool.name == call.name:
             try:
                 return tool.use(context, _parse_arguments(call.arguments))
             except InvalidArgumentsError as error:
                 faults = escape_control("; ".join(error.faults))
                 return ToolReply(text=f"invalid arguments: {faults}", failed=True)
-    known = ", ".join(EFFECT_OF_TOOL)
+    known = ", ".join(tool.name for tool in tools)
     return ToolReply(
         text=f"there is no tool {escaped_name(call.name)}; known: {known}", failed=True
     )

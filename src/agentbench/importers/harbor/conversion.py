@@ -179,11 +179,25 @@ def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
         "dockerfile": dockerfile,
         "compose": f"environment/{COMPOSE_FILE}" if has_services else None,
         **_variables(form.env),
+        "mcp_servers": tuple(map(_mcp_server, form.mcp_servers)) or None,
+        "skills": form.skills_dir,
         "cpus": None if form.cpus is None else float(form.cpus),
         "memory_mib": form.memory_mb,
         "disk_mib": form.storage_mb,
     }
     return {key: value for key, value in table.items() if value is not None}
+
+
+def _mcp_server(table: Mapping[str, object]) -> dict[str, object]:
+    """A server; Harbor's short name of a transport becomes the usual one."""
+    headers = table.get("headers")
+    given = {key: value for key, value in table.items() if value is not None}
+    if given.get("transport") == "http":
+        given["transport"] = "streamable-http"
+    if isinstance(headers, dict):
+        plain = {str(name): str(value) for name, value in headers.items()}
+        given["headers"], given["headers_from_host"] = split_env(plain)
+    return given
 
 
 def _seconds_keys(table: Mapping[str, object]) -> dict[str, object]:

@@ -267,8 +267,6 @@ def _unsupported_in_environment(
         yield f"{where}.gpus", f"asks for {environment.gpus}; sandboxes here have none"
     if environment.tpu is not None:
         yield f"{where}.tpu", "asks for a TPU; sandboxes here have none"
-    if environment.mcp_servers:
-        yield f"{where}.mcp_servers", "asks for servers beside the agent; none run here"
 
 
 def unused_keys(form: HarborTaskFile) -> Iterator[str]:
@@ -277,7 +275,6 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
     unused_values: Mapping[str, object] = {
         "environment.build_timeout_sec": form.environment.build_timeout_sec,
         "environment.gpu_types": form.environment.gpu_types,
-        "environment.skills_dir": form.environment.skills_dir,
         "source": form.source,
         "multi_step_reward_strategy": form.multi_step_reward_strategy and not form.steps,
         "artifacts": form.artifacts and not is_separate,
