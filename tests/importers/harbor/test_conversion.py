@@ -17,7 +17,6 @@ def form(text: str) -> HarborTaskFile:
         ('[environment]\nos = "Windows"\n', "environment.os"),
         ("[environment]\ngpus = 1\n", "environment.gpus"),
         ('[environment.tpu]\ntype = "v4"\ntopology = "2x2"\n', "environment.tpu"),
-        ('[[environment.mcp_servers]]\nname = "a"\nurl = "b"\n', "environment.mcp_servers"),
         ("[verifier.environment]\ngpus = 2\n", "verifier.environment.gpus"),
         (
             '[[steps]]\nname = "a"\n[steps.verifier.environment]\ngpus = 2\n',
@@ -44,7 +43,6 @@ def test_what_means_nothing_here_is_named():
         'skills_dir = "/s"\n[verifier.environment]\ndocker_image = "c"\nstorage_mb = 99\n'
     )
     assert list(unused_keys(form(text))) == [
-        "environment.skills_dir",
         "source",
         "verifier.environment.storage_mb",
         "environment.speed",
