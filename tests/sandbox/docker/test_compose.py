@@ -35,7 +35,7 @@ from agentbench.sandbox.interface import (
     ServiceReport,
     Services,
 )
-from agentbench.sandbox.ownership import PROJECT
+from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
 from agentbench.scoring.evidence import Ending
 from tests.patience import HANG_SECONDS, wait_until
 from tests.sandbox.compose_services import ASK, IDLE, PORT, STORE, ask, compose, services_in
@@ -169,7 +169,9 @@ def test_the_limits_of_all_services_are_those_of_the_sandbox(
     )
     with opened(text):
         with engine.api("look at the services") as api:
-            found = api.containers(filters={"label": PROJECT})
+            labels = labels_of("sandbox", ProcessOwner.current())
+            ours = [PROJECT, *(f"{name}={value}" for name, value in labels.items())]
+            found = api.containers(filters={"label": ours})
             own = [each for each in found if "db" in each["Names"][0] or "idle" in each["Names"][0]]
             details = [api.inspect_container(each["Id"])["HostConfig"] for each in own]
         assert sum(each["Memory"] for each in details[:2]) <= LIMITS.memory_mib << 20
