@@ -125,7 +125,7 @@ def test_state_is_carried_on_and_the_tests_of_a_step_are_not(bench, tmp_path):  
         seen,
     )
     record = bench.attempt(task, worker)
-    assert record.resolved, (record.detail, record.steps)
+    assert record.resolved, (record.detail, record.steps, [s.evidence for s in record.stages])
     assert seen["one"] == ("Do one.\n", "1")
     text = "/logs/verifier:\n\n/tests:\nmade\npid\nsetup.sh\nwork\n"
     assert seen["two"] == ("Do two.\n", text)
@@ -155,7 +155,7 @@ def test_a_fresh_verifier_gets_the_work_so_far_while_the_agents_container_goes_o
         "two": "kill -0 $(cat /tmp/left) && echo two > made",
     }
     record = bench.attempt(task, agent(work))
-    assert record.resolved, (record.detail, record.steps)
+    assert record.resolved, (record.detail, record.steps, [s.evidence for s in record.stages])
     assert rewards(record) == [{"reward": 1.0}] * 2
 
 
@@ -258,7 +258,7 @@ def test_a_step_that_needs_work_before_it_is_no_fault_of_the_baseline(bench, tmp
     assert bench.attempt(task, agent({"one": "touch made"})).resolved
     record = bench.attempt(task, NoopAgent())
     assert (record.failure_reason, record.fault) == ("SANDBOX_ERROR", "agent")
-    assert "[environment.healthcheck] failed 2 times" in record.detail
+    assert "step two: [steps.healthcheck] failed 2 times" in record.detail
     assert rewards(record) == [{"reward": 1.0}, None]
     assert record.rewards == {"reward": 1.0}
 
