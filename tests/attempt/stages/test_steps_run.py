@@ -25,6 +25,13 @@ pytestmark = pytest.mark.docker
 CORPUS = Path(__file__).parents[2] / "importers" / "harbor_corpus"
 EXPECTED = json.loads((CORPUS / "expected.json").read_text())["tasks"]
 DOCKERFILE = "FROM agentbench/python:3.11\nUSER root\nSTOPSIGNAL SIGKILL\nWORKDIR /app\n"
+STEPS_OF_HARBOR = (
+    "09-steps-gate",
+    "22-steps-final",
+    "23-steps-service",
+    "31-broken-step",
+    "35-steps-images",
+)
 PASS = "echo 1 > /logs/verifier/reward.txt"
 WORK = f"if [ -e work ]; then {PASS}; else {PASS.replace('1', '0', 1)}; fi"
 BOTH = ("one", "two")
@@ -90,7 +97,7 @@ def corpus_task(place: Path, given: Bench, name: str, *, wrong: bool) -> Task:
         ("22-steps-final", "oracle"),
         *(
             pytest.param(name, kind, marks=pytest.mark.soak)
-            for name in ("09-steps-gate", "22-steps-final", "31-broken-step", "35-steps-images")
+            for name in STEPS_OF_HARBOR
             for kind in ("oracle", "nop", "wrong")
             if (name, kind) not in {("09-steps-gate", "wrong"), ("22-steps-final", "oracle")}
         ),
