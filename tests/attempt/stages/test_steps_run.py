@@ -241,14 +241,19 @@ def test_a_container_that_the_agent_breaks_is_its_own_fault(
     assert record.steps[0].rewards == (None if step == "one" else {"reward": 1.0})
 
 
-def test_only_the_verifier_has_the_network_that_it_asks_for(bench, tmp_path):  # noqa: F811
+def test_each_phase_of_a_step_has_the_network_that_it_asks_for(bench, tmp_path):  # noqa: F811
     connected = "[ $(wc -l < /proc/net/route) -gt 1 ]"
-    steps = {name: {"test": f"{connected} && {WORK}"} for name in BOTH}
+    test = f"{connected} && {WORK}"
+    steps = {
+        "one": {"test": test},
+        "two": {"test": test, "agent": {"network": True}},
+        "three": {"test": test},
+    }
     task = steps_task(tmp_path, bench, steps, verifier={"network": True})
     seen: dict[str, tuple[str, str]] = {}
-    record = bench.attempt(task, agent(dict.fromkeys(BOTH, f"{connected} || echo none"), seen))
+    record = bench.attempt(task, agent(dict.fromkeys(steps, f"{connected} || echo none"), seen))
     assert record.resolved, record.detail
-    assert [output for _, output in seen.values()] == ["none\n", "none\n"]
+    assert [output for _, output in seen.values()] == ["none\n", "", "none\n"]
 
 
 def test_a_step_that_is_broken_before_any_work_is_the_tasks_fault(bench, tmp_path):  # noqa: F811
