@@ -140,6 +140,16 @@ def test_what_the_sandbox_lacks_is_weighed(run_folder):
     assert second.startswith("info ")
 
 
+def test_a_network_of_the_agent_is_mentioned(run_folder):
+    network = {"setup": True, "agent_run": ["pypi.org"], "final_test": False}
+    edit_record(run_folder, lambda record: record["environment"].update(lacks=[], network=network))
+    (line,) = told(attempt_rules.sandbox_lacks(attempt_of(run_folder)))
+    assert line.startswith("info sandbox ")
+    assert line.endswith(
+        "the agent had a network (only pypi.org), as the task asks: it may have fetched the fix"
+    )
+
+
 def test_every_promise_that_is_weighed_is_one_that_sandboxes_make():
     from agentbench.sandbox.interface import Promise
 

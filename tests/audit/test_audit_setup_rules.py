@@ -130,3 +130,20 @@ def test_a_secret_in_a_command_is_found(facts_of):
     assert told(setup_rules.secrets_in_environment(facts)) == [
         "warning task.toml: setup.commands[0]: contains text that looks like a secret"
     ]
+
+
+def test_addresses_of_own_networks_in_a_list_of_hosts_are_named(facts_of):
+    tables = """[environment]
+network = ["pypi.org", "127.0.0.1", "8.8.8.8", "10.0.0.0/8"]
+[setup]
+network = ["fd00::1"]
+[agent]
+network = true"""
+    assert told(setup_rules.own_networks_listed(facts_of(tables=tables))) == [
+        f"warning task.toml: {where}, which may be of this machine or of its networks"
+        for where in (
+            "setup.network: lists fd00::1",
+            "environment.network: lists 127.0.0.1",
+            "environment.network: lists 10.0.0.0/8",
+        )
+    ]

@@ -21,7 +21,8 @@ CORPUS = Path(__file__).parents[1] / "importers" / "harbor_corpus"
 EXPECTED = json.loads((CORPUS / "expected.json").read_text())["tasks"]
 TASKS = (
     "10-web-database", "20-queue-worker", "21-killed-service", "27-database-collect",
-    "28-unhealthy", "33-compose-main", "34-verifier-compose",
+    "28-unhealthy", "33-compose-main", "34-verifier-compose", "24-no-network", "25-allowlist",
+    "26-network-phases", "36-network-shared",
 )  # fmt: skip
 IMAGES = ("agentbench-tests/postgres:15", "agentbench-tests/redis:7", "agentbench-tests/store:1")
 

@@ -122,7 +122,12 @@ def services_of(task: Task) -> Services | None:
         "MAIN_IMAGE_NAME": MAIN_IMAGE,
         "PREBUILT_IMAGE_NAME": MAIN_IMAGE,
     }
-    return Services(file=environment.compose, env=environment.env, variables=own)
+    return Services(
+        file=environment.compose,
+        env=environment.env,
+        variables=own,
+        on_localhost=environment.services_on_localhost,
+    )
 
 
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:

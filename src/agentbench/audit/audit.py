@@ -31,6 +31,7 @@ TASK_RULES: rule.Rules[TaskFacts] = {
     "fixed-release": setup_rules.fixed_release_installed,
     "unpinned-install": setup_rules.unpinned_installs,
     "secret-in-environment": setup_rules.secrets_in_environment,
+    "own-network": setup_rules.own_networks_listed,
     "few-tests": hidden_test_rules.few_tests,
     "no-regression-tests": hidden_test_rules.no_regression_tests,
     "weak-control": hidden_test_rules.weakly_controlled,

@@ -3,7 +3,9 @@
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path, PurePosixPath
 
 from packaging.utils import canonicalize_name
@@ -170,6 +172,25 @@ def secrets_in_environment(facts: TaskFacts) -> Iterator[RuleHit]:
     for where, command in _networked_commands(facts):
         if _SECRET_VALUES.search(command):
             yield warning(where, "contains text that looks like a secret")
+
+
+def own_networks_listed(facts: TaskFacts) -> Iterator[RuleHit]:
+    """A list of hosts can open services of this machine, or of its networks, to an agent."""
+    task, verifier = facts.task, facts.task.answer_key.verifier
+    networks = {
+        "setup": task.setup.network,
+        "environment": task.environment.network,
+        "agent": task.problem.network,
+        "verifier": False if verifier is None else verifier.network,
+    }
+    if networks["agent"] == networks["environment"]:
+        del networks["agent"]
+    for table, network in networks.items():
+        for host in () if isinstance(network, bool) else network:
+            with suppress(ValueError):  # a name
+                if not ip_network(host).is_global:
+                    what = f"lists {host}, which may be of this machine or of its networks"
+                    yield warning(f"{_TASK_FILE}: {table}.network", what)
 
 
 def _installs(facts: TaskFacts) -> Iterator[tuple[str, InstallTarget]]:

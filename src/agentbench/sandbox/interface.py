@@ -100,6 +100,9 @@ class Services:
     """Further ones for those in the file; they outrank the others."""
     main_image: str | None = None
     """The image of the sandbox, for services that have it, too."""
+    on_localhost: bool = False
+    """Whether they share the network of the sandbox. Those with networks of their own are hosts
+    outside, which it reaches only with a public network or a list that has them."""
 
     def refusal_of(self, back_end: str) -> UnavailableError:
         """The error of a back end that cannot run them."""

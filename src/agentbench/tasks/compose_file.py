@@ -71,6 +71,16 @@ def service_faults(folder: Path, file: str | None, named: Iterable[str]) -> Iter
         yield f"the service {name!r} {where}"
 
 
+def networked_services(file: Path) -> frozenset[str]:
+    """The services that have networks of their own.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    services = _services(_read(file)).items()
+    return frozenset(name for name, each in services if {"networks", "network_mode"} & each.keys())
+
+
 def main_table(file: Path) -> _Table:
     """The settings of the sandbox, as the file has them.
 

@@ -48,6 +48,7 @@ class TaskEnvironment(Schema):
     dockerfile: Path | None = None
     compose: Path | None = None
     """The services beside the sandbox; it may also have the sandbox's image."""
+    services_on_localhost: bool = False
     env: dict[str, str] = Field(default_factory=dict)
     cpus: float = 1.0
     memory_mib: int = 2048

@@ -170,6 +170,7 @@ class EnvironmentTable(Schema):
     image: scripts.ImageName | None = None
     dockerfile: scripts.InsidePath | None = None
     compose: scripts.InsidePath | None = None
+    services_on_localhost: Annotated[bool, Field(strict=True)] = False
     env: scripts.Variables = Field(default_factory=dict)
     cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
     memory_mib: Mebibytes = 2048

@@ -40,7 +40,7 @@ def test_the_first_schema_becomes_a_task_whose_script_judges(tmp_path):
     assert (table.repo.workdir, table.environment.dockerfile) == ("/app", "environment/Dockerfile")
     assert (table.environment.memory_mib, table.environment.disk_mib) == (1024, 2048)
     assert table.verifier is not None
-    assert (table.verifier.timeout_s, table.verifier.network) == (120.0, False)
+    assert (table.verifier.timeout_s, table.verifier.network) == (120.0, True)
     assert table.verifier.dockerfile is None
     assert table.solution is not None
     assert table.agent.timeout_s == 60.0
@@ -87,22 +87,6 @@ def test_a_separate_verifier_has_its_own_image(tmp_path):
     assert table.verifier is not None
     assert (table.verifier.image, table.verifier.dockerfile) == ("b:1", None)
     assert table.verifier.env == {"A": "1"}
-
-
-@pytest.mark.parametrize(
-    ("text", "network"),
-    [
-        ("", False),
-        ("[environment]\nallow_internet = true\n", True),
-        ('[environment]\nnetwork_mode = "public"\n', True),
-        ('[verifier]\nnetwork_mode = "public"\n', True),
-        ('[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["a.org"]\n', False),
-    ],
-)
-def test_the_script_has_a_network_where_the_task_says_so(tmp_path, text, network):
-    table = task(harbor_folder(tmp_path / "x", {"task.toml": text})).new.table
-    assert table.verifier is not None
-    assert table.verifier.network is network
 
 
 def test_a_task_without_a_solution_is_taken_and_says_so(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from agentbench.core.network import Network
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.models.gateway.relay import endpoint_mounts, relayed_command
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.egress.plan import NetworkPlan, check_networks, open_with_network
@@ -24,6 +25,7 @@ from agentbench.sandbox.interface import (
     SandboxUse,
 )
 from agentbench.sandbox.process.provider import ProcessProvider
+from tests.models.gateway.unix_door import echo, unix_door
 from tests.patience import HANG_SECONDS
 from tests.sandbox.compose_services import PORT, STORE, services_in
 from tests.sandbox.conformance_isolation import connects, listening
@@ -82,6 +84,7 @@ def opened(
     *later: Network,
     image: str | None = None,
     use: SandboxUse | None = None,
+    more: Sequence[ReadOnlyMount] = (),
 ) -> Iterator[Sandbox]:
     plan = NetworkPlan(first=first, later=later)
     given = use or SandboxUse(lasting=bool(later))
@@ -91,7 +94,7 @@ def opened(
             provider.resolve_image(image),
             limits=LIMITS,
             network=first is True,
-            mounts=mounts,
+            mounts=[*dict.fromkeys((*more, *mounts))],
             use=SandboxUse(
                 lasting=given.lasting, changes_network=plan.changes, services=given.services
             ),
@@ -145,6 +148,28 @@ def test_the_variables_name_the_proxy(back_end: SandboxProvider) -> None:
     assert env["http_proxy"] == env["HTTP_PROXY"] == env["https_proxy"] == env["HTTPS_PROXY"]
     assert env["ALL_PROXY"] == "mine"
     assert env["NO_PROXY"] == env["no_proxy"] == "localhost,127.0.0.1,::1"
+
+
+@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+def test_a_model_is_reached_beside_the_proxy(
+    back_end: SandboxProvider, web: WebServer, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{web.port}/"
+    script = f"{ASK}\nimport os, socket\n"
+    script += "at = os.environ['AGENTBENCH_MODEL_URL'].split('/')[2].split(':')\n"
+    script += "peer = socket.create_connection(at, timeout=60); peer.sendall(b'hello')\n"
+    script += "peer.shutdown(socket.SHUT_WR); print(peer.makefile().read())"
+    with (
+        unix_door(tmp_path / "door", echo) as door,
+        opened(back_end, ("127.0.0.1",), more=endpoint_mounts(door)) as sandbox,
+    ):
+        command = Command(
+            argv=("python3", "-c", script, url),
+            timeout=timedelta(seconds=10 * HANG_SECONDS),
+            env={"NO_PROXY": "", "no_proxy": ""},
+        )
+        result = sandbox.run(relayed_command(command, sandbox, door))
+    assert result.stdout.split() == ["200", "helloend"], result.stderr
 
 
 @pytest.mark.docker

@@ -52,7 +52,7 @@ def open_sandbox(
             source,
             limits=limits or context.limits,
             network=network.first is True,
-            mounts=(*mounts, *additional),
+            mounts=tuple(dict.fromkeys((*mounts, *additional))),  # both may need the relay
             cancel=context.cancel,
             use=use,
         )

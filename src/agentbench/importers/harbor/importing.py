@@ -15,6 +15,7 @@ from agentbench.importers.harbor.network import (
     environment_network,
     network_faults,
     network_notes,
+    shares_network,
     verifier_network,
 )
 from agentbench.importers.harbor.services import (
@@ -296,6 +297,7 @@ def convert_task_file(
     """
     main = _main_service(folder)
     description = form.task.description.strip() if form.task is not None else ""
+    has_services = (folder / "environment" / COMPOSE_FILE).is_file()
     values: dict[str, object] = {
         "schema_version": 1,
         "id": task_id,
@@ -306,6 +308,7 @@ def convert_task_file(
             **_environment(folder, form.environment, main),
             "user": _user(main, form.agent.user),
             "network": environment_network(form),
+            "services_on_localhost": has_services and shares_network(form),
         },
         "verifier": {
             **_verifier(folder, form, workdir),

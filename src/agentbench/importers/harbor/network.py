@@ -32,6 +32,12 @@ def verifier_network(form: HarborTaskFile) -> Network:
     return _of_environment(separate or form.environment)
 
 
+def shares_network(form: HarborTaskFile) -> bool:
+    """Whether services are on the agent's localhost: Harbor has them there to limit the network."""
+    networks = (environment_network(form), agent_network(form), verifier_network(form))
+    return any(each not in {None, True} for each in networks)
+
+
 def network_faults(form: HarborTaskFile) -> Iterator[tuple[str, str]]:
     """The lists of hosts that Harbor refuses: the field, and why."""
     for name, table in _tables(form):

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from agentbench.core.files import owned_folder
+from agentbench.core.network import Network
 from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.cleanup import remove_project
@@ -36,11 +37,12 @@ from agentbench.sandbox.docker.compose_schema import JsonTable, Service
 from agentbench.sandbox.docker.container import WritableFolders
 from agentbench.sandbox.docker.container_options import ContainerPlan
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
-from agentbench.sandbox.interface import ImageId, Limits, ServiceReport, Services
+from agentbench.sandbox.docker.shared_network import HOLDER, SharedNetwork, holder_of
+from agentbench.sandbox.interface import ImageId, ServiceReport, Services
 from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
 from agentbench.scoring.classification import network_failure
 from agentbench.scoring.taxonomy import Fault
-from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image
+from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image, networked_services
 
 _BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
@@ -73,6 +75,24 @@ class ComposeProject:
         self._engine = engine
         self._model = model
         self._settings = settings
+        self._links: set[str] = set()  # to services outside of a shared network
+
+    def reach(self, network: Network) -> None:
+        """Let the sandbox reach those services outside of its network that a stage may.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        project, shared = self._settings.name, self._settings.shared
+        for link, may in () if shared is None else shared.links(project, network):
+            if may == (link in self._links):
+                continue
+            with self._engine.api("connect a sandbox to a service") as api:
+                if may:
+                    api.connect_container_to_network(holder_of(project), link)
+                else:
+                    api.disconnect_container_from_network(holder_of(project), link)
+            self._links ^= {link}
 
     def joined(self, plan: ContainerPlan) -> ContainerPlan:
         """The plan of a sandbox in the project's networks, with the settings of `main`."""
@@ -156,7 +176,7 @@ class ComposeProject:
                 (str(each["Labels"].get(SERVICE_LABEL)), str(each["Id"]))
                 for each in api.containers(all=True, filters=filters)
             ]
-        return tuple(self._state_of(*each) for each in sorted(found))
+        return tuple(self._state_of(*each) for each in sorted(found) if each[0] != HOLDER)
 
     def _state_of(self, service: str, container: str) -> _ServiceState:
         with self._engine.api(f"look at the service {service}") as api:
@@ -228,16 +248,22 @@ class ComposeRunner:
 
     @contextmanager
     def started(
-        self, services: Services, limits: Limits, cancel: Event | None, *, network: bool
+        self, services: Services, plan: ContainerPlan, cancel: Event | None
     ) -> Iterator[ComposeProject]:
         """The services, running; they are removed when the block ends.
+
+        Args:
+            services: The services.
+            plan: That of the sandbox.
+            cancel: Once it is set, nothing more is started.
 
         Raises:
             ServiceError: one does not start, or never becomes healthy.
             SandboxError: the engine is lost.
             RunCancelled: the run was cancelled.
         """
-        model = self._model_of(services, cancel)
+        model, limits = self._model_of(services, cancel), plan.limits
+        network = plan.network and not (plan.use.changes_network or services.on_localhost)
         name = f"agentbench-{uuid.uuid4().hex}"
         settings = ProjectSettings(
             name=name,
@@ -246,6 +272,7 @@ class ComposeRunner:
             limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
             network_options=self._way_out() if network else _INHIBIT_ADDRESS,
             network=network,
+            shared=_shared_network(services, plan, model),
         )
         project = ComposeProject(self._engine, model, settings)
         document = model.document(settings)
@@ -370,6 +397,16 @@ def _read_model(
     if outcome.code:
         raise ServiceError(f"{services.file}: {outcome.last_message[:_LINE]}")
     return ComposeModel(services.file, outcome.output)
+
+
+def _shared_network(
+    services: Services, plan: ContainerPlan, model: ComposeModel
+) -> SharedNetwork | None:
+    if not services.on_localhost or not model.beside:
+        return None
+    outside = networked_services(services.file) & model.beside.keys()
+    resolves = plan.network or plan.use.changes_network
+    return SharedNetwork(image=plan.image, outside=outside, resolves_names=resolves)
 
 
 def _salt(inputs: JsonTable) -> str:

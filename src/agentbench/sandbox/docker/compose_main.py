@@ -6,6 +6,7 @@ from dataclasses import replace
 from agentbench.sandbox.docker.compose_model import ComposeModel, ProjectSettings
 from agentbench.sandbox.docker.compose_schema import Service
 from agentbench.sandbox.docker.container_options import ContainerPlan, NetworkAttachment
+from agentbench.sandbox.docker.shared_network import holder_of
 from agentbench.tasks.compose_file import MAIN
 
 _OWN_ULIMITS = frozenset({"core", "fsize"})  # they protect the machine
@@ -16,6 +17,7 @@ _SHELLS = frozenset({"sh", "bash"})
 def with_main(plan: ContainerPlan, model: ComposeModel, project: ProjectSettings) -> ContainerPlan:
     """The plan of a sandbox in the project's networks, with the settings of `main`."""
     main = model.services[MAIN]
+    holder = None if project.shared is None else holder_of(project.name)
     networks = tuple(
         NetworkAttachment(name=project.full_name(name), aliases=(MAIN, *network.aliases))
         for name, network in model.main_networks().items()
@@ -33,13 +35,15 @@ def with_main(plan: ContainerPlan, model: ComposeModel, project: ProjectSettings
         plan,
         env=proxies,
         main_env=env,
-        networks=networks,
+        networks=networks if holder is None else (),
+        network_holder=holder,
         shared=(*_volumes(main, project), *_files(model, main)),
         hostname=main.hostname or plan.hostname,
         dropped=main.cap_drop,
         tmpfs=dict((*tmpfs, *mounted)),
         extra={
-            "ExtraHosts": [each.replace("=", ":", 1) for each in main.extra_hosts],
+            # Docker takes none for a shared network.
+            "ExtraHosts": [each.replace("=", ":", 1) for each in main.extra_hosts if not holder],
             "GroupAdd": [*main.group_add],
             **({"ShmSize": main.shm_size} if main.shm_size else {}),
         },

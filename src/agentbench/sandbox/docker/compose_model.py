@@ -15,6 +15,7 @@ from agentbench.core.schema import describe_validation_error
 from agentbench.errors import ServiceError
 from agentbench.sandbox.docker.compose_schema import Config, JsonTable, Mount, Network, Service
 from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
+from agentbench.sandbox.docker.shared_network import SharedNetwork
 from agentbench.sandbox.interface import MOUNTS, RESULTS, WORKSPACE, Limits
 from agentbench.tasks.compose_file import MAIN
 
@@ -61,6 +62,7 @@ class ProjectSettings:
     limits: Limits  # of all services together; of processes and file sizes: of each
     network_options: Mapping[str, str]
     network: bool  # whether there is a way out
+    shared: SharedNetwork | None = None
 
     def full_name(self, name: str) -> str:
         """The engine's name of a network or a volume."""
@@ -150,6 +152,8 @@ class ComposeModel:
             "secrets": self._config.secrets,
             "configs": self._config.configs,
         }
+        if project.shared is not None:
+            project.shared.add_to(document, project.name, labels)  # type: ignore[arg-type]  # tables
         return json.dumps(document)
 
     def _service(self, name: str, project: ProjectSettings, memory: int, cores: float) -> JsonTable:

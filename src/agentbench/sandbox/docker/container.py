@@ -96,9 +96,10 @@ class DockerContainer:
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
             # It was created in the engine's own network, unless its services have networks.
-            was_connected = not self.plan.networks
-            if self.plan.use.changes_network and self.plan.network != was_connected:
-                _switch(api, self.name, connected=self.plan.network)
+            was_connected = not self.plan.networks and self.plan.network_holder is None
+            switches = self.plan.use.changes_network or self.plan.network_holder is not None
+            if switches and self.plan.network != was_connected:
+                _switch(api, self._network_of, connected=self.plan.network)
         self._start()
 
     def begin(
@@ -136,7 +137,7 @@ class DockerContainer:
         """Connect it to the engine's own network, or disconnect it."""
         if connected != self._is_connected:
             with self._engine.api("connect a container to a network") as api:
-                _switch(api, self.name, connected=connected)
+                _switch(api, self._network_of, connected=connected)
             self._is_connected = connected
 
     @contextmanager
@@ -252,6 +253,11 @@ class DockerContainer:
         ):
             with attempt:
                 remove_container(self._engine, self.name)
+
+    @property
+    def _network_of(self) -> str:
+        """The container whose network it has."""
+        return self.plan.network_holder or self.name
 
     def _find_folders(self) -> WritableFolders:
         if self._folders is None:  # they stay the same after a restart

@@ -47,6 +47,7 @@ class ContainerPlan:
     owner: ProcessOwner
     network: bool = False
     networks: tuple[NetworkAttachment, ...] = ()  # of its services
+    network_holder: str | None = None  # the container whose network it shares
     shared: tuple[Mapping[str, object], ...] = ()  # mounts of its services, in the engine's terms
     bound: tuple[interface.ReadOnlyMount, ...] = ()  # mounted from the host
     copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
@@ -117,7 +118,7 @@ def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) 
         command=[],
         user="0:0",
         working_dir="/",
-        hostname=plan.hostname,
+        hostname=plan.hostname if plan.network_holder is None else None,
         stdin_open=True,
         environment=_environment(plan),
         labels=labels_of("sandbox", plan.owner),
@@ -175,6 +176,8 @@ def _networking_config(api: DockerApi, plan: ContainerPlan) -> dict[str, object]
 
 
 def _network_options(plan: ContainerPlan) -> dict[str, object]:
+    if plan.network_holder is not None:
+        return {"NetworkMode": f"container:{plan.network_holder}"}
     may_leave = plan.network or plan.use.changes_network
     if not plan.networks:
         return {"NetworkMode": "bridge" if may_leave else "none"}

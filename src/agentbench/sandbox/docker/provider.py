@@ -153,9 +153,9 @@ class DockerProvider:
         with ExitStack() as stack:
             project = None
             if use.services is not None:
-                outside = network and not use.changes_network
-                started = self._compose.started(use.services, limits, cancel, network=outside)
+                started = self._compose.started(use.services, plan, cancel)
                 project = stack.enter_context(started)
+                project.reach(network)
                 plan = project.joined(plan)
             container = stack.enter_context(self._launcher.launched(plan, mounts))
             if not is_ours or plan.owner_id == 0:

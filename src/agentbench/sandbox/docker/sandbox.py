@@ -330,6 +330,8 @@ class DockerSandbox:
     def set_network(self, network: Network) -> None:
         """See LastingSandbox.set_network."""
         self._container.set_connected(connected=network is True)
+        if self._project is not None:
+            self._project.reach(network)
 
     def kill(self) -> None:
         """See Sandbox.kill."""

@@ -1,14 +1,13 @@
 """The record of what was asked of a proxy, bounded."""
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pydantic import Field
 
 from agentbench.core.schema import Schema
 
 MAX_RECORDS = 10_000
-_TEXT = 253  # characters, as many as a host name has
 
 
 class EgressRecord(Schema):
@@ -31,14 +30,12 @@ class EgressLog:
         self._records: list[EgressRecord] = []
         self._left_out = 0
 
-    def add(self, method: str, **facts: object) -> None:
-        """Add a record that ends now."""
-        if len(self._records) >= MAX_RECORDS:
+    def add(self, record: EgressRecord) -> None:
+        """Add a record."""
+        if len(self._records) < MAX_RECORDS:
+            self._records.append(record)
+        else:
             self._left_out += 1
-            return
-        fields = {"at": datetime.now(UTC), "method": method, **facts}
-        cut = {key: each[:_TEXT] if isinstance(each, str) else each for key, each in fields.items()}
-        self._records.append(EgressRecord.model_validate(cut))
 
     def take(self) -> bytes:
         """All of it as JSON lines; it is empty afterwards."""

@@ -5,6 +5,7 @@ usual variables tell them its address. A program that ignores these variables re
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
@@ -183,11 +184,12 @@ class ProxiedSandbox:
 
     def _started_port(self) -> int:
         """The port of a relay that goes on without its command."""
-        return int(self._checked(self._relay.beside(self._relay.detached(_STARTED_WITHIN))))
+        started = self._relay.beside(self._relay.detached(_STARTED_WITHIN))
+        return int(self._checked(started, expected=r"[0-9]{1,5}\s*"))
 
-    def _checked(self, command: Command) -> str:
+    def _checked(self, command: Command, expected: str = "") -> str:
         result = self._inner.run(command)
-        if not result.ok:
+        if not result.ok or not re.fullmatch(expected, result.stdout):
             said = (result.stderr.strip() or str(result.ending)).splitlines()[-1][:200]
             raise SandboxError(
                 f"a network of listed hosts needs Python 3 in the image, for its proxy: {said}"

@@ -9,6 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import h11
 
@@ -22,7 +23,7 @@ from agentbench.sandbox.egress.destinations import (
     parse_url,
     resolved,
 )
-from agentbench.sandbox.egress.log import EgressLog
+from agentbench.sandbox.egress.log import EgressLog, EgressRecord
 
 MAX_CONNECTIONS = 256
 """The most connections at a time; further ones are closed."""
@@ -34,6 +35,7 @@ _HEAD_SECONDS = 60.0  # for the next request of a connection
 _LINGER_SECONDS = 2.0  # for the end of a connection that was refused
 _CHUNK = 64 * 1024  # bytes
 _BACKLOG = 512
+_LOGGED = 300  # characters of a text from a request
 # Of one connection, and not of the message (RFC 9110, 7.6.1); `Host` is written anew.
 _NOT_FORWARDED = frozenset(
     {b"connection", b"expect", b"host", b"keep-alive", b"proxy-authenticate",
@@ -93,6 +95,7 @@ class EgressProxy:
 class _Exchange:
     """One request, as far as it is known."""
 
+    at: datetime
     method: str = "?"
     destination: Destination | None = None
     allowed: bool = False
@@ -100,17 +103,16 @@ class _Exchange:
     sent: int = 0
     received: int = 0
 
-    def add_to(self, log: EgressLog) -> None:
-        """Record it."""
-        host, port = (None, None)
-        if self.destination is not None:
-            host, port = self.destination.host, self.destination.port
-        log.add(
-            self.method,
-            host=host,
-            port=port,
+    def record(self) -> EgressRecord:
+        """What the log has of it."""
+        there = self.destination
+        return EgressRecord(
+            at=self.at,
+            method=self.method[:_LOGGED],
+            host=None if there is None else there.host,
+            port=None if there is None else there.port,
             allowed=self.allowed,
-            why=self.why,
+            why=None if self.why is None else self.why[:_LOGGED],
             sent=self.sent,
             received=self.received,
         )
@@ -126,23 +128,24 @@ class _Client:
         self._reader = reader
         self._writer = writer
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
-        self._exchange = _Exchange()
+        self._exchange = _Exchange(at=datetime.now(UTC))
 
     async def serve_request(self) -> bool:
         """Serve the next request; returns whether another one may follow."""
-        self._exchange = exchange = _Exchange()
         try:
             async with asyncio.timeout(_HEAD_SECONDS):
                 request = await self._next_event()
         except TimeoutError:
             return False
         except h11.RemoteProtocolError as error:
+            self._exchange = _Exchange(at=datetime.now(UTC))
             await self._refuse(error.error_status_hint, str(error))
-            exchange.add_to(self._proxy.log)
+            self._proxy.log.add(self._exchange.record())
             return False
         if not isinstance(request, h11.Request):
             return False
-        exchange.method = request.method.decode("ascii")
+        method = request.method.decode("ascii")
+        self._exchange = exchange = _Exchange(at=datetime.now(UTC), method=method)
         try:
             return await self._answer(request)
         except WrongTargetError as error:
@@ -152,7 +155,7 @@ class _Client:
         except (OSError, h11.RemoteProtocolError) as error:
             await self._refuse(502, str(error) or "no answer in time")
         finally:
-            exchange.add_to(self._proxy.log)
+            self._proxy.log.add(exchange.record())
         return False
 
     async def linger(self) -> None:
