@@ -49,6 +49,6 @@ def test_scripts_that_judge_and_solve_need_their_files(task_folder):
     (folder / "solution").mkdir()
     assert [fault.removeprefix(f"{folder}/") for fault in read_draft(folder).faults] == [
         "tests: is not a folder; [verifier] needs the files of its script there",
-        f"task.toml: verifier.dockerfile: {folder}/tests/Dockerfile is not a file",
         "solution: is empty; [solution] needs the files of its script there",
+        f"task.toml: verifier.dockerfile: {folder}/tests/Dockerfile is not a file",
     ]

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.attempt.task_image import check_services
 from agentbench.core.choices import VerifierPlace
-from agentbench.errors import InputError
+from agentbench.errors import InputError, UnavailableError
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from agentbench.tasks.task_file import parse_task_file
 from agentbench.tasks.writing import task_toml
+from tests.fakes.unreliable_provider import UnreliableProvider
 
 HEAD = 'schema_version = 1\ntitle = "t"\n'
 TABLE = """\
@@ -38,6 +40,7 @@ healthcheck = { command = "true" }
 [steps.agent]
 timeout_s = 20
 user = "agent"
+network = true
 [steps.verifier]
 environment = "shared"
 timeout_s = 600
@@ -74,6 +77,7 @@ def loaded(place: Path, changes: dict[str, str | None] | None = None) -> Task:
 def test_a_step_has_its_own_values_and_otherwise_those_of_the_task(tmp_path):
     one, two = loaded(tmp_path).steps
     assert (one.name, one.instruction, one.timeout_s, one.user) == ("one", "First.\n", 50.0, "root")
+    assert (one.network, two.network) == (False, True)
     assert one.verifier.dockerfile == "tests/Dockerfile"
     assert (one.verifier.timeout_s, one.min_reward) == (100.0, {"reward": 0.5})
     assert (two.timeout_s, two.user, two.min_reward) == (20.0, "agent", {"style": 1.0})
@@ -92,6 +96,7 @@ def test_a_task_in_a_step_looks_like_a_task_with_one_instruction(tmp_path):
     assert sorted(map(str, task.step_files())) == []
     second = task.in_step(task.steps[1])
     assert (second.problem.step, second.problem.instruction) == ("two", "Second.\n")
+    assert second.problem.network is True
     assert second.problem.limits.timeout_s == second.agent_seconds == 20.0
     assert (second.environment.user, second.judged_seconds) == ("agent", 600.0)
     assert second.answer_key.verifier == task.steps[1].verifier
@@ -185,3 +190,11 @@ def test_a_folder_of_steps_without_their_tables_is_an_error(tmp_path):
     text = HEAD + '[repo]\nworkdir = "/app"\n[environment]\nimage = "i"\n[verifier]\n'
     with pytest.raises(InputError, match=r"steps: is not used; add \[\[steps\]\] to task.toml"):
         loaded(tmp_path, {"task.toml": text, "instruction.md": "Do it."})
+
+
+def test_a_back_end_that_ends_all_processes_is_refused_before_anything_runs(tmp_path):
+    task = loaded(tmp_path)
+    steps = tuple(step.model_copy(update={"network": False}) for step in task.steps)
+    task = task.model_copy(update={"steps": steps})
+    with pytest.raises(UnavailableError, match=r"keeps no sandbox running .* --sandbox docker"):
+        check_services(task, UnreliableProvider())

@@ -4,7 +4,8 @@ Docker Compose itself interprets it. It also reads the files that a compose file
 they are on this machine, so those names are checked before it runs.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
@@ -53,12 +54,21 @@ def main_has_image(file: Path) -> bool:
     return main is not None and not {"image", "build", "extends"}.isdisjoint(main)
 
 
-def service_names(file: Path) -> frozenset[str]:
-    """The services of a compose file; nothing if it cannot be read."""
-    try:
-        return frozenset(_services(_read(file)))
-    except InputError:
-        return frozenset()
+def service_faults(folder: Path, file: str | None, named: Iterable[str]) -> Iterator[str]:
+    """Which of some names are no services.
+
+    Args:
+        folder: The task's folder.
+        file: The path of its compose file in it; None: it has none.
+        named: The names.
+    """
+    known = frozenset[str]()
+    if file is not None:
+        with suppress(InputError):
+            known = frozenset(_services(_read(folder / file)))
+    for name in sorted({*named} - known):
+        where = f"is none of {file}" if file is not None else "needs [environment] compose"
+        yield f"the service {name!r} {where}"
 
 
 def networked_services(file: Path) -> frozenset[str]:

@@ -11,7 +11,6 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -177,20 +176,7 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     repo = table.repo
     if repo.path is not None:
         yield from (f"{name}: repo.path: {fault}" for fault in _repo_faults(folder, repo.path))
-    if table.verifier is not None and not table.steps:
-        yield from folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
-    yield from step_faults(folder, table.steps, is_solved=table.solution is not None)
-    yield from _missing_named_files(folder, table)
-    if table.solution is not None and not table.steps:
-        yield from folder_faults(folder / SOLUTION_FOLDER, "[solution]")
-    for patch in ("tests.patch", "solution.patch"):
-        if os.path.lexists(folder / patch) and not (folder / patch).is_file():
-            yield f"{folder / patch}: is not a file"
-
-
-def _missing_named_files(folder: Path, table: TaskFile) -> Iterator[str]:
-    """Which files that the table names are missing, and which services."""
-    name, repo = folder / TASK_FILE, table.repo
+    yield from _script_faults(folder, table)
     files = {
         "repo.url": repo.url if is_git_bundle(repo.url or "") else None,
         "environment.dockerfile": table.environment.dockerfile,
@@ -207,21 +193,26 @@ def _missing_named_files(folder: Path, table: TaskFile) -> Iterator[str]:
             from agentbench.tasks.compose_file import compose_faults  # imports a parser
 
             yield from compose_faults(folder / file)
-    if table.verifier is not None:
-        judges = [step.with_common(table.verifier) for step in table.steps] or [table.verifier]
-        yield from _service_faults(folder, table, {n for each in judges for n in each.services})
+    for patch in ("tests.patch", "solution.patch"):
+        if os.path.lexists(folder / patch) and not (folder / patch).is_file():
+            yield f"{folder / patch}: is not a file"
 
 
-def _service_faults(folder: Path, table: TaskFile, named: AbstractSet[str]) -> Iterator[str]:
-    file = table.environment.compose
-    known = frozenset[str]()
-    if file is not None and (folder / file).is_file():
-        from agentbench.tasks.compose_file import service_names  # imports a parser
+def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
+    """What the scripts of a task lack."""
+    yield from step_faults(folder, table.steps, is_solved=table.solution is not None)
+    verifier, steps = table.verifier, table.steps
+    if verifier is not None and not steps:
+        yield from folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
+    if table.solution is not None and not steps:
+        yield from folder_faults(folder / SOLUTION_FOLDER, "[solution]")
+    judges = [step.with_common(verifier) for step in steps] or [verifier] if verifier else []
+    named = {service for judge in judges for service in judge.services}
+    if named:
+        from agentbench.tasks.compose_file import service_faults  # imports a parser
 
-        known = service_names(folder / file)
-    for name in sorted(named - known):
-        where = f"is none of {file}" if file is not None else "needs [environment] compose"
-        yield f"{folder / TASK_FILE}: verifier: the service {name!r} {where}"
+        faults = service_faults(folder, table.environment.compose, named)
+        yield from (f"{folder / TASK_FILE}: verifier: {fault}" for fault in faults)
 
 
 def _repo_faults(folder: Path, path: str) -> Iterator[str]:

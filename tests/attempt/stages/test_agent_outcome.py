@@ -4,8 +4,11 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.stages.agent_outcome import render_patch
+from agentbench.agents.interface import AgentOutcome
+from agentbench.attempt.stages.agent_outcome import combined_outcome, render_patch
 from agentbench.core.files import FileContent
+from agentbench.models.interface import ModelUsage
+from agentbench.scoring.evidence import AgentEnding, Evidence
 
 BASE = {P("a.txt"): b"one\ntwo\nthree\n", P("gone.txt"): b"bye\n", P("bare"): b"no line end"}
 
@@ -59,3 +62,23 @@ def test_a_name_that_is_no_unicode_is_shown_escaped():
 
 def test_no_change_is_no_text():
     assert render_patch({}, BASE.get) == b""
+
+
+@pytest.mark.parametrize(("costs", "cost"), [((0.5, 0.25), 0.75), ((0.5, None), None)])
+def test_the_outcome_of_steps_counts_all_of_them_and_ends_as_their_evidence_says(costs, cost):
+    outcomes = [
+        AgentOutcome(
+            ending=AgentEnding.SUBMITTED,
+            steps=2,
+            tool_calls=3,
+            usage=ModelUsage(requests=4, input_tokens=5, cost_usd=each),
+        )
+        for each in costs
+    ]
+    late = Evidence(agent=AgentEnding.TIME_LIMIT, agent_detail="step one: late")
+    found = combined_outcome(outcomes, late)
+    assert found is not None
+    assert (found.ending, found.detail) == (AgentEnding.TIME_LIMIT, "step one: late")
+    assert (found.steps, found.tool_calls) == (4, 6)
+    assert found.usage == ModelUsage(requests=8, input_tokens=10, cost_usd=cost)
+    assert combined_outcome([], late) is None

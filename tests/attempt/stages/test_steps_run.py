@@ -25,6 +25,13 @@ pytestmark = pytest.mark.docker
 CORPUS = Path(__file__).parents[2] / "importers" / "harbor_corpus"
 EXPECTED = json.loads((CORPUS / "expected.json").read_text())["tasks"]
 DOCKERFILE = "FROM agentbench/python:3.11\nUSER root\nSTOPSIGNAL SIGKILL\nWORKDIR /app\n"
+STEPS_OF_HARBOR = (
+    "09-steps-gate",
+    "22-steps-final",
+    "23-steps-service",
+    "31-broken-step",
+    "35-steps-images",
+)
 PASS = "echo 1 > /logs/verifier/reward.txt"
 WORK = f"if [ -e work ]; then {PASS}; else {PASS.replace('1', '0', 1)}; fi"
 BOTH = ("one", "two")
@@ -90,7 +97,7 @@ def corpus_task(place: Path, given: Bench, name: str, *, wrong: bool) -> Task:
         ("22-steps-final", "oracle"),
         *(
             pytest.param(name, kind, marks=pytest.mark.soak)
-            for name in ("09-steps-gate", "22-steps-final", "31-broken-step", "35-steps-images")
+            for name in STEPS_OF_HARBOR
             for kind in ("oracle", "nop", "wrong")
             if (name, kind) not in {("09-steps-gate", "wrong"), ("22-steps-final", "oracle")}
         ),
@@ -125,7 +132,7 @@ def test_state_is_carried_on_and_the_tests_of_a_step_are_not(bench, tmp_path):  
         seen,
     )
     record = bench.attempt(task, worker)
-    assert record.resolved, (record.detail, record.steps)
+    assert record.resolved, (record.detail, record.steps, [s.evidence for s in record.stages])
     assert seen["one"] == ("Do one.\n", "1")
     text = "/logs/verifier:\n\n/tests:\nmade\npid\nsetup.sh\nwork\n"
     assert seen["two"] == ("Do two.\n", text)
@@ -155,7 +162,7 @@ def test_a_fresh_verifier_gets_the_work_so_far_while_the_agents_container_goes_o
         "two": "kill -0 $(cat /tmp/left) && echo two > made",
     }
     record = bench.attempt(task, agent(work))
-    assert record.resolved, (record.detail, record.steps)
+    assert record.resolved, (record.detail, record.steps, [s.evidence for s in record.stages])
     assert rewards(record) == [{"reward": 1.0}] * 2
 
 
@@ -234,14 +241,19 @@ def test_a_container_that_the_agent_breaks_is_its_own_fault(
     assert record.steps[0].rewards == (None if step == "one" else {"reward": 1.0})
 
 
-def test_only_the_verifier_has_the_network_that_it_asks_for(bench, tmp_path):  # noqa: F811
+def test_each_phase_of_a_step_has_the_network_that_it_asks_for(bench, tmp_path):  # noqa: F811
     connected = "[ $(wc -l < /proc/net/route) -gt 1 ]"
-    steps = {name: {"test": f"{connected} && {WORK}"} for name in BOTH}
+    test = f"{connected} && {WORK}"
+    steps = {
+        "one": {"test": test},
+        "two": {"test": test, "agent": {"network": True}},
+        "three": {"test": test},
+    }
     task = steps_task(tmp_path, bench, steps, verifier={"network": True})
     seen: dict[str, tuple[str, str]] = {}
-    record = bench.attempt(task, agent(dict.fromkeys(BOTH, f"{connected} || echo none"), seen))
+    record = bench.attempt(task, agent(dict.fromkeys(steps, f"{connected} || echo none"), seen))
     assert record.resolved, record.detail
-    assert [output for _, output in seen.values()] == ["none\n", "none\n"]
+    assert [output for _, output in seen.values()] == ["none\n", "", "none\n"]
 
 
 def test_a_step_that_is_broken_before_any_work_is_the_tasks_fault(bench, tmp_path):  # noqa: F811
@@ -258,7 +270,7 @@ def test_a_step_that_needs_work_before_it_is_no_fault_of_the_baseline(bench, tmp
     assert bench.attempt(task, agent({"one": "touch made"})).resolved
     record = bench.attempt(task, NoopAgent())
     assert (record.failure_reason, record.fault) == ("SANDBOX_ERROR", "agent")
-    assert "[environment.healthcheck] failed 2 times" in record.detail
+    assert "step two: [steps.healthcheck] failed 2 times" in record.detail
     assert rewards(record) == [{"reward": 1.0}, None]
     assert record.rewards == {"reward": 1.0}
 

@@ -194,5 +194,5 @@ def test_a_reward_before_any_work_is_the_tasks_fault(bench):
 def test_a_sandbox_without_images_says_in_one_line_what_to_use(tmp_path):
     (made,) = import_folders(HARBOR, [harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
     task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))
-    with pytest.raises(UnavailableError, match=r"use a container engine for it, --sandbox docker"):
+    with pytest.raises(UnavailableError, match=r"use a container engine, --sandbox docker"):
         resolve_image(task, local_provider())

@@ -1,5 +1,6 @@
 import pytest
 
+from agentbench.importers.harbor.export import export_tasks
 from agentbench.importers.harbor.importing import HARBOR, read_harbor_task, without_canary
 from agentbench.importers.task_folders import ConvertedTask, import_folders
 from agentbench.tasks.loading import load_task
@@ -147,6 +148,14 @@ def test_a_folder_that_cannot_be_taken_is_refused_with_file_and_field(tmp_path, 
     assert one.startswith(said)
 
 
+def contents(folder) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
 STEPS = """\
 multi_step_reward_strategy = "final"
 artifacts = ["/app/a"]
@@ -187,8 +196,12 @@ def test_steps_take_from_the_task_what_harbor_takes(tmp_path):
         "steps/two/instruction.md": "Second.\n",
         "steps/two/solution/solve.sh": "#!/bin/sh\n",
     }
-    found = import_folders(HARBOR, [harbor_folder(tmp_path / "x", changes)], tmp_path / "out")
-    loaded = load_task(found.written[0], mirrors=Mirrors(tmp_path / "mirrors"))
+    theirs, mirrors = harbor_folder(tmp_path / "x", changes), Mirrors(tmp_path / "mirrors")
+    loaded = load_task(
+        import_folders(HARBOR, [theirs], tmp_path / "out").written[0], mirrors=mirrors
+    )
+    (back,) = export_tasks([loaded], tmp_path / "back", mirrors, image="a:1").written
+    assert contents(back) == contents(theirs)
     one, two = loaded.steps
     assert loaded.reward_strategy == "final"
     assert (one.instruction, two.instruction) == ("First.\n", "Second.\n")

@@ -51,16 +51,17 @@ def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | N
         is_starting = time.monotonic() - started < check.start_period_s
         failures = 0 if is_starting else failures + 1
         if failures >= check.retries or result.ending is Ending.TIMED_OUT:
-            return _unhealthy(result, failures)
+            return _unhealthy(context.task.problem.step, result, failures)
         context.cancel.wait(check.start_interval_s if is_starting else check.interval_s)
     return None
 
 
-def _unhealthy(result: CommandResult, failures: int) -> SandboxError:
+def _unhealthy(step: str | None, result: CommandResult, failures: int) -> SandboxError:
     how = f"failed {failures} times in a row, the last time with exit code {result.exit_code}"
     if result.ending is Ending.TIMED_OUT:
         how = f"did not end within {result.duration.total_seconds():.0f} s"
     last = (result.stderr or result.stdout).strip().splitlines()[-1:]
     said = f": {last[0][:200]}" if last else ""
-    error = SandboxError(f"the environment is not healthy: [environment.healthcheck] {how}{said}")
+    table = "[environment.healthcheck]" if step is None else f"step {step}: [steps.healthcheck]"
+    error = SandboxError(f"the environment is not healthy: {table} {how}{said}")
     return error.blamed_on(Fault.TASK.value)

@@ -41,7 +41,7 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SnapshotId,
 )
-from agentbench.scoring.evidence import Evidence, RewardFacts
+from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.scripts import Verifier, script_files
 from agentbench.tasks.task import Task
@@ -234,21 +234,6 @@ def run_verifier(
     verifier = task.answer_key.verifier
     assert verifier is not None
     place = work.sandbox if work is not None else None
-    files = tar_of_files(
-        {
-            path: file
-            for folder in task.script_folders
-            for path, file in script_files(folder).items()
-        }
-    )
-    script = Command(
-        argv=("sh", "-c", verifier.command),
-        timeout=judged_timeout(context),
-        env={**task.environment.env, **verifier.env},
-        sink=context.sink,
-        user=verifier.user or task.environment.user,
-        cwd=None if verifier.workdir is None else PurePosixPath(verifier.workdir),
-    )
     opened = _opened(context, verifier) if place is None else nullcontext(place)
     with opened as sandbox, watched_services(context, sandbox) as failures:
         if place is None:
@@ -261,8 +246,7 @@ def run_verifier(
             empty_script_folders(task, place)
             if isinstance(place, LastingSandbox):
                 place.set_network(verifier.network)
-        sandbox.write_tree(_TESTS_FOLDER, files)
-        command = sandbox.run(script)
+        command = _run_script(context, verifier, sandbox)
         with ExitStack() as stack:
             if ends_sandbox:
                 sandbox.kill()
@@ -279,6 +263,23 @@ def run_verifier(
         memory_limit_mib=verifier.memory_mib or task.environment.memory_mib,
         own_seconds=command.duration.total_seconds(),
         warnings=service_warnings(failures),
+    )
+
+
+def _run_script(context: PreparedContext, verifier: Verifier, sandbox: Sandbox) -> CommandResult:
+    """Write the script's files to the sandbox, and run it."""
+    task = context.task
+    files = {path: f for each in task.script_folders for path, f in script_files(each).items()}
+    sandbox.write_tree(_TESTS_FOLDER, tar_of_files(files))
+    return sandbox.run(
+        Command(
+            argv=("sh", "-c", verifier.command),
+            timeout=judged_timeout(context),
+            env={**task.environment.env, **verifier.env},
+            sink=context.sink,
+            user=verifier.user or task.environment.user,
+            cwd=None if verifier.workdir is None else PurePosixPath(verifier.workdir),
+        )
     )
 
 
