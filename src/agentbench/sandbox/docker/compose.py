@@ -37,6 +37,7 @@ from agentbench.sandbox.docker.compose_schema import JsonTable, Service
 from agentbench.sandbox.docker.container import WritableFolders
 from agentbench.sandbox.docker.container_options import ContainerPlan
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
+from agentbench.sandbox.docker.public_network import packet_size
 from agentbench.sandbox.docker.shared_network import HOLDER, SharedNetwork, holder_of
 from agentbench.sandbox.interface import ImageId, ServiceReport, Services
 from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
@@ -51,7 +52,6 @@ _LOG_BYTES = 1 << 20  # of each service
 _KILLED = frozenset({137, 143})  # by SIGKILL or SIGTERM, as an engine does that stops
 _LINE = 300  # characters of a message
 _INHIBIT_ADDRESS = {"com.docker.network.bridge.inhibit_ipv4": "true"}
-_MTU = "com.docker.network.driver.mtu"
 
 _IMAGE_LABELS: JsonTable = {**labels_of("task-image")}
 
@@ -270,7 +270,7 @@ class ComposeRunner:
             labels={**labels_of("sandbox", self._owner), PROJECT: name},
             images=self._images(services, model, model.beside, cancel),
             limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
-            network_options=self._way_out() if network else _INHIBIT_ADDRESS,
+            network_options=packet_size(self._engine) if network else _INHIBIT_ADDRESS,
             network=network,
             shared=_shared_network(services, plan, model),
         )
@@ -370,12 +370,6 @@ class ComposeRunner:
                 f"{file}: cannot build {names}: {outcome.last_message[:_LINE]}\n{lines[-2000:]}",
                 fault=fault.value,
             )
-
-    def _way_out(self) -> Mapping[str, str]:
-        """The engine's own packet size: a larger one loses packets of downloads."""
-        with self._engine.api("look at the engine's own network") as api:
-            size = (api.inspect_network("bridge").get("Options") or {}).get(_MTU)
-        return {} if size is None else {_MTU: str(size)}
 
 
 def _read_model(

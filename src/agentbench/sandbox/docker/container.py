@@ -29,7 +29,6 @@ from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 from agentbench.scoring.taxonomy import Fault
 
-_NETWORK = "bridge"
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
@@ -103,7 +102,7 @@ class DockerContainer:
             was_connected = not self.plan.networks and self.plan.network_holder is None
             switches = self.plan.use.changes_network or self.plan.network_holder is not None
             if switches and self.plan.network != was_connected:
-                _switch(api, self._network_of, connected=self.plan.network)
+                self._switch(api, connected=self.plan.network)
         self._start()
 
     def begin(
@@ -145,7 +144,7 @@ class DockerContainer:
         if connected == self._is_connected:
             return
         with self._engine.api("connect a container to a network") as api:
-            _switch(api, self._network_of, connected=connected)
+            self._switch(api, connected=connected)
             if connected and self.plan.networks:  # the resolver there only knows services
                 lines = "".join(f"nameserver {each}\n" for each in resolvers())
                 argv = ["/bin/sh", "-c", 'printf %s "$0" >> /etc/resolv.conf', lines]
@@ -270,10 +269,13 @@ class DockerContainer:
             with attempt:
                 remove_container(self._engine, self.name)
 
-    @property
-    def _network_of(self) -> str:
-        """The container whose network it has."""
-        return self.plan.network_holder or self.name
+    def _switch(self, api: DockerApi, *, connected: bool) -> None:
+        """Connect it to the public network, or disconnect it; or the one whose network it has."""
+        name, network = self.plan.network_holder or self.name, self.plan.public_network
+        if connected:
+            api.connect_container_to_network(name, network)
+        else:
+            api.disconnect_container_from_network(name, network)
 
     def _find_folders(self) -> WritableFolders:
         if self._folders is None:  # they stay the same after a restart
@@ -322,13 +324,6 @@ class DockerContainer:
         with self._engine.api("kill a container") as api:
             if api.inspect_container(self.name)["State"]["Running"]:
                 api.kill(self.name)
-
-
-def _switch(api: DockerApi, name: str, *, connected: bool) -> None:
-    if connected:
-        api.connect_container_to_network(name, _NETWORK)
-    else:
-        api.disconnect_container_from_network(name, _NETWORK)
 
 
 def remove_container(engine: Engine, name: str) -> None:

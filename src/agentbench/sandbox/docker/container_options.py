@@ -11,6 +11,7 @@ from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
+from agentbench.sandbox.docker.public_network import ENGINES_OWN
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 
 LOG_FOLDERS = ("/logs/agent", "/logs/artifacts", "/logs/verifier")
@@ -46,6 +47,7 @@ class ContainerPlan:
     limits: interface.Limits
     owner: ProcessOwner
     network: bool = False
+    public_network: str = ENGINES_OWN  # for `network`
     networks: tuple[NetworkAttachment, ...] = ()  # of its services
     network_holder: str | None = None  # the container whose network it shares
     shared: tuple[Mapping[str, object], ...] = ()  # mounts of its services, in the engine's terms
@@ -182,7 +184,7 @@ def _network_options(plan: ContainerPlan) -> dict[str, object]:
         return {"NetworkMode": f"container:{plan.network_holder}"}
     may_leave = plan.network or plan.use.changes_network
     if not plan.networks:
-        return {"NetworkMode": "bridge" if may_leave else "none"}
+        return {"NetworkMode": plan.public_network if may_leave else "none"}
     closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
     return {"NetworkMode": plan.networks[0].name, **closed}
 

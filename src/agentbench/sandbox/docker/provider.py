@@ -17,6 +17,7 @@ from agentbench.sandbox.docker.compose import ComposeRunner
 from agentbench.sandbox.docker.container import ContainerLauncher
 from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
+from agentbench.sandbox.docker.public_network import public_network
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.ownership import ENTRYPOINT, RECIPE, WORKDIR, ProcessOwner
@@ -155,7 +156,8 @@ class DockerProvider:
             if (bundle := ca_bundle(self._host_env)) is not None:
                 env |= ca_variables(str(interface.MOUNTS / _CA_MOUNT))
                 mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
-            plan = replace(plan, network=network, env=env)
+            public = public_network(self._engine)
+            plan = replace(plan, network=network, public_network=public, env=env)
         with ExitStack() as stack:
             project = None
             if use.services is not None:
