@@ -25,7 +25,7 @@ def test_only_what_succeeded_is_a_change_or_a_run_of_tests():
     assert (tally.changes, tally.test_runs) == (0, 0)
     for name in EFFECT_OF_TOOL:
         tally.count(call(name), GOOD)
-    assert (tally.changes, tally.test_runs) == (3, 1)
+    assert (tally.changes, tally.test_runs) == (4, 1)
 
 
 def test_a_name_that_is_no_tool_is_a_call_that_failed():

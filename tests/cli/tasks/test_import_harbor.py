@@ -16,7 +16,7 @@ def test_without_a_proof_the_tasks_are_written_and_nothing_runs(cli, theirs, tmp
     said = cli("tasks", "import", "harbor", theirs, "--out", tmp_path / "ours", "--no-prove")
     assert said.code == 0, said.stderr
     assert said.stdout.splitlines() == [str(tmp_path / "ours" / name) for name in sorted(ALL_AGES)]
-    assert "note: hello: the agent has no network" in said.stderr
+    assert "note: hello: the agent has a public network" in said.stderr
     assert not (tmp_path / "runs").exists()
 
 

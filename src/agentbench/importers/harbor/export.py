@@ -19,7 +19,6 @@ from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
-from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import new_folder
 
@@ -172,7 +171,7 @@ def export_tasks(
 
 def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> None:
     if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
-        for name in (*SHARED_FOLDERS, STEPS_FOLDER):
+        for name in SHARED_FOLDERS:
             if (task.folder / name).is_dir():
                 shutil.copytree(task.folder / name, target / name, symlinks=True)
         shutil.copytree(task.folder / ORIGINALS_FOLDER, target, symlinks=True, dirs_exist_ok=True)

@@ -133,7 +133,6 @@ def _convert(
     folders = {name: folder / name for name in shared if (folder / name).is_dir()}
     copies = _copies_without_ignored(folder, form, folders)
     files = {name: text.encode() for name, text in instructions.items() if form.steps}
-    copies |= {f"{ORIGINALS_FOLDER}/{name}": folder / name for name in files}
     if uploads_environment(folder, form):
         folders[f"{UPLOAD_FOLDER}/files"] = folder / "environment"
         text = f"FROM {form.environment.docker_image}\nCOPY files/ {image.workdir}/\n"

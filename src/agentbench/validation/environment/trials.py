@@ -95,7 +95,9 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
         folder=tree,
         source=RepoSource(files=tree.resolve()),
         environment=TaskEnvironment(
-            **proposal.environment.model_dump(exclude={"dockerfile", "compose"})
+            **proposal.environment.model_dump(
+                exclude={"dockerfile", "compose", "mcp_servers", "skills"}
+            )
         ),
         setup=proposal.setup,
         digest="",
