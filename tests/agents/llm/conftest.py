@@ -1,4 +1,5 @@
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
@@ -58,10 +59,10 @@ def desk_of(sandbox, budget=None):
     return ToolContext(sandbox=sandbox, budget=budget or budget_of(), project=project)
 
 
-def called(sandbox, name, **given):
-    """The reply to one call in a sandbox."""
+def called(sandbox, name, *, servers=(), **given):
+    """The reply to one call in a sandbox, for a task with some MCP servers."""
     call = ModelToolCall(id="1", name=name, arguments=arguments_text(given))
-    return use_tool(desk_of(sandbox), call)
+    return use_tool(replace(desk_of(sandbox), mcp_servers=servers), call)
 
 
 @pytest.fixture(params=MODELS)
