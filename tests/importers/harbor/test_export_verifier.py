@@ -158,6 +158,23 @@ def test_networks_and_variables_of_the_host_have_harbors_form(tmp_path, table_of
     assert table["environment"]["env"] == {"PLAIN": "${OURS:-x}", "KEY": "${KEY}"}
 
 
+def test_what_set_up_and_steps_lack_there_is_said(tmp_path, exported):
+    folder = greeting(tmp_path / "greeting", environment='env_from_host = { KEY = "KEY" }\n')
+    table = (folder / "task.toml").read_text()
+    (folder / "task.toml").write_text(f'{table}\n[[steps]]\nname = "one"\n')
+    (folder / "steps" / "one" / "workdir").mkdir(parents=True)
+    (folder / "steps" / "one" / "workdir" / "names.txt").write_text("Ada\n")
+    (folder / "instruction.md").rename(folder / "steps" / "one" / "instruction.md")
+    made = exported(folder)
+    assert made.notes[1:] == [
+        "greeting: its set-up commands run without variables of the host there",
+        "greeting: files of workdir/ belong to root there",
+    ]
+    step = made.written[0] / "steps" / "one"
+    assert (step / "workdir" / "names.txt").read_text() == "Ada\n"
+    assert {path.name for path in (step / "tests").iterdir()} == {"judge.py", "test.sh"}
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

@@ -151,6 +151,11 @@ def _notes(task: Task) -> Iterator[str]:
         yield "every phase has a public network there, without which services have no names"
     if has_services and task.setup.all_commands:
         yield "its set-up commands run without the services there"
+    if task.environment.env_from_host and task.setup.all_commands:
+        yield "its set-up commands run without variables of the host there"
+    folders = (step_folder(task.folder, step.name) / WORKDIR_FOLDER for step in task.steps)
+    if any(each.is_dir() for each in folders):
+        yield f"files of {WORKDIR_FOLDER}/ belong to root there"
     if has_services and key.verifier is None:
         yield "its tests run with the services of the agent there, not with fresh ones"
 
