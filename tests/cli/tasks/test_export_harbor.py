@@ -17,12 +17,13 @@ def test_one_that_has_no_form_there_is_65_after_the_rest_was_written(cli, tasks,
     ours = tmp_path / "ours"
     cli("tasks", "import", "harbor", tmp_path / "hello", "--out", ours, "--no-prove")
     (ours / "hello" / "harbor" / "task.toml").unlink()
+    (ours / "hello" / "tests" / ".harborignore").write_text("*.md")
     where = ("--out", tmp_path / "out", "--json")
     said = cli("tasks", "export", "harbor", ours, tasks / "first", *where)
     assert said.code == 65
     document = json.loads(said.stdout)
     assert document["written"] == [str(tmp_path / "out" / "first")]
-    assert "no import of Harbor's" in document["refused"][0]["what"]
+    assert document["refused"][0]["what"].startswith("tests/: has a .harborignore")
 
 
 def test_a_folder_that_is_there_is_wrong_usage_unless_replaced(cli, tasks, tmp_path):

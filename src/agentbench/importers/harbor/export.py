@@ -3,39 +3,34 @@
 import json
 import shlex
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-
-import tomlkit
 
 from agentbench.attempt.stages.judged_tests import judged_targets
 from agentbench.core.choices import Runner
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCloneError
+from agentbench.errors import GitCloneError, InputError
 from agentbench.importers import task_folders
+from agentbench.importers.harbor.changes import changes_since_import
+from agentbench.importers.harbor.exported_image import write_environment, write_verifier_image
+from agentbench.importers.harbor.exported_table import (
+    NotExpressibleError,
+    opens_networks,
+    task_toml,
+    workdir_of,
+)
+from agentbench.importers.harbor.ignored_files import IGNORE_FILE
 from agentbench.importers.harbor.importing import ORIGINALS_FOLDER, SHARED_FOLDERS
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, script_files
+from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER, WORKDIR_FOLDER, step_folder
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import new_folder
 
-WORKDIR = "/app"
-REPOSITORY_FOLDER = "agentbench-repo"
-"""The folder in environment/ with the repository."""
-
-_COMMIT = (
-    "git init --quiet && git add --all --force && git -c user.name=agentbench "
-    "-c user.email=agentbench@localhost commit --quiet --allow-empty "
-    "--message 'The repository of the task'"
-)
-_TOOLS = (
-    "command -v git > /dev/null || { apt-get update && apt-get install --yes "
-    "--no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/*; }"
-)
-_PYTEST = "python -m pytest --version || python -m pip install pytest"
 _TEST_SCRIPT = """\
 #!/bin/bash
 # Made by agentbench: the hidden tests over the work, and the reward that they give.
@@ -50,6 +45,14 @@ _SOLVE_SCRIPT = """\
 # Made by agentbench: the reference solution.
 cd {place} && git apply --whitespace=nowarn /solution/solution.patch
 """
+_COMMAND_SCRIPT = """\
+#!/bin/bash
+# Made by agentbench: the task's own command.
+{moved}exec sh -c {command}
+"""
+_TABLES = {VERIFIER_FOLDER: "verifier", SOLUTION_FOLDER: "solution"}
+_REFUSALS = (NotExpressibleError, GitCloneError, InputError, PatchDoesNotApplyError)
+_Files = dict[PurePosixPath, FileContent]
 _PLUGIN_FILE = "agentbench_judge.py"
 _BASELINE_NOTE = (
     'pass_to_pass is "baseline": what passes before is not known there, so fail_to_pass alone '
@@ -57,63 +60,26 @@ _BASELINE_NOTE = (
 )
 
 
-def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[str]) -> str:
+def test_sh(
+    command: PytestCommand,
+    targets: Sequence[str],
+    removed: Iterable[str],
+    place: PurePosixPath,
+) -> str:
     """The script that runs the hidden tests and writes the reward.
 
     Args:
         command: How the project runs pytest.
         targets: The tests to run.
         removed: Files that the hidden tests delete.
+        place: The folder of the repository.
     """
     start = [command.interpreter, "-m", "pytest"] if command.as_module else ["pytest"]
     words = [*start, "-p", "agentbench_judge", *command.options, *targets]
     gone = " ".join(shlex.quote(path) for path in removed)
     return _TEST_SCRIPT.format(
-        place=WORKDIR, removed=f"rm -f -- {gone}\n" if gone else "", command=shlex.join(words)
+        place=place, removed=f"rm -f -- {gone}\n" if gone else "", command=shlex.join(words)
     )
-
-
-def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
-    """The Dockerfile; it copies the repository or a git bundle, or clones it.
-
-    Args:
-        task: The task.
-        base: The task's own Dockerfile, or a FROM line.
-        bundle: The name of a git bundle next to it.
-    """
-    lines = [base.rstrip("\n"), "USER root", f"RUN {_TOOLS}", f"WORKDIR {WORKDIR}"]
-    url, commit = task.source.url, task.source.commit
-    if task.source.files is not None:
-        lines.append(f"COPY {REPOSITORY_FOLDER}/ {WORKDIR}/")
-    elif bundle is not None:
-        lines.append(f"COPY {bundle} /tmp/{bundle}")
-        url = f"/tmp/{bundle}"
-    if task.source.files is None:
-        clone = f"git clone --quiet {shlex.quote(url or '')} . && git checkout --quiet {commit}"
-        lines.append(_run(f"{clone} && rm -rf .git"))
-    lines.append(_run(_COMMIT))
-    lines += [f"ENV {name}={_quoted(value)}" for name, value in task.environment.env.items()]
-    lines += [_run(command) for command in task.setup.all_commands]
-    return "\n".join([*lines, _run(_PYTEST), ""])
-
-
-def task_toml(task: Task) -> str:
-    """The text of Harbor's task.toml, schema 1.4."""
-    environment = task.environment
-    values = {
-        "schema_version": "1.4",
-        "metadata": {"title": task.problem.title, "tags": list(task.problem.tags)},
-        "verifier": {"timeout_sec": task.problem.test_timeout_s, "environment_mode": "shared"},
-        "agent": {"timeout_sec": task.problem.limits.timeout_s},
-        "environment": {
-            "build_timeout_sec": task.setup.timeout_s,
-            "cpus": environment.cpus,
-            "memory_mb": environment.memory_mib,
-            "storage_mb": environment.disk_mib,
-            "workdir": WORKDIR,
-        },
-    }
-    return tomlkit.dumps(values)
 
 
 def expected_json(task: Task) -> str:
@@ -124,19 +90,6 @@ def expected_json(task: Task) -> str:
         json.dumps({"fail_to_pass": key.fail_to_pass, "pass_to_pass": pass_to_pass}, indent=1)
         + "\n"
     )
-
-
-def _run(command: str) -> str:
-    return f"RUN {json.dumps(['/bin/sh', '-c', command])}"
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
-    return '"' + escaped.replace("\n", "\\\n") + '"'
-
-
-class _UnsupportedTaskError(ValueError):
-    """A task that Harbor's format cannot express; the text says why."""
 
 
 def export_tasks(
@@ -159,67 +112,150 @@ def export_tasks(
         path = out / task.id
         try:
             with new_folder(path, replace=replace) as folder:
-                _write_files(task, folder, mirrors, image)
-        except (_UnsupportedTaskError, GitCloneError, PatchDoesNotApplyError) as error:
+                notes = list(_write_files(task, folder, mirrors, image))
+        except _REFUSALS as error:
             exported.rejections.append(Rejection(where=str(task.folder), what=str(error)))
             continue
         exported.written.append(path)
-        if task.answer_key.pass_to_pass == "baseline":
-            exported.notes.append(f"{task.id}: {_BASELINE_NOTE}")
+        exported.notes += [f"{task.id}: {note}" for note in notes]
     return exported
 
 
-def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> None:
+def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> Iterator[str]:
+    """Write all files of a task; gives the notes about it."""
     if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
         for name in SHARED_FOLDERS:
             if (task.folder / name).is_dir():
                 shutil.copytree(task.folder / name, target / name, symlinks=True)
         shutil.copytree(task.folder / ORIGINALS_FOLDER, target, symlinks=True, dirs_exist_ok=True)
+        yield from changes_since_import(task.folder, target)
         return
-    if task.answer_key.verifier is not None:
-        raise _UnsupportedTaskError(
-            "a script of its own judges it, and it is no import of Harbor's"
-        )
+    verifier = task.answer_key.verifier
+    files = _pytest_files(task, mirrors) if verifier is None else _script_files(task)
+    files[PurePosixPath("task.toml")] = _text(task_toml(task))
+    write_environment(task, target / "environment", image)
+    task_folders.write_files(target, files)
+    for phase, folder in _phases(task):
+        write_verifier_image(phase, target / folder / VERIFIER_FOLDER, image)
+    yield from _notes(task)
+
+
+def _notes(task: Task) -> Iterator[str]:
+    key, has_services = task.answer_key, task.environment.compose is not None
+    if key.verifier is not None:
+        least = f"a reward above {key.verifier.threshold:g}"
+        yield f"resolved by {least}; Harbor has no threshold and reports only the reward"
+    elif key.pass_to_pass == "baseline":
+        yield _BASELINE_NOTE
+    if opens_networks(task):
+        yield "every phase has a public network there, without which services have no names"
+    if has_services and task.setup.all_commands:
+        yield "its set-up commands run without the services there"
+    if task.environment.env_from_host and task.setup.all_commands:
+        yield "its set-up commands run without variables of the host there"
+    folders = (step_folder(task.folder, step.name) / WORKDIR_FOLDER for step in task.steps)
+    if any(each.is_dir() for each in folders):
+        yield f"files of {WORKDIR_FOLDER}/ belong to root there"
+    if has_services and key.verifier is None:
+        yield "its tests run with the services of the agent there, not with fresh ones"
+
+
+def _phases(task: Task) -> Iterator[tuple[Task, PurePosixPath]]:
+    """The task as it is in each step, and the folder of the step; else the task itself."""
+    for step in task.steps:
+        yield task.in_step(step), PurePosixPath(STEPS_FOLDER, step.name)
+    if not task.steps:
+        yield task, PurePosixPath()
+
+
+def _pytest_files(task: Task, mirrors: Mirrors) -> _Files:
     command = parse_pytest_command(task.problem.test_command)
     if command.runner is not Runner.PYTEST:
-        raise _UnsupportedTaskError(f"its tests run under {command.runner}; expected pytest")
-    if task.environment.compose is not None:
-        raise _UnsupportedTaskError("it has services, which are not exported")
+        raise NotExpressibleError(f"its tests run under {command.runner}; expected pytest")
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
-    hidden = {"tests/hidden" / path: file for path, file in overlay.items() if file}
     judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
-    _write_environment(task, target / "environment", image)
-    (target / "tests/hidden").mkdir(parents=True)
-    texts = {
-        "instruction.md": task.problem.instruction.encode(),
-        "task.toml": task_toml(task).encode(),
-        "tests/test.sh": test_sh(command, judged_targets(task), removed).encode(),
-        "tests/expected.json": expected_json(task).encode(),
-        f"tests/judge/{_PLUGIN_FILE}": judge.read_bytes(),
-        "solution/solve.sh": _SOLVE_SCRIPT.format(place=WORKDIR).encode(),
-        "solution/solution.patch": task.answer_key.solution_patch,
+    script = test_sh(command, judged_targets(task), removed, workdir_of(task))
+    return {
+        **{PurePosixPath("tests/hidden") / path: file for path, file in overlay.items() if file},
+        PurePosixPath(INSTRUCTION_FILE): _text(task.problem.instruction),
+        PurePosixPath("tests/test.sh"): _script(script),
+        PurePosixPath("tests/expected.json"): _text(expected_json(task)),
+        PurePosixPath("tests/judge", _PLUGIN_FILE): FileContent(
+            content=judge.read_bytes(), executable=False
+        ),
+        **_patch_files(task),
     }
-    own = {
-        PurePosixPath(name): FileContent(content=content, executable=name.endswith(".sh"))
-        for name, content in texts.items()
-    }
-    task_folders.write_files(target, hidden | own)
 
 
-def _write_environment(task: Task, folder: Path, image: str) -> None:
-    """The build context of the image, with the repository if it is plain files."""
-    own = task.environment.dockerfile
-    if own is None:
-        folder.mkdir()
-        base = f"FROM {task.environment.image or image}"
-    else:
-        shutil.copytree(own.parent, folder, symlinks=True)
-        base = own.read_text("utf-8")
-    source = task.source
-    bundle = Path(source.url).name if source.url and source.url.endswith(".bundle") else None
-    if source.files is not None:
-        shutil.copytree(source.files, folder / REPOSITORY_FOLDER, symlinks=True)
-    elif bundle is not None:
-        shutil.copyfile(str(source.url), folder / bundle)
-    (folder / "Dockerfile").write_text(dockerfile(task, base, bundle=bundle), "utf-8")
+def _script_files(task: Task) -> _Files:
+    """The files of a task with a verifier; each step has all of its own."""
+    found: _Files = {}
+    for phase, folder in _phases(task):
+        tests = {path: f for each in phase.script_folders for path, f in script_files(each).items()}
+        solution = _solution_files(task, phase.problem.step)
+        own = {VERIFIER_FOLDER: tests | _judging_script(phase, tests), SOLUTION_FOLDER: solution}
+        for name, content in own.items():
+            if any(path.name == IGNORE_FILE for path in content):
+                raise NotExpressibleError(f"{name}/: has a {IGNORE_FILE}, by which Harbor goes")
+            found |= {folder / name / path: file for path, file in content.items()}
+        found[folder / INSTRUCTION_FILE] = _text(phase.problem.instruction)
+        if phase.problem.step is not None:
+            steps = script_files(step_folder(task.folder, phase.problem.step) / WORKDIR_FOLDER)
+            found |= {folder / WORKDIR_FOLDER / path: file for path, file in steps.items()}
+    return found | ({} if task.steps else _patch_files(task))
+
+
+def _judging_script(task: Task, tests: Mapping[PurePosixPath, FileContent]) -> _Files:
+    """The script that runs the verifier's command, unless that is Harbor's own."""
+    verifier = task.answer_key.verifier
+    assert verifier is not None  # or pytest judges
+    place = verifier.workdir if verifier.is_shared else None
+    return _wrapper("test.sh", VERIFIER_FOLDER, verifier.command, tests, place)
+
+
+def _solution_files(task: Task, step: str | None) -> _Files:
+    solution = task.scripted_solution
+    if solution is None:
+        return {}
+    own = script_files(solution.step_folders.get(step or "", solution.folder))
+    return {**own, **_wrapper("solve.sh", SOLUTION_FOLDER, solution.command, own, None)}
+
+
+def _wrapper(
+    name: str,
+    folder: str,
+    command: str,
+    others: Mapping[PurePosixPath, FileContent],
+    place: str | None,
+) -> _Files:
+    """A script of Harbor's name that runs a command; none if the command is that script."""
+    if command == f"/{folder}/{name}" and place is None:
+        return {}
+    if PurePosixPath(name) in others:
+        what = f"runs {command!r}, but Harbor only runs {folder}/{name}, which is another script"
+        raise NotExpressibleError(f"[{_TABLES[folder]}] command: {what}; rename it")
+    moved = "" if place is None else f"cd {shlex.quote(place)} || exit 1\n"
+    text = _COMMAND_SCRIPT.format(moved=moved, command=shlex.quote(command))
+    return {PurePosixPath(name): _script(text)}
+
+
+def _patch_files(task: Task) -> _Files:
+    """A script that applies the patch of the solution, if that is no script itself."""
+    key = task.answer_key
+    if key.solution is not None or not key.solution_patch:
+        return {}
+    return {
+        PurePosixPath("solution/solve.sh"): _script(_SOLVE_SCRIPT.format(place=workdir_of(task))),
+        PurePosixPath("solution/solution.patch"): FileContent(
+            content=key.solution_patch, executable=False
+        ),
+    }
+
+
+def _text(text: str) -> FileContent:
+    return FileContent(content=text.encode(), executable=False)
+
+
+def _script(text: str) -> FileContent:
+    return FileContent(content=text.encode(), executable=True)

@@ -1,0 +1,54 @@
+"""Finds what was changed in an imported task that Harbor's own files do not show."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from agentbench.core.choices import AGENT_USER
+from agentbench.importers.harbor.importing import read_harbor_task
+from agentbench.importers.task_folders import ConvertedTask
+from agentbench.sandbox.interface import ImageSettings
+from agentbench.tasks.loading import TASK_FILE
+from agentbench.tasks.steps import INSTRUCTION_FILE
+from agentbench.tasks.task_file import TaskFile, parse_task_file
+from agentbench.tasks.writing import task_toml
+
+
+def changes_since_import(folder: Path, originals: Path) -> Iterator[str]:
+    """Notes about changes of a task that its exported folder lacks.
+
+    Settings that the import read from an image count as unchanged.
+
+    Args:
+        folder: The imported task.
+        originals: A folder with Harbor's own files, with the task's id as its name.
+    """
+    own = parse_task_file((folder / TASK_FILE).read_text("utf-8"), name=str(folder / TASK_FILE))
+    user = own.environment.user
+    workdir = None if own.repo.workdir is None else PurePosixPath(own.repo.workdir)
+    settings = ImageSettings(workdir=workdir, user="" if user == AGENT_USER else user)
+    converted = read_harbor_task(originals, lambda _: settings)
+    if not isinstance(converted, ConvertedTask):
+        yield "its files of Harbor were changed since the import, and cannot be imported again"
+        return
+    new = converted.new
+    tables = own.model_dump(), _read_back(new.table).model_dump()
+    changed = sorted(key for key, value in tables[0].items() if value != tables[1][key])
+    texts = {name: text.decode() for name, text in new.files.items()}
+    if not new.table.steps:
+        texts[INSTRUCTION_FILE] = new.instruction.rstrip("\n") + "\n"
+    names = [f"{TASK_FILE} ({', '.join(changed)})"] if changed else []
+    names += sorted(name for name, text in texts.items() if _text_of(folder / name) != text)
+    if names:
+        yield f"changed since its import, and exported as it was: {', '.join(names)}"
+
+
+def _read_back(table: TaskFile) -> TaskFile:
+    """The table as it is once it was written."""
+    return parse_task_file(task_toml(table), name=TASK_FILE)
+
+
+def _text_of(file: Path) -> str | None:
+    try:
+        return file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
