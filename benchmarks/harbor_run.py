@@ -26,6 +26,7 @@ from measuring import arguments, child, show, take_turns
 _CORPUS = Path(__file__).parents[1] / "tests" / "importers" / "harbor_corpus"
 _TASKS = ("01-reward-text", "02-root-system", "10-web-database")
 _JOBS = 2
+_IDLE = 0.5  # a load that needs no note
 _QUIET = {"HARBOR_TELEMETRY": "0"}
 
 
@@ -46,16 +47,19 @@ def main() -> None:
         take_turns(variants, 1)
         measures = take_turns(variants, options.rounds)
     shown = [
-        each.against_measure(base)
-        for base, ours in zip(measures[::2], measures[1::2], strict=True)
-        for each in (ours, base)
+        each.against_measure(ours)
+        for harbors, ours in zip(measures[::2], measures[1::2], strict=True)
+        for each in (ours, harbors)
     ]
     facts = {
         "harbor": subprocess.check_output([options.harbor, "--version"], text=True).strip(),
         "engine": str(docker.from_env().version()["Version"]),
-        "load of the machine in the 5 minutes before": f"{load:.1f}",
     }
-    show("harbor_run", shown, options, facts=facts)
+    note = (
+        f"Other programs ran at the same time: the load of the machine was {load:.1f} in the five "
+        f"minutes before, and {os.getloadavg()[1]:.1f} in the last five minutes of the benchmark."
+    )
+    show("harbor_run", shown, options, facts=facts, notes=[note] if load > _IDLE else [])
 
 
 @dataclass
