@@ -100,17 +100,22 @@ def judge(names: Iterable[str], folder: Path, program: Program, *options: str) -
             refusal = done.stderr.strip().splitlines()[-1]
             yield from (_refused(name, agent, refusal) for name in names)
             continue
-        of = {name: name for name in names} | {name.partition("-")[2]: name for name in names}
-        records = {record.task_id: record for record in read_run(run, whole=True).records()}
-        for task_id, record in records.items():  # the last of several tries
-            yield Ours(
-                task=of[task_id],
-                agent=agent,
-                rewards=record.rewards or {},
-                reason=record.failure_reason,
-                fault=record.fault,
-                detail=record.detail,
-            )
+        yield from judged(run, agent, names)
+
+
+def judged(run: Path, agent: str, names: Iterable[str]) -> Iterator[Ours]:
+    """What the records of a run say."""
+    of = {key: name for name in names for key in (name, name.partition("-")[2])}
+    records = {record.task_id: record for record in read_run(run, whole=True).records()}
+    for task_id, record in records.items():  # the last of several tries
+        yield Ours(
+            task=of[task_id],
+            agent=agent,
+            rewards=record.rewards or {},
+            reason=record.failure_reason,
+            fault=record.fault,
+            detail=record.detail.partition("\n")[0],
+        )
 
 
 def _refused(task: str, agent: str, refusal: str) -> Ours:
@@ -179,6 +184,10 @@ def main() -> None:
     expected = json.loads(EXPECTED.read_text())["tasks"]
     kept = {name: text for name, text in os.environ.items() if not name.startswith("CORPUS_")}
     found: list[Ours] = []
+
+    def of(ours: Ours) -> Judged | None:
+        return expected.get(ours.task, {}).get(ours.agent)
+
     with tempfile.TemporaryDirectory(prefix="agentbench-corpus-") as scratch:
         for part in ([name for name in tasks if name != UNSET], [UNSET] if UNSET in tasks else []):
             folder = (options.keep or Path(scratch)) / ("unset" if part == [UNSET] else "all")
@@ -189,24 +198,13 @@ def main() -> None:
                 return subprocess.run(argv, cwd=folder, env=kept, capture_output=True, text=True)
 
             for ours in judge(part, folder, program) if part else ():
-                mark = (
-                    "same"
-                    if same(ours, expected.get(ours.task, {}).get(ours.agent))
-                    else "DIFFERENT"
-                )
-                print(
-                    ours.task,
-                    ours.agent,
-                    mark,
-                    dict(ours.rewards),
-                    ours.reason,
-                    ours.detail,
-                    flush=True,
-                )
+                mark = "same" if same(ours, of(ours)) else "DIFFERENT"
+                facts = (mark, dict(ours.rewards), ours.reason, ours.detail)
+                print(ours.task, ours.agent, *facts, flush=True)
                 found.append(ours)
     if options.page:
         put_table(options.page, rows(found, expected))
-    sys.exit(not all(same(each, expected.get(each.task, {}).get(each.agent)) for each in found))
+    sys.exit(not all(same(ours, of(ours)) for ours in found))
 
 
 if __name__ == "__main__":
