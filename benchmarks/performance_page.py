@@ -234,6 +234,15 @@ TARGETS = (
         rest="a second connection, and the record on disk",
     ),
     *_rivals(),
+    Target(
+        what="time of `harbor run` divided by agentbench's: 3 imported tasks, warm, 2 at a time",
+        benchmark="harbor_run",
+        measure="harbor run, 3 tasks, 2 at a time",
+        limit=2,
+        is_ratio=True,
+        is_least=True,
+        rest="the containers, and Compose for the task with services",
+    ),
 )
 
 

@@ -91,12 +91,13 @@ class TaskPreparation:
         return self._context.after_setup(prepared, self._control_memory())
 
     def load_baseline(self) -> StageResult | None:
-        """The stored baseline run; its report becomes a file of the attempt."""
+        """The stored baseline run; its report, if any, becomes a file of the attempt."""
         key = self._baseline_key
         found = self._resources.cache.load_baseline(key) if key is not None else None
         if found is None:
             return None
-        self._stages.save("baseline.json", found.report)
+        if found.report:  # a script leaves none
+            self._stages.save("baseline.json", found.report)
         return found.result
 
     def store_baseline(self, result: StageResult, report: bytes) -> None:

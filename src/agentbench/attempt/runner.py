@@ -128,10 +128,22 @@ class _AttemptRunner:
         result = self.stages.results[-1]
         if baseline_failure(expected_tests(self._task), result.evidence) is not None:
             return None
-        report = self._slot.folder / "baseline.json"
-        if cached is None and not result.evidence.warnings and report.is_file():
-            self.preparation.store_baseline(result, report.read_bytes())
+        report = self._baseline_report()
+        if cached is None and not result.evidence.warnings and report is not None:
+            self.preparation.store_baseline(result, report)
         return result.evidence
+
+    def _baseline_report(self) -> bytes | None:
+        """The report of a baseline run to store with it, empty for a script; None: store nothing.
+
+        The key of a baseline run has neither the files of steps nor the id of a named image.
+        """
+        folder, verifier = self._slot.folder, self._task.answer_key.verifier
+        if (report := folder / "baseline.json").is_file():
+            return report.read_bytes()
+        if verifier is None or verifier.image is not None or self._task.steps:
+            return None
+        return None if any(folder.glob("baseline-*")) else b""
 
     @contextmanager
     def _open_endpoint(self) -> Iterator[ModelEndpoint]:

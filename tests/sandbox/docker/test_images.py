@@ -14,10 +14,11 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId
 from agentbench.sandbox.ownership import PYTHON, RECIPE
+from tests.sandbox.compose_services import compose
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import engine, foreign_image, image, provider
 
-__all__ = ["engine", "foreign_image", "image", "provider"]
+__all__ = ["compose", "engine", "foreign_image", "image", "provider"]
 
 pytestmark = pytest.mark.docker
 
@@ -86,6 +87,21 @@ def test_a_dockerfile_is_built_once_for_each_content(
     assert second != first
     with provider.open(second, limits=LIMITS, network=False) as sandbox:
         assert sh(sandbox, "cat /note").stdout == another
+
+
+@pytest.mark.usefixtures("compose")
+def test_a_dockerfile_for_buildkit_is_found_by_a_relative_path(
+    provider: DockerProvider,
+    dockerfile: Path,
+    made: list[ImageId],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(dockerfile.parent)
+    Path("note").write_text(text := uuid4().hex)
+    Path("Dockerfile").write_text("FROM agentbench/python:3.11\nCOPY --chmod=644 note /note\n")
+    made.append(found := provider.resolve_image(None, dockerfile=Path("Dockerfile")))
+    with provider.open(found, limits=LIMITS, network=False) as sandbox:
+        assert sh(sandbox, "cat /note").stdout == text
 
 
 def test_a_dockerfile_that_fails_says_why(

@@ -141,7 +141,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
             return _build(
                 engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile)
             )
-        except SandboxError as fault:
+        except (SandboxError, UnavailableError) as fault:
             if not _NEEDS_BUILDKIT.search(str(fault)):
                 raise
             return _build_with_buildkit(engine, tag, dockerfile)
@@ -216,7 +216,7 @@ def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
         UnavailableError: the build failed, or Compose is missing.
     """
     build = {
-        "context": str(dockerfile.parent),
+        "context": str(dockerfile.parent.absolute()),
         "dockerfile": dockerfile.name,
         "labels": labels_of("task-image"),
     }
