@@ -82,4 +82,5 @@ def test_a_variable_of_the_host_is_needed_and_must_be_allowed(
         assert all("CORPUS_UNSET_TOKEN" in one.detail for one in refused.values())
     given = {**environ, "CORPUS_UNSET_TOKEN": "token"}
     found = judged([UNSET], tmp_path / "with", given, "--allow-env", "CORPUS_UNSET_TOKEN")
-    assert [found[UNSET, agent].rewards for agent in AGENTS] == [{"reward": 1}] * 3
+    # The script ran; since it gives its reward without any work, the task is refused as wrong.
+    assert {one.reason for one in found.values()} == {"BASELINE_NOT_FAILING"}

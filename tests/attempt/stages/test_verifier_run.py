@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -114,6 +115,23 @@ def test_all_rewards_and_the_reports_are_kept_and_the_record_alone_judges_again(
     assert record.controls.skipped.startswith("not applicable: a script")
     again = rescore(AttemptRecord.model_validate_json(record.model_dump_json()))
     assert again == record
+
+
+@docker
+def test_the_baseline_run_is_stored_for_the_same_script(bench):
+    bench.workshop = replace(bench.workshop, settings=RunSettings())
+    task = bench.task("hello")
+
+    def is_cached() -> bool:
+        record = bench.attempt(task, oracle(task))
+        assert record.resolved
+        (stage,) = [stage for stage in record.stages if stage.name is StageName.BASELINE_RUN]
+        return stage.cached
+
+    assert [is_cached(), is_cached()] == [False, True]
+    with (task.folder / "tests" / "test.sh").open("a") as script:
+        script.write("# changed\n")
+    assert not is_cached()
 
 
 @docker
