@@ -58,6 +58,13 @@ class UnavailableError(AgentbenchError):
     failure_reason = "SANDBOX_ERROR"
 
 
+class ImageBuildError(UnavailableError):
+    """An image cannot be built from a task's Dockerfile."""
+
+    fault: str | None = None
+    """Overrides the reason's default fault: the Dockerfile's own faults are the task's."""
+
+
 class RegistryError(UnavailableError):
     """A registry of images refuses, or does not answer; it may well have the image."""
 

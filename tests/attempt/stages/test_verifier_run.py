@@ -209,6 +209,14 @@ def test_a_reward_before_any_work_is_the_tasks_fault(bench):
     assert [stage.name for stage in record.stages][-1] is StageName.BASELINE_RUN
 
 
+@docker
+def test_a_dockerfile_that_cannot_be_built_is_the_tasks_fault(bench):
+    text = "FROM agentbench/python:3.11\nWORKDIR /app\nRUN false\n"
+    record = bench.attempt(bench.task("hello", {"environment/Dockerfile": text}), NoopAgent())
+    assert (record.failure_reason, record.fault) == ("SANDBOX_ERROR", "task")
+    assert "cannot build" in record.detail
+
+
 def test_a_sandbox_without_images_says_in_one_line_what_to_use(tmp_path):
     (made,) = import_folders(HARBOR, [harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
     task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))

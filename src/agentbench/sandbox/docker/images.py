@@ -24,7 +24,7 @@ from agentbench.core.choices import (
     UserName,
     base_image_name,
 )
-from agentbench.errors import RegistryError, SandboxError, UnavailableError
+from agentbench.errors import ImageBuildError, RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
 from agentbench.sandbox.docker.compose_program import find_compose
@@ -33,6 +33,8 @@ from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
 from agentbench.sandbox.ownership import ENTRYPOINT, KIND, PYTHON, RECIPE, WORKDIR, labels_of
+from agentbench.scoring.classification import network_failure
+from agentbench.scoring.taxonomy import Fault
 
 TASK_REPOSITORY = "agentbench/task"
 """The name of all images that are built from tasks' Dockerfiles."""
@@ -131,6 +133,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
 
     Raises:
         UnavailableError: the image is missing; the message says how to get it.
+        ImageBuildError: the Dockerfile cannot be built.
     """
     if dockerfile is not None:
         folder = {"path": str(dockerfile.parent), "dockerfile": dockerfile.name}
@@ -138,13 +141,11 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
         if (found := _id_of(engine, tag)) is not None:
             return found
         try:
-            return _build(
-                engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile)
-            )
-        except (SandboxError, UnavailableError) as fault:
-            if not _NEEDS_BUILDKIT.search(str(fault)):
-                raise
-            return _build_with_buildkit(engine, tag, dockerfile)
+            return _build_task_image(engine, tag, dockerfile, folder)
+        except UnavailableError as fault:
+            error = ImageBuildError(str(fault))
+            error.fault = None if network_failure(str(fault)) else Fault.TASK.value
+            raise error from fault
     image = image or base_image_name(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
         return found
@@ -207,6 +208,18 @@ def _build(
     if (found := _id_of(engine, tag)) is None:
         raise UnavailableError(f"{what} was built, but the engine does not find {tag}")
     return found
+
+
+def _build_task_image(
+    engine: Engine, tag: str, dockerfile: Path, folder: Mapping[str, str]
+) -> ImageId:
+    """Build a task's image with the engine's own builder, or with BuildKit if it needs that."""
+    try:
+        return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
+    except (SandboxError, UnavailableError) as fault:
+        if not _NEEDS_BUILDKIT.search(str(fault)):
+            raise
+        return _build_with_buildkit(engine, tag, dockerfile)
 
 
 def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
