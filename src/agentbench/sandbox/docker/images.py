@@ -264,11 +264,12 @@ def run_build(build: Callable[[], Iterable[Mapping[str, object]]], what: str) ->
 
 
 def _read_build(lines: Iterable[Mapping[str, object]], what: str) -> None:
-    output = ""
-    for line in lines:
+    output, fault = "", None
+    for line in lines:  # to its end, or the SDK would leave a socket open
         output = (output + str(line.get("stream", "")))[-2000:]
-        if "error" in line:
-            raise UnavailableError(f"cannot build {what}: {line['error']}\n{output.strip()}")
+        fault = line.get("error", fault)
+    if fault is not None:
+        raise UnavailableError(f"cannot build {what}: {fault}\n{output.strip()}")
 
 
 def _id_of(engine: Engine, image: str) -> ImageId | None:
