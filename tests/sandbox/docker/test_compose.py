@@ -385,14 +385,14 @@ def test_commands_run_in_a_service_and_its_files_are_read_also_after_its_end(
 def test_a_lasting_sandbox_reaches_the_outside_once_it_is_connected(
     provider: DockerProvider, image: ImageId, engine: Engine, tmp_path: Path
 ) -> None:
-    use = SandboxUse(services=services_in(tmp_path), lasting=True)
+    use = SandboxUse(services=services_in(tmp_path), lasting=True, changes_network=True)
     with (
-        provider.open(image, limits=LIMITS, network=True, use=use) as sandbox,
+        provider.open(image, limits=LIMITS, network=False, use=use) as sandbox,
         listening() as port,
     ):
         assert isinstance(sandbox, LastingSandbox)
         assert not connects(sandbox, bridge_of(engine), port)
-        sandbox.connect()
+        sandbox.set_network(True)
         assert connects(sandbox, bridge_of(engine), port)
         assert ask(sandbox, "GET", "a") == "none"
         known = sh(sandbox, "grep nameserver /etc/resolv.conf").stdout.split()[1::2]

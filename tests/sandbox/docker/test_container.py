@@ -12,7 +12,7 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, ImageId
 from agentbench.scoring.evidence import CommandResult, Ending
-from tests.patience import HANG_SECONDS, with_growing_limit
+from tests.patience import HANG_SECONDS, wait_until, with_growing_limit
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
 from tests.sandbox.docker_fixtures import containers_in, engine, image, left_in, provider
 
@@ -38,6 +38,16 @@ def test_a_container_that_is_killed_from_outside_is_an_error_of_the_sandbox(
     assert left_in(engine) == frozenset()
 
 
+def is_frozen(engine: Engine) -> bool:
+    """Freeze the container from outside; a busy engine does not always manage that at once."""
+    try:
+        with engine.api("freeze from outside") as api:
+            api.pause(containers_in(engine)[0])
+    except SandboxError:
+        return False
+    return True
+
+
 def test_a_container_that_does_not_answer_is_started_anew(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -46,8 +56,7 @@ def test_a_container_that_does_not_answer_is_started_anew(
     def meddle(_stream: object, data: bytes) -> None:
         if data != b"up\n":  # what its shell says of its end
             return
-        with engine.api("freeze from outside") as api:
-            api.pause(containers_in(engine)[0])
+        wait_until(lambda: is_frozen(engine))
         frozen.append(True)
 
     argv = ("sh", "-c", "echo kept > file; echo up; sleep 1000")

@@ -29,6 +29,7 @@ from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 from agentbench.scoring.taxonomy import Fault
 
+_PAUSE_ATTEMPTS = 8
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
@@ -154,12 +155,7 @@ class DockerContainer:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Pause all processes during the block."""
-        try:
-            with self._engine.api("pause a container") as api:
-                api.pause(self.name)
-        except SandboxError as fault:
-            self._engine.require_answer()
-            raise self._end_error() from fault
+        self._pause()
         try:
             yield
         finally:
@@ -304,6 +300,30 @@ class DockerContainer:
             self._main.close()
         self._start()
         return EndedProcesses(out_of_memory=lacked_memory, restarted=True)
+
+    def _pause(self) -> None:
+        """Pause it; an engine cannot always freeze a busy container at once."""
+        import tenacity  # here, since its import takes long
+
+        for attempt in tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(_PAUSE_ATTEMPTS),
+            wait=tenacity.wait_exponential(multiplier=0.1, max=1),
+            retry=tenacity.retry_if_exception(lambda _fault: self._is_running()),
+            reraise=True,
+        ):
+            with attempt:
+                try:
+                    with self._engine.api("pause a container") as api:
+                        api.pause(self.name)
+                except SandboxError as fault:
+                    self._engine.require_answer()
+                    if self._is_running():
+                        raise
+                    raise self._end_error() from fault
+
+    def _is_running(self) -> bool:
+        with self._engine.api("see whether a container runs") as api:
+            return bool(api.inspect_container(self.name)["State"]["Running"])
 
     def _end_error(self) -> SandboxError:
         """The error of a container that does not run any more, with who ended it."""
