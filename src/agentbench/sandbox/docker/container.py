@@ -6,10 +6,11 @@ Mounts are bind mounts, or copies if the engine does not see our files.
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from agentbench.core.choices import UserName
 from agentbench.errors import SandboxError
@@ -29,7 +30,8 @@ from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
 from agentbench.scoring.taxonomy import Fault
 
-_PAUSE_ATTEMPTS = 8
+T = TypeVar("T")
+_ATTEMPTS = 10  # of a call whose error may pass
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
@@ -111,6 +113,14 @@ class DockerContainer:
     ) -> StartedExec:
         """Start a program as the user of commands."""
         self.require_alive()
+        try:
+            return self._begin(argv, env, user)
+        except SandboxError as fault:
+            if not _is_still_paused(fault):
+                raise
+        return _repeated(lambda: self._begin(argv, env, user), _is_still_paused)
+
+    def _begin(self, argv: list[str], env: dict[str, str], user: UserName | None) -> StartedExec:
         with self._engine.api("start a command") as api:
             who = user or self.plan.limits.user
             network = self.plan.env if self._is_connected else {}
@@ -303,23 +313,19 @@ class DockerContainer:
 
     def _pause(self) -> None:
         """Pause it; an engine cannot always freeze a busy container at once."""
-        import tenacity  # here, since its import takes long
 
-        for attempt in tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(_PAUSE_ATTEMPTS),
-            wait=tenacity.wait_exponential(multiplier=0.1, max=1),
-            retry=tenacity.retry_if_exception(lambda _fault: self._is_running()),
-            reraise=True,
-        ):
-            with attempt:
-                try:
-                    with self._engine.api("pause a container") as api:
-                        api.pause(self.name)
-                except SandboxError as fault:
-                    self._engine.require_answer()
-                    if self._is_running():
-                        raise
-                    raise self._end_error() from fault
+        def pause() -> None:
+            """Pause it once."""
+            try:
+                with self._engine.api("pause a container") as api:
+                    api.pause(self.name)
+            except SandboxError as fault:
+                self._engine.require_answer()
+                if self._is_running():
+                    raise
+                raise self._end_error() from fault
+
+        _repeated(pause, lambda _fault: self._is_running())
 
     def _is_running(self) -> bool:
         with self._engine.api("see whether a container runs") as api:
@@ -344,6 +350,24 @@ class DockerContainer:
         with self._engine.api("kill a container") as api:
             if api.inspect_container(self.name)["State"]["Running"]:
                 api.kill(self.name)
+
+
+def _is_still_paused(fault: BaseException) -> bool:
+    """Whether a busy engine does not know yet that it has unpaused a container."""
+    return isinstance(fault, SandboxError) and "is paused" in str(fault)
+
+
+def _repeated(call: Callable[[], T], is_passing: Callable[[BaseException], bool]) -> T:
+    """Make a call, and repeat it for some seconds while its error may pass."""
+    import tenacity  # here, since its import takes long
+
+    retrying = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(_ATTEMPTS),
+        wait=tenacity.wait_exponential(multiplier=0.1, max=1),
+        retry=tenacity.retry_if_exception(is_passing),
+        reraise=True,
+    )
+    return retrying(call)
 
 
 def remove_container(engine: Engine, name: str) -> None:
