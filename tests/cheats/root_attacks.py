@@ -330,6 +330,29 @@ def asks_a_server_of_another_attempt():
 
 
 @attack
+def asks_the_models_endpoint_for_its_key():
+    body = json.dumps({"model": TARGETS["model"], "messages": [{"role": "user", "content": "a"}]})
+    for path in ("/", "/v1/models", "/v1/chat/completions", "/../key", "/env"):
+        for token in (TARGETS["token"], "", "none"):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(30)
+                client.connect(TARGETS["door"])
+                client.sendall(
+                    f"POST {path} HTTP/1.1\r\nhost: door\r\nconnection: close\r\n"
+                    f"authorization: Bearer {token}\r\ncontent-type: application/json\r\n"
+                    f"content-length: {len(body)}\r\n\r\n{body}".encode()
+                )
+                answer = b""
+                while piece := client.recv(1 << 16):
+                    answer += piece
+            if not answer.startswith(b"HTTP/1.1 "):
+                return f"no answer: {answer[:50]!r}"
+            if any(secret in answer for secret in SECRETS):
+                return path
+    raise OSError(errno.ENOENT, "not there")
+
+
+@attack
 def finds_the_secret_among_the_processes():
     for folder in Path("/proc").glob("[0-9]*"):
         for name in ("environ", "cmdline"):

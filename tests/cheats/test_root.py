@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.core.choices import ROOT_USER
+from agentbench.models.gateway.relay import ENDPOINT_MOUNT, endpoint_mounts
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import (
     Command,
@@ -21,6 +22,8 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SandboxUse,
 )
+from tests.fakes.scripted_model import Say, ScriptedModel, for_ever
+from tests.models.gateway.at_the_door import door_to
 from tests.patience import HANG_SECONDS
 from tests.sandbox import docker_fixtures
 from tests.sandbox.docker_fixtures import bridge_of
@@ -84,6 +87,7 @@ EXPECTED: Mapping[str, set[str]] = {
     "asks_a_server_on_the_hosts_loopback": CLOSED,
     "asks_a_server_of_the_host_at_the_bridge": CLOSED,  # without a network
     "asks_a_server_of_another_attempt": CLOSED,
+    "asks_the_models_endpoint_for_its_key": GONE,
     "finds_the_secret_among_the_processes": GONE,
     "finds_the_secret_among_the_files": GONE,
 }
@@ -131,9 +135,12 @@ def outcomes(
     mount = ReadOnlyMount(name="mounted", source=folder / "mounted")
     with ExitStack() as stack:
         port = stack.enter_context(listening())
+        model = stack.enter_context(ScriptedModel(for_ever(Say("hi")), key=KEY, echo_key=True))
+        door = stack.enter_context(door_to(model, folder / "exchange.jsonl"))
+        mounts = (mount, *endpoint_mounts(door))
         neighbour, attacker = (
             stack.enter_context(
-                provider.open(image, limits=LIMITS, network=network, mounts=(mount,), use=AS_ROOT)
+                provider.open(image, limits=LIMITS, network=network, mounts=mounts, use=AS_ROOT)
             )
             for _ in range(2)
         )
@@ -151,7 +158,10 @@ def outcomes(
             "neighbour": (run(neighbour, "hostname -I").split() or [bridge])[0],
             "neighbours_port": PORT,
             # Reversed, since the attacker gets this text.
-            "secrets": [secret[::-1] for secret in (FILE_SECRET, NEIGHBOURS_SECRET)],
+            "door": str(attacker.mounted(ENDPOINT_MOUNT) / door.socket.name),
+            "token": door.token,
+            "model": door.model,
+            "secrets": [secret[::-1] for secret in (KEY, FILE_SECRET, NEIGHBOURS_SECRET)],
         }
         run(attacker, "cat > /tmp/attacks.py", ATTACKS.read_bytes())
         found = run(attacker, "python /tmp/attacks.py", json.dumps(targets).encode())
