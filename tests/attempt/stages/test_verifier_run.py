@@ -211,7 +211,8 @@ def test_a_reward_before_any_work_is_the_tasks_fault(bench):
 
 @docker
 def test_a_dockerfile_that_cannot_be_built_is_the_tasks_fault(bench):
-    text = "FROM agentbench/python:3.11\nWORKDIR /app\nRUN false\n"
+    # Its first step is what fails: a step before it would stay behind as a nameless image.
+    text = "FROM agentbench/python:3.11\nRUN false\nWORKDIR /app\n"
     record = bench.attempt(bench.task("hello", {"environment/Dockerfile": text}), NoopAgent())
     assert (record.failure_reason, record.fault) == ("SANDBOX_ERROR", "task")
     assert "cannot build" in record.detail

@@ -43,6 +43,11 @@ _MOST_RESTARTS = 3
 _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
 )
+_FOR_BUILDKIT = re.compile(
+    r"^\s*(?:RUN\s+--(?:mount|network|security)=|(?:COPY|ADD)\s+(?:--\S+\s+)*--(?:chmod|link))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Options that only BuildKit has; the other builder leaves nameless images when it meets them."""
 _NEEDS_BUILDKIT = re.compile("BuildKit|unknown instruction|unknown flag", re.IGNORECASE)
 """In messages of the engine's own builder, which is older."""
 _BUILD_SECONDS = 1800
@@ -214,6 +219,8 @@ def _build_task_image(
     engine: Engine, tag: str, dockerfile: Path, folder: Mapping[str, str]
 ) -> ImageId:
     """Build a task's image with the engine's own builder, or with BuildKit if it needs that."""
+    if _FOR_BUILDKIT.search(dockerfile.read_text("utf-8", "replace")):
+        return _build_with_buildkit(engine, tag, dockerfile)
     try:
         return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
     except (SandboxError, UnavailableError) as fault:
