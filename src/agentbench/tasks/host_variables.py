@@ -50,13 +50,8 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
     for name, table in tables.items():
         if table is None:
             continue
-        env = dict(table.env)
-        for variable, source in table.env_from_host.items():
-            if source in values:
-                env[variable] = values[source]
-            elif variable not in env:
-                where = f"[{name}] env_from_host.{variable}"
-                missing.append(f"{task.id}: {where} needs this machine's variable {source}")
+        where = f"{task.id}: [{name}] env_from_host"
+        env = _with_values(table.env, table.env_from_host, values, missing, where)
         made[name] = table.model_copy(update={"env": env})
     answers: dict[str, object] = {
         name: made[name] for name in ("solution", "verifier") if name in made
@@ -77,11 +72,23 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
 def _with_headers(
     task: Task, server: McpServer, values: Mapping[str, str], missing: list[str]
 ) -> McpServer:
-    headers = dict(server.headers)
-    for header, source in server.headers_from_host.items():
-        if source in values:
-            headers[header] = values[source]
-        elif header not in headers:
-            where = f"MCP server {server.name}, headers_from_host.{header}"
-            missing.append(f"{task.id}: {where} needs this machine's variable {source}")
+    where = f"{task.id}: MCP server {server.name}, headers_from_host"
+    headers = _with_values(server.headers, server.headers_from_host, values, missing, where)
     return server.model_copy(update={"headers": headers})
+
+
+def _with_values(
+    own: Mapping[str, str],
+    from_host: Mapping[str, str],
+    values: Mapping[str, str],
+    missing: list[str],
+    where: str,
+) -> dict[str, str]:
+    """A table's own values, and those of the host in place of them."""
+    found = dict(own)
+    for key, source in from_host.items():
+        if source in values:
+            found[key] = values[source]
+        elif key not in found:
+            missing.append(f"{where}.{key} needs this machine's variable {source}")
+    return found

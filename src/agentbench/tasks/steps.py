@@ -47,9 +47,9 @@ def _named(value: object) -> object:
     """The table of a single number, which is about the deciding reward."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {DECIDING: value}
-    if not isinstance(value, dict):
-        raise ValueError("is neither a number nor a table of numbers")  # noqa: TRY004 - for pydantic
-    return value
+    if isinstance(value, dict):
+        return value
+    raise ValueError("is neither a number nor a table of numbers")
 
 
 StepName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]

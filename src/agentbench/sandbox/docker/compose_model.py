@@ -130,8 +130,7 @@ class ComposeModel:
         memory = self._shares(declared, limits.memory_mib, "MiB of memory", "memory_mib")
         declared = {name: each.cores for name, each in self.beside.items()}
         cores = self._shares(declared, limits.cpus, "CPUs", "cpus")
-        document = {
-            "name": project.name,
+        tables: dict[str, JsonTable] = {
             "services": {
                 name: self._service(name, project, int(memory[name] * (1 << 20)), cores[name])
                 for name in self.beside
@@ -139,22 +138,22 @@ class ComposeModel:
             "networks": {
                 name: {
                     "name": project.full_name(name),
-                    "labels": labels,
+                    "labels": {**labels},
                     "internal": not project.network or bool(table.get("internal")),
-                    "driver_opts": dict(project.network_options),
+                    "driver_opts": {**project.network_options},
                 }
                 for name, table in self._config.networks.items()
             },
             "volumes": {
-                name: {"name": project.full_name(name), "labels": labels}
+                name: {"name": project.full_name(name), "labels": {**labels}}
                 for name in self._config.volumes
             },
-            "secrets": self._config.secrets,
-            "configs": self._config.configs,
+            "secrets": {**self._config.secrets},
+            "configs": {**self._config.configs},
         }
         if project.shared is not None:
-            project.shared.add_to(document, project.name, labels)  # type: ignore[arg-type]  # tables
-        return json.dumps(document)
+            project.shared.add_to(tables, project.name, labels)
+        return json.dumps({"name": project.name, **tables})
 
     def _service(self, name: str, project: ProjectSettings, memory: int, cores: float) -> JsonTable:
         raw = self._config.services[name]

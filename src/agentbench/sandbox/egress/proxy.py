@@ -322,8 +322,10 @@ async def _next_event(
 ) -> "h11.Event | type[h11.PAUSED]":
     while True:
         event = http.next_event()
-        if event is not h11.NEED_DATA:
-            return event  # type: ignore[return-value]  # the types of its marks overlap
+        if isinstance(event, h11.Event):
+            return event
+        if event is h11.PAUSED:
+            return h11.PAUSED
         http.receive_data(await reader.read(_CHUNK))
 
 
