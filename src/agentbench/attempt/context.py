@@ -7,16 +7,18 @@ from pathlib import PurePosixPath
 from threading import Event, Semaphore
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.preparation_cache import PreparedTask, judging_key
 from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.task_image import services_of
 from agentbench.core.choices import ControlLevel
+from agentbench.core.file_locks import FileLock, machine_lock
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCheckoutError, RunCancelled
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls
+from agentbench.integrity.sealing.memory import SealedMemory
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import (
     ImageId,
@@ -176,10 +178,14 @@ class StageContext:
         """How many control runs there are."""
         return self.settings.integrity_controls or self.task.controls
 
-    def after_setup(self, prepared: PreparedTask, memory: ControlMemory) -> "PreparedContext":
+    def after_setup(
+        self, prepared: PreparedTask, memory: ControlMemory, sealed: SealedMemory
+    ) -> "PreparedContext":
         """The same inputs for the stages after set-up."""
         inputs = {each.name: getattr(self, each.name) for each in fields(StageContext)}
-        return PreparedContext(**inputs, prepared=prepared, control_memory=memory)
+        return PreparedContext(
+            **inputs, prepared=prepared, control_memory=memory, sealed_memory=sealed
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +194,15 @@ class PreparedContext(StageContext):
 
     prepared: PreparedTask
     control_memory: ControlMemory = field(default_factory=ControlMemory)
+    sealed_memory: SealedMemory = field(default_factory=SealedMemory)
+
+    def judging_lock(self) -> FileLock:
+        """Held while a sandbox with the agent's code and hidden tests of the task runs."""
+        return machine_lock(f"judging-{judging_key(self.task)}")
+
+    def sealed_lock(self) -> FileLock:
+        """Held while the reference solution runs for the first time."""
+        return machine_lock(f"sealed-{judging_key(self.task)}")
 
 
 def limits_of(task: Task) -> Limits:

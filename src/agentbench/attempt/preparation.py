@@ -88,7 +88,8 @@ class TaskPreparation:
                 return None
             self._store_results(prepared)
             self._resources.background.remove(opened.pop_all().close)
-        return self._context.after_setup(prepared, self._control_memory())
+        sealed = self._resources.cache.sealed_memory(self._baseline_key, self._task)
+        return self._context.after_setup(prepared, self._control_memory(), sealed)
 
     def load_baseline(self) -> StageResult | None:
         """The stored baseline run; its report, if any, becomes a file of the attempt."""

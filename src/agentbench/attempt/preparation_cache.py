@@ -26,6 +26,7 @@ from agentbench.core.file_locks import SharedLock, removal_lock, users_file
 from agentbench.core.files import owned_folder, read_or_create_identity, write_atomically
 from agentbench.errors import SandboxError
 from agentbench.integrity.control_plan import ControlMemory
+from agentbench.integrity.sealing.memory import SealedMemory
 from agentbench.integrity.trees import BaseContent, WorkspaceTree
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.scoring.evidence import StageResult
@@ -116,6 +117,13 @@ def baseline_key(task: Task, preparation: str) -> str:
     return _digest_of_json(parts)
 
 
+def judging_key(task: Task) -> str:
+    """Names a task among those that a machine judges at a time."""
+    key = task.answer_key
+    tests = hashlib.sha256(key.tests_patch).hexdigest()
+    return _digest_of_json([task.id, tests, key.fail_to_pass])
+
+
 def _digest_of_json(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -133,6 +141,7 @@ class PreparationCache:
         self._provider = provider
         self._uses: OrderedDict[str, SharedLock] = OrderedDict()
         self.failed_shared_setups: set[str] = set()  # keys; their tasks run these commands alone
+        self._sealed: dict[str, SealedMemory] = {}
         self._lock = Lock()
 
     @property
@@ -279,6 +288,15 @@ class PreparationCache:
     def control_memory(self, key: str) -> ControlMemory:
         """The test functions of a task whose control runs prove nothing."""
         return ControlMemory(self._folder / f"controls-{key}.json")
+
+    def sealed_memory(self, key: str | None, task: Task) -> SealedMemory:
+        """What the reference solution of a task recorded; without a key only in this process."""
+        with self._lock:
+            known = self._sealed.get(key or judging_key(task))
+            if known is None:
+                path = None if key is None else self._folder / f"sealed-{key}.json"
+                known = self._sealed[key or judging_key(task)] = SealedMemory(path)
+        return known
 
     def _use(self, key: str) -> SharedLock:
         with self._lock:

@@ -7,6 +7,7 @@ imports asyncio and sqlite, which would add a tenth of a second to every command
 
 import fcntl
 import os
+import tempfile
 import time
 import weakref
 from collections.abc import Iterator
@@ -72,6 +73,19 @@ class FileLock:
             return os.path.samestat(os.fstat(descriptor), self._path.stat())
         except FileNotFoundError:
             return False
+
+
+def machine_lock(name: str) -> FileLock:
+    """A lock of all processes of this user on this machine, whatever folders they use.
+
+    Raises:
+        OSError: the folder of the locks cannot be created, or belongs to somebody else.
+    """
+    folder = Path(tempfile.gettempdir(), f"agentbench-locks-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder}: belongs to another user; remove it or set TMPDIR")
+    return FileLock(folder / f"{name}.lock")
 
 
 def _lock_until(descriptor: int, deadline: float | None) -> None:

@@ -198,7 +198,7 @@ class ControlPlan:
         for file, content in sorted(self._tests.files.items()):
             tests = (*self._tests.fixed, *self._tests.passing)
             try:
-                text, encoding = _decoded(content, file)
+                text, encoding = decoded(content, file)
                 listed = [test for test in tests if file_of(test) == file]
                 found = functions_by_tests(text, file, listed).items()
             except InputError as error:
@@ -217,7 +217,12 @@ def file_of(node_id: NodeId) -> str:
     return node_id.partition("::")[0]
 
 
-def _decoded(content: bytes | None, file: str) -> tuple[str, str]:
+def decoded(content: bytes | None, file: str) -> tuple[str, str]:
+    """The text of a file of tests, and its encoding.
+
+    Raises:
+        InputError: it is missing, no Python file, or cannot be decoded.
+    """
     if content is None:
         raise InputError(f"{file}: is in neither the repository nor the hidden tests")
     if not file.endswith(".py"):

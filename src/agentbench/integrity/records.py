@@ -73,6 +73,7 @@ class RewrittenTestFile(Schema):
 class ControlRule(StrEnum):
     """The kinds of findings of control runs."""
 
+    SEALED = "sealed-value-differed"
     PASSED = "blind-control-passed"
     DIFFERED = "untouched-test-failed"
 
@@ -125,10 +126,51 @@ class ControlRun(Schema):
         return tuple(test for test in unexpected if test.node_id not in dismissed)
 
 
+class SealedMismatch(Schema):
+    """An assertion of the sealed run whose recorded values are not the expected ones."""
+
+    node_id: NodeId
+    line: int | None = None  # in the hidden test; None if the whole test is concerned
+    assertion: str = ""
+    expected: str
+    actual: str
+
+
+class SealedRun(Schema):
+    """The run without expected values, and what its recordings show."""
+
+    tries: int
+    ending: Ending
+    tests: int  # the deciding tests that recorded something
+    values: int  # the recorded values that the host compared
+    mismatches: tuple[SealedMismatch, ...] = ()
+    """Those that the reference solution does not share, and that appeared in every try."""
+
+
+class ControlKind(StrEnum):
+    """How the result of one test is controlled."""
+
+    SEALED = "sealed"  # it produced the right values before they were in any sandbox
+    BLIND = "blind"  # it failed where it expected a wrong value
+    WEAK = "weak"  # it failed by an added assertion, or not at all
+
+
+class TestControl(Schema):
+    """How one test that decides is controlled, and why it is not sealed."""
+
+    __test__ = False  # pytest would take the name for a test
+
+    node_id: NodeId
+    control: ControlKind
+    why: str | None = None
+
+
 class Controls(Schema):
     """The control runs of one attempt."""
 
     level: ControlLevel
+    sealed: SealedRun | None = None  # None if there was none
+    tests: tuple[TestControl, ...] = ()
     seed: int | None = None  # the seed of the random choices; `None` if there were none
     runs: tuple[ControlRun, ...] = ()
     weakly_controlled: tuple[WeakControl, ...] = ()
@@ -137,7 +179,29 @@ class Controls(Schema):
 
 def control_findings(controls: Controls) -> tuple[Finding, ...]:
     """The findings of control runs, which are all critical."""
-    return tuple(finding for run in controls.runs for finding in _findings(run))
+    sealed = controls.sealed.mismatches if controls.sealed is not None else ()
+    found = (finding for run in controls.runs for finding in _findings(run))
+    return (*_sealed_findings(sealed), *found)
+
+
+def _sealed_findings(mismatches: Sequence[SealedMismatch]) -> Iterator[Finding]:
+    for one in mismatches[:_MAX_LISTED]:
+        where = one.node_id if one.line is None else f"{one.node_id}, line {one.line}"
+        assertion = f" in `{one.assertion}`" if one.assertion else ""
+        yield Finding(
+            rule=ControlRule.SEALED.value,
+            severity=Severity.CRITICAL,
+            where=where,
+            what=f"without its expected values, the test gave {one.actual}{assertion}; it has to"
+            f" give {one.expected}",
+        )
+    if len(mismatches) > _MAX_LISTED:
+        yield Finding(
+            rule=ControlRule.SEALED.value,
+            severity=Severity.CRITICAL,
+            where="sealed run",
+            what=f"{len(mismatches) - _MAX_LISTED} more assertions differ in the same way",
+        )
 
 
 def _findings(run: ControlRun) -> Iterator[Finding]:

@@ -1,24 +1,23 @@
-"""The control runs of a judged run: they show that its tests can fail.
+"""The control runs of a judged run: they show that its tests can tell right from wrong.
 
-A test that deviates is run once more, as it may be flaky. If it deviates again, or passed where it
-had to fail, the same files are run with the reference solution. Deviations that the reference
-solution shares are ignored and remembered, so that later attempts are controlled in another way.
+The sealed run comes before the final test, blind runs of the tests that it does not control come
+after it. No two sandboxes with the agent's code and hidden tests of one task run at a time.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field
 from random import Random
 from threading import Event
+from typing import TYPE_CHECKING
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages import judged_tests
+from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
+from agentbench.attempt.stages.control_reports import save_control_report
 from agentbench.core.choices import ControlLevel
-from agentbench.core.files import FileContent
-from agentbench.errors import GitCloneError, RunCancelled
 from agentbench.integrity.control_plan import (
     ControlledTests,
     ControlMemory,
@@ -28,140 +27,26 @@ from agentbench.integrity.control_plan import (
     file_of,
     files_of,
 )
-from agentbench.integrity.protection import JudgedChange
-from agentbench.integrity.records import ControlledTest, ControlRun, Controls
-from agentbench.pytest_results.execution import PytestRun, execute_tests
-from agentbench.sandbox.interface import Sandbox
+from agentbench.integrity.records import (
+    ControlKind,
+    ControlledTest,
+    ControlRun,
+    Controls,
+    TestControl,
+    WeakControl,
+)
+from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
-from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 
-Files = Mapping[PurePosixPath, FileContent | None]
+if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
+    from agentbench.attempt.stages.sealed_runs import SealedRuns
+    from agentbench.integrity.sealing.plan import JudgedSeal
 
-_POLL = 0.1  # seconds
-_TIMEOUT_FACTOR = 2  # a control run may take so many times as long as the final test
 _ROUNDS = 4
 _SEED_BITS = 52  # every reader of JSON keeps so many exactly
 _PARTITIONS = (0, 1)
-_OUTPUT_CHARACTERS = 4_096  # of a control run, which prints much the same as the final test
-_FirstAttempt = tuple[PlannedControlRun, PytestRun] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFiles:
-    """A change that control runs test."""
-
-    files: Files = field(default_factory=dict)
-    emptied: tuple[PurePosixPath, ...] = ()
-
-    @classmethod
-    def of(cls, change: JudgedChange | None) -> "ChangedFiles":
-        """The agent's change; empty without one."""
-        return cls() if change is None else cls(files=change.files, emptied=change.emptied)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlRunner:
-    """Runs the control runs of one attempt, until they are cancelled."""
-
-    context: PreparedContext
-    baseline: Evidence
-    cancel: Event
-    _preopened: list[judged_tests.PreopenedSandbox] = field(default_factory=list)
-
-    def preopen(self, number: int) -> None:
-        """Start to create so many sandboxes, as far as the run allows so many idle ones."""
-        for _ in range(number):
-            if not self.context.idle_slots.acquire(blocking=False):
-                return
-            preopened = judged_tests.preopen_sandbox(self.context)
-            if preopened is None:
-                self.context.idle_slots.release()
-                return
-            self._preopened.append(preopened)
-
-    def close(self) -> None:
-        """Remove the preopened sandboxes that no run has taken."""
-        while (preopened := self._take_preopened()) is not None:
-            preopened.close()
-
-    def run(self, half: PlannedControlRun, change: ChangedFiles) -> PytestRun:
-        """Run the tests of a half on a change, once there is a slot.
-
-        Raises:
-            SandboxError: the sandbox could not be created or is lost.
-            RunCancelled: the run or the control runs were cancelled.
-        """
-        context = self.context
-        unchanged = judged_tests.unchanged_tests(context, self.baseline)
-        written = {**unchanged, **change.files, **context.hidden_tests.files}
-        files = {**written, **_rewritten_files(half, written)}
-
-        def fill(sandbox: Sandbox) -> None:
-            """Write the run's files into a new sandbox."""
-            judged_tests.write_files(sandbox, files, emptied=change.emptied)
-
-        # With more time than the judged run; the code under test sees no other difference.
-        request = judged_tests.judged_request(context)
-        request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
-        with (
-            self._slot(),
-            judged_tests.filled_sandbox(context, self._take_preopened(), fill) as sandbox,
-        ):
-            return execute_tests(sandbox, request, end_sandbox=True, cancel=self.cancel)
-
-    def reference_change(self) -> ChangedFiles | None:
-        """The reference solution, if the task has one that applies."""
-        task = self.context.task
-        if not task.answer_key.solution_patch.strip():
-            return None
-        try:
-            mirror = self.context.mirrors.of(task.source)
-            return ChangedFiles(files=apply_patch_to_commit(task.answer_key.solution_patch, mirror))
-        except (PatchDoesNotApplyError, GitCloneError):
-            return None
-
-    def content(self, file: str) -> bytes | None:
-        """A file of tests as the final test has it; `None` if there is none."""
-        path, hidden = PurePosixPath(file), self.context.hidden_tests.files
-        if path in hidden:
-            written = hidden[path]
-            return None if written is None else written.content
-        return self.context.prepared.content(path)
-
-    def _take_preopened(self) -> judged_tests.PreopenedSandbox | None:
-        try:
-            preopened = self._preopened.pop()
-        except IndexError:
-            return None
-        self.context.idle_slots.release()
-        return preopened
-
-    @contextmanager
-    def _slot(self) -> Iterator[None]:
-        slots = self.context.control_slots
-        while not slots.acquire(timeout=_POLL):
-            self._raise_if_cancelled()
-        try:
-            self._raise_if_cancelled()
-            yield
-        finally:
-            slots.release()
-
-    def _raise_if_cancelled(self) -> None:
-        if self.cancel.is_set() or self.context.cancel.is_set():
-            raise RunCancelled
-
-
-def _rewritten_files(half: PlannedControlRun, written: Files) -> Files:
-    """The files of a half; each is executable if the file that it replaces is."""
-    found = {}
-    for file, content in half.files.items():
-        path = PurePosixPath(file)
-        replaced = written.get(path)
-        executable = replaced is not None and replaced.executable
-        found[path] = FileContent(content=content, executable=executable)
-    return found
+_ID_COMES_LATE = "its id is known only after the final test"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,7 +92,7 @@ class ControlCalibration:
 
     def _again(self, half: PlannedControlRun) -> PytestRun:
         self._run_count += 1
-        return self.runs.run(half, self.change)
+        return self.runs.run(half.files, self.change)
 
     def _same_with_reference(
         self, half: PlannedControlRun, control_run: ControlRun
@@ -216,7 +101,7 @@ class ControlCalibration:
         reference = self.runs.reference_change() if control_run.deviations else None
         if reference is None:
             return []
-        reference_run = self._control_run(half, self.runs.run(half, reference))
+        reference_run = self._control_run(half, self.runs.run(half.files, reference))
         wrong = {test.node_id for test in reference_run.deviations}
         return [test for test in control_run.deviations if test.node_id in wrong]
 
@@ -262,40 +147,46 @@ class ControlCalibration:
 
 
 class ControlRuns:
-    """Runs in which some tests expect a wrong value, and their results; owns their sandboxes."""
+    """The sealed run before the final test and the blind ones after it; owns their sandboxes."""
 
     def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
         self._context = context
         self._baseline = baseline
         self._cancel = Event()
         self._runs = ControlRunner(context=context, baseline=baseline, cancel=self._cancel)
-        self._pool = ThreadPoolExecutor(max_workers=len(_PARTITIONS), thread_name_prefix="blind")
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="controls")
         self.seed = secrets.randbits(_SEED_BITS)
-        self._plan: Future[ControlPlan] | None = None
-        self._halves: list[Future[PlannedControlRun | None]] = []
-        self._first_runs: list[Future[_FirstAttempt]] = []
+        self._tests: ControlledTests | None = None
+        self._sealed: "Future[SealedRuns]" | None = None
 
     def prepare(self) -> None:
-        """Plan the runs and open their sandboxes, if the deciding tests are known already."""
-        self._plan_listed()
-        if self._plan is not None:
-            is_sample = self._context.control_level is ControlLevel.SAMPLE
-            self._runs.preopen(1 if is_sample else len(_PARTITIONS))
+        """Plan the sealed run and open its sandbox, if the deciding tests are known already."""
+        if self._plan_sealed():
+            self._runs.preopen(1)
 
-    def start(self, change: ChangedFiles) -> None:
-        """Start the planned runs beside the final test."""
-        if self._plan is None:
-            self._plan_listed()
-        self._start_planned(change)
+    def run_sealed(self, change: ChangedFiles) -> None:
+        """Run the sealed run; its sandbox is dead afterwards.
 
-    def _plan_listed(self, *final: Evidence) -> None:
-        expected = judged_tests.expected_tests(self._context.task)
-        expected = expectation.with_node_ids(expected, self._baseline, *final)
-        if self._context.control_level is ControlLevel.OFF or not expected.fail_to_pass:
+        Raises:
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        if self._plan_sealed() and (change.files or change.emptied):
+            assert self._sealed is not None
+            self._sealed.result().run(change)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other sandbox with an agent's code and hidden tests of this task runs meanwhile.
+
+        Raises:
+            RunCancelled: the run was cancelled.
+        """
+        if self._context.control_level is ControlLevel.OFF:
+            yield
             return
-        if final or not expectation.has_names(expected):  # else the final test has to say
-            listed = expectation.resolve_expectation(expected, self._baseline)
-            self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
+        with self._runs.locked(self._context.judging_lock()):
+            yield
 
     def finish(self, final: Evidence, change: ChangedFiles) -> Controls:
         """The results of the control runs of an attempt that passed its final test.
@@ -306,42 +197,31 @@ class ControlRuns:
         """
         if self._context.control_level is ControlLevel.OFF:
             return self.skip("turned off")
+        if not change.files and not change.emptied:
+            return self.skip("the agent changed nothing, so that no code of it was judged")
         passed = expectation.passed_tests(final)
-        if self._plan is None:
-            self._plan_listed(final)
-            if self._plan is None:
-                before = expectation.passed_tests(self._baseline)
-                self._begin_plan(tuple(sorted(passed - before)), tuple(sorted(passed & before)))
-            self._start_planned(change)
-        assert self._plan is not None
-        plan, memory = self._plan.result(), self._context.control_memory
-        settled = []
-        for side, future in zip(_PARTITIONS, self._first_runs, strict=True):
-            first = future.result()
-            if first is not None:
-                calibration = ControlCalibration(
-                    runs=self._runs,
-                    plan=plan,
-                    memory=memory,
-                    change=change,
-                    side=side,
-                    passed=passed,
-                )
-                settled.append(calibration.settle(*first))
-        if not settled:
-            none = self.skip("no test function whose expectations can be changed")
-            return none.model_copy(update={"weakly_controlled": plan.unreadable})
-        for control_run, _, run in settled:
-            output = run.result.text_output[-_OUTPUT_CHARACTERS:]
-            report = run.result.model_copy(update={"text_output": output, "json_report": {}})
-            name = f"control-{control_run.half}.json"
-            self._context.save(name, report.model_dump_json(indent=1).encode())
-        weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
-        return Controls(
+        sealed = self._sealed.result() if self._sealed is not None else None
+        judged = sealed.settle(passed) if sealed is not None else None
+        if self._tests is None:
+            self._tests = self._tests_after(final, passed)
+        fixed = tuple(test for test in self._tests.fixed if test in passed)
+        controls = Controls(
             level=self._context.control_level,
             seed=self.seed,
-            runs=tuple(control_run for control_run, _, _ in settled),
-            weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
+            sealed=sealed.record() if sealed is not None else None,
+        )
+        if judged is not None and judged.mismatches:
+            return controls.model_copy(update={"tests": tuple(_kinds(fixed, judged, {}))})
+        left = [test for test in fixed if judged is None or test not in judged.sealed]
+        if not left:
+            return controls.model_copy(update={"tests": tuple(_kinds(fixed, judged, {}))})
+        blind = self._blind_runs(self._tests, left, passed, change)
+        return controls.model_copy(
+            update={
+                "runs": blind.runs,
+                "weakly_controlled": blind.weak,
+                "tests": tuple(_kinds(fixed, judged, blind.failed)),
+            }
         )
 
     def skip(self, why: str) -> Controls:
@@ -355,40 +235,83 @@ class ControlRuns:
         self._pool.shutdown(cancel_futures=True)
         self._runs.close()
 
-    def _begin_plan(
-        self, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
-    ) -> None:
-        plan = self._plan = self._pool.submit(self._planned, fail_to_pass, pass_to_pass)
-        self._halves = [self._pool.submit(self._half, plan, side) for side in _PARTITIONS]
+    def _plan_sealed(self) -> bool:
+        """Whether there is a sealed run, which is planned when this is first called."""
+        if self._sealed is not None:
+            return True
+        if self._context.control_level is ControlLevel.OFF:
+            return False
+        expected = judged_tests.expected_tests(self._context.task)
+        expected = expectation.with_node_ids(expected, self._baseline)
+        if not expected.fail_to_pass or expectation.has_names(expected):
+            return False  # only the final test tells the ids
+        listed = expectation.resolve_expectation(expected, self._baseline)
+        tests = self._tests = self._controlled(listed.fail_to_pass, listed.pass_to_pass)
+        self._sealed = self._pool.submit(self._prepared_seal, tests)
+        return True
 
-    def _start_planned(self, change: ChangedFiles) -> None:
-        self._first_runs = [
-            self._pool.submit(self._first_run, half, change) for half in self._halves
-        ]
+    def _prepared_seal(self, tests: ControlledTests) -> "SealedRuns":
+        from agentbench.attempt.stages.sealed_runs import SealedRuns
 
-    def _planned(
+        runs = SealedRuns(runs=self._runs, tests=tests, seed=self.seed)
+        runs.prepare()
+        return runs
+
+    def _controlled(
         self, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
-    ) -> ControlPlan:
+    ) -> ControlledTests:
         files = files_of(fail_to_pass)
-        tests = ControlledTests(
+        return ControlledTests(
             files={file: self._runs.content(file) for file in files},
             fixed=fail_to_pass,
             passing=tuple(test for test in pass_to_pass if file_of(test) in files),
         )
+
+    def _tests_after(self, final: Evidence, passed: frozenset[NodeId]) -> ControlledTests:
+        """The deciding tests of a task that does not list all of them by their ids."""
+        expected = judged_tests.expected_tests(self._context.task)
+        expected = expectation.with_node_ids(expected, self._baseline, final)
+        if expected.fail_to_pass:
+            listed = expectation.resolve_expectation(expected, self._baseline)
+            return self._controlled(listed.fail_to_pass, listed.pass_to_pass)
+        before = expectation.passed_tests(self._baseline)
+        return self._controlled(tuple(sorted(passed - before)), tuple(sorted(passed & before)))
+
+    def _blind_runs(
+        self,
+        tests: ControlledTests,
+        left: list[NodeId],
+        passed: frozenset[NodeId],
+        change: ChangedFiles,
+    ) -> "BlindRuns":
+        """Run the blind runs of the tests that are not sealed, one after the other."""
+        left_files = files_of(left)
         unconfirmed = not self._context.task.answer_key.solution_patch.strip()
-        return ControlPlan(tests, self.seed, certain_only=unconfirmed)
-
-    def _half(self, planned: Future[ControlPlan], side: int) -> PlannedControlRun | None:
-        plan = planned.result()
-        if side not in self._sides(plan):
-            return None
-        return plan.half(side, self._context.control_memory.recall())
-
-    def _first_run(
-        self, planned: Future[PlannedControlRun | None], change: ChangedFiles
-    ) -> _FirstAttempt:
-        half = planned.result()
-        return None if half is None else (half, self._runs.run(half, change))
+        own = ControlledTests(
+            files={file: tests.files[file] for file in left_files},
+            fixed=tuple(left),
+            passing=tuple(
+                test
+                for test in (*tests.fixed, *tests.passing)
+                if test not in left and file_of(test) in left_files
+            ),
+        )
+        plan = ControlPlan(own, self.seed, certain_only=unconfirmed)
+        memory = self._context.control_memory
+        settled = []
+        for side in self._sides(plan):
+            half = plan.half(side, memory.recall())
+            calibration = ControlCalibration(
+                runs=self._runs, plan=plan, memory=memory, change=change, side=side, passed=passed
+            )
+            settled.append(calibration.settle(half, self._runs.run(half.files, change)))
+        for control_run, _, run in settled:
+            save_control_report(self._context, f"control-{control_run.half}.json", run)
+        weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
+        return BlindRuns(
+            runs=tuple(control_run for control_run, _, _ in settled),
+            weak=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
+        )
 
     def _sides(self, plan: ControlPlan) -> tuple[int, ...]:
         """Both sides; of a sample, one in which something is wrong."""
@@ -396,3 +319,31 @@ class ControlRuns:
         if not wrong or self._context.control_level is ControlLevel.FULL:
             return _PARTITIONS if wrong else ()
         return (Random(f"{self.seed}/sample").choice(wrong),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlindRuns:
+    """The blind runs of an attempt."""
+
+    runs: tuple[ControlRun, ...]
+    weak: tuple[WeakControl, ...]
+
+    @property
+    def failed(self) -> dict[NodeId, bool]:
+        """The tests that failed as they had to, and whether only by an added assertion."""
+        tests = [test for run in self.runs for test in run.tests]
+        return {t.node_id: t.weak for t in tests if t.must == "fail" and t.as_expected}
+
+
+def _kinds(
+    fixed: tuple[NodeId, ...], judged: "JudgedSeal | None", failed: dict[NodeId, bool]
+) -> Iterator[TestControl]:
+    """How each test to fix is controlled."""
+    for node_id in fixed:
+        if judged is not None and node_id in judged.sealed:
+            yield TestControl(node_id=node_id, control=ControlKind.SEALED)
+            continue
+        why = _ID_COMES_LATE if judged is None else judged.unsealed.get(node_id)
+        is_blind = node_id in failed and not failed[node_id]
+        kind = ControlKind.BLIND if is_blind else ControlKind.WEAK
+        yield TestControl(node_id=node_id, control=kind, why=why)

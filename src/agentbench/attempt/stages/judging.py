@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import agent_outcome, judged_tests
-from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRuns
+from agentbench.attempt.stages.control_runner import ChangedFiles
+from agentbench.attempt.stages.control_runs import ControlRuns
 from agentbench.attempt.stages.health import await_health
 from agentbench.attempt.stages.service_logs import (
     require_services,
@@ -48,7 +49,7 @@ class FinalTestPreparation:
         self.kept = ExitStack()  # the agent's sandbox, if the task's script judges in it
 
     def begin(self) -> None:
-        """Open the sandbox, plan the control runs and open theirs.
+        """Open the sandbox, plan the sealed run and open its own.
 
         Raises:
             GitCheckoutError: the hidden tests do not fit the base commit.
@@ -64,12 +65,18 @@ class FinalTestPreparation:
         return sandbox
 
     @contextmanager
-    def started_controls(self, change: ChangedFiles) -> Iterator[ControlRuns]:
-        """The control runs, started; none runs after the block."""
+    def sealed_first(self, change: ChangedFiles) -> Iterator[ControlRuns]:
+        """The control runs after the sealed one, while no other attempt at the task is judged.
+
+        Raises:
+            SandboxError: the sandbox of the sealed run could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
         controls, self.controls = self.controls or ControlRuns(self._context, self._baseline), None
         try:
-            controls.start(change)
-            yield controls
+            with controls.alone():
+                controls.run_sealed(change)
+                yield controls
         finally:
             controls.close()
 
@@ -139,7 +146,7 @@ def final_test(
 ) -> FinalTestOutput:
     """Apply the change to the state before the agent, write the hidden tests, and run them.
 
-    Control runs run beside it; what they show against the attempt is among the findings.
+    The sealed run comes first; what control runs show against the attempt is among the findings.
 
     Args:
         context: The inputs.
@@ -155,7 +162,7 @@ def final_test(
     if context.task.answer_key.verifier is not None:
         return _final_verifier_run(context, baseline, change, work)
     changed = ChangedFiles.of(change)
-    with preparation.started_controls(changed) as controls:
+    with preparation.sealed_first(changed) as controls:
         evidence = _repeated_if_services_fail(
             lambda: _run_hidden_tests(context, baseline, changed, preparation.take_sandbox()),
             lambda final: _has_passed(context, baseline, final),

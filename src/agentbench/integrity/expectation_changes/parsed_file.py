@@ -147,7 +147,7 @@ class ParsedFile:
                 yield name, column
         for node in ast.walk(function):
             if isinstance(node, ast.For):
-                yield from _loop_columns(node, self.module)
+                yield from loop_columns(node, self.module)
 
 
 def parse_file(text: str, path: str) -> ParsedFile:
@@ -169,7 +169,7 @@ def parse_file(text: str, path: str) -> ParsedFile:
     )
 
 
-def _loop_columns(loop: ast.For, module: scopes.NameScope) -> Iterator[tuple[str, ParameterColumn]]:
+def loop_columns(loop: ast.For, module: scopes.NameScope) -> Iterator[tuple[str, ParameterColumn]]:
     rounds = _items(loop.iter)
     if isinstance(rounds, ast.Name) and module.loads.get(rounds.id) == 1:
         rounds = module.constants.get(rounds.id, rounds)

@@ -1,0 +1,159 @@
+"""Runs a task's tests with rewritten files, in sandboxes of their own."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from threading import Event
+
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.stages import judged_tests
+from agentbench.core.files import FileContent
+from agentbench.core.file_locks import FileLock, LockHeldError
+from agentbench.errors import GitCloneError, RunCancelled
+from agentbench.integrity.protection import JudgedChange
+from agentbench.pytest_results.execution import PytestRun, execute_tests
+from agentbench.sandbox.interface import Sandbox
+from agentbench.scoring.evidence import Evidence
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
+
+Files = Mapping[PurePosixPath, FileContent | None]
+
+_POLL = 0.1  # seconds
+_TIMEOUT_FACTOR = 2  # a control run may take so many times as long as the final test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFiles:
+    """A change that control runs test."""
+
+    files: Files = field(default_factory=dict)
+    emptied: tuple[PurePosixPath, ...] = ()
+
+    @classmethod
+    def of(cls, change: JudgedChange | None) -> "ChangedFiles":
+        """The agent's change; empty without one."""
+        return cls() if change is None else cls(files=change.files, emptied=change.emptied)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRunner:
+    """Runs the control runs of one attempt, until they are cancelled."""
+
+    context: PreparedContext
+    baseline: Evidence
+    cancel: Event
+    _preopened: list[judged_tests.PreopenedSandbox] = field(default_factory=list)
+
+    def preopen(self, number: int) -> None:
+        """Start to create so many sandboxes, as far as the run allows so many idle ones."""
+        for _ in range(number):
+            if not self.context.idle_slots.acquire(blocking=False):
+                return
+            preopened = judged_tests.preopen_sandbox(self.context)
+            if preopened is None:
+                self.context.idle_slots.release()
+                return
+            self._preopened.append(preopened)
+
+    def close(self) -> None:
+        """Remove the preopened sandboxes that no run has taken."""
+        while (preopened := self._take_preopened()) is not None:
+            preopened.close()
+
+    def run(self, rewritten: Mapping[str, bytes], change: ChangedFiles) -> PytestRun:
+        """Run the tests with rewritten files on a change, once there is a slot.
+
+        Raises:
+            SandboxError: the sandbox could not be created or is lost.
+            RunCancelled: the run or the control runs were cancelled.
+        """
+        context = self.context
+        unchanged = judged_tests.unchanged_tests(context, self.baseline)
+        written = {**unchanged, **change.files, **context.hidden_tests.files}
+        files = {**written, **_rewritten_files(rewritten, written)}
+
+        def fill(sandbox: Sandbox) -> None:
+            """Write the run's files into a new sandbox."""
+            judged_tests.write_files(sandbox, files, emptied=change.emptied)
+
+        # With more time than the judged run; the code under test sees no other difference.
+        request = judged_tests.judged_request(context)
+        request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
+        with (
+            self._slot(),
+            judged_tests.filled_sandbox(context, self._take_preopened(), fill) as sandbox,
+        ):
+            return execute_tests(sandbox, request, end_sandbox=True, cancel=self.cancel)
+
+    def reference_change(self) -> ChangedFiles | None:
+        """The reference solution, if the task has one that applies."""
+        task = self.context.task
+        if not task.answer_key.solution_patch.strip():
+            return None
+        try:
+            mirror = self.context.mirrors.of(task.source)
+            return ChangedFiles(files=apply_patch_to_commit(task.answer_key.solution_patch, mirror))
+        except (PatchDoesNotApplyError, GitCloneError):
+            return None
+
+    def content(self, file: str) -> bytes | None:
+        """A file of tests as the final test has it; `None` if there is none."""
+        path, hidden = PurePosixPath(file), self.context.hidden_tests.files
+        if path in hidden:
+            written = hidden[path]
+            return None if written is None else written.content
+        return self.context.prepared.content(path)
+
+    def _take_preopened(self) -> judged_tests.PreopenedSandbox | None:
+        try:
+            preopened = self._preopened.pop()
+        except IndexError:
+            return None
+        self.context.idle_slots.release()
+        return preopened
+
+    @contextmanager
+    def locked(self, lock: FileLock) -> Iterator[None]:
+        """Hold a lock; the wait for it ends if the run is cancelled.
+
+        Raises:
+            RunCancelled: the run or the control runs were cancelled.
+        """
+        while True:
+            self._raise_if_cancelled()
+            try:
+                lock.acquire(timeout=_POLL)
+                break
+            except LockHeldError:
+                continue
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        slots = self.context.control_slots
+        while not slots.acquire(timeout=_POLL):
+            self._raise_if_cancelled()
+        try:
+            self._raise_if_cancelled()
+            yield
+        finally:
+            slots.release()
+
+    def _raise_if_cancelled(self) -> None:
+        if self.cancel.is_set() or self.context.cancel.is_set():
+            raise RunCancelled
+
+
+def _rewritten_files(rewritten: Mapping[str, bytes], written: Files) -> Files:
+    """The rewritten files; each is executable if the file that it replaces is."""
+    found = {}
+    for file, content in rewritten.items():
+        path = PurePosixPath(file)
+        replaced = written.get(path)
+        executable = replaced is not None and replaced.executable
+        found[path] = FileContent(content=content, executable=executable)
+    return found

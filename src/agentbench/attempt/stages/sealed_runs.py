@@ -1,0 +1,158 @@
+"""The sealed run of an attempt: hidden tests without expected values, compared on the host.
+
+The reference solution is run under the same seal once for a task, before the first attempt is
+judged. Its recordings stand for what the host cannot read in the tests.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.stages.control_reports import save_control_report
+from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
+from agentbench.integrity.control_plan import ControlledTests
+from agentbench.integrity.records import SealedMismatch, SealedRun
+from agentbench.integrity.sealing.canonical import read_recordings
+from agentbench.integrity.sealing.memory import SealedReference, reference_run
+from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan, seal_digest
+from agentbench.pytest_results.execution import PytestRun
+from agentbench.scoring import expectation
+from agentbench.scoring.evidence import Evidence, NodeId
+
+SEALED_REPORT = "sealed.json"
+_MOST_REFERENCE_RUNS = 3
+_MOST_ROUNDS = 3  # of finding out which conditions the sealed tests have to evaluate themselves
+_FEW = 4  # a run with so small a share of mismatches, or with one, is repeated: a flaky test
+
+
+@dataclass(slots=True, kw_only=True)
+class SealedRuns:
+    """Owns the plan and the runs of one attempt."""
+
+    runs: ControlRunner
+    tests: ControlledTests
+    seed: int
+    _plan: SealedPlan = field(init=False)
+    _reference: SealedReference = field(default_factory=SealedReference)
+    _outcomes: list[SealedOutcome] = field(default_factory=list)
+    _last: PytestRun | None = None
+    _settled: JudgedSeal | None = None
+
+    @property
+    def _context(self) -> PreparedContext:
+        return self.runs.context
+
+    def prepare(self) -> None:
+        """Seal the files; run the reference solution if this was never done.
+
+        Raises:
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        memory, seal = self._context.sealed_memory, seal_digest(self.tests)
+        self._reference = memory.recall(seal)
+        self._plan = SealedPlan(self.tests, self.seed, self._reference.relaxed)
+        change = None if self._reference.runs else self.runs.reference_change()
+        if change is None or not self._plan.files:
+            return
+        with self.runs.locked(self._context.sealed_lock()):
+            self._reference = memory.recall(seal)
+            self._plan = SealedPlan(self.tests, self.seed, self._reference.relaxed)
+            if not self._reference.runs:
+                self._run_reference(change)
+
+    def run(self, change: ChangedFiles) -> None:
+        """Run the sealed tests with a change, once more if few of them differ.
+
+        Raises:
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        if not self._plan.files:
+            return
+        self._run_once(change)
+        differing = self._judge(frozenset(self.tests.fixed)).differing
+        if 0 < len(differing) <= max(1, len(self.tests.fixed) // _FEW):
+            self._run_once(change)
+
+    def settle(self, passed: frozenset[NodeId]) -> JudgedSeal | None:
+        """What the runs show about the tests that passed the final test; None without a run.
+
+        Raises:
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        if not self._outcomes:
+            return None
+        judged = self._judge(passed)
+        change = self.runs.reference_change() if judged.mismatches else None
+        while judged.mismatches and change and len(self._reference.runs) < _MOST_REFERENCE_RUNS:
+            self._run_reference(change)  # a value that the reference changes, too, is not stable
+            judged = self._judge(passed)
+        self._settled = judged
+        if self._last is not None:
+            save_control_report(self._context, SEALED_REPORT, self._last)
+        return judged
+
+    def record(self) -> SealedRun | None:
+        """The record of the runs, once they are settled."""
+        if self._settled is None or self._last is None:
+            return None
+        judged = self._settled
+        return SealedRun(
+            tries=len(self._outcomes),
+            ending=self._last.command.ending,
+            tests=sum(bool(self._outcomes[-1].recordings.get(t)) for t in self.tests.fixed),
+            values=judged.values,
+            mismatches=judged.mismatches,
+        )
+
+    def _run_once(self, change: ChangedFiles) -> None:
+        self._last = self.runs.run(self._plan.files, change)
+        self._outcomes.append(self._outcome(self._last))
+
+    def _run_reference(self, change: ChangedFiles) -> None:
+        """Run the reference solution under the seal, and store what it recorded."""
+        known = self._reference
+        for _ in range(_MOST_ROUNDS):
+            outcome = self._outcome(self.runs.run(self._plan.files, change))
+            run = reference_run(outcome.passed, outcome.recordings)
+            relaxed = _joined(known.relaxed, self._plan.relaxed_by(run))
+            if relaxed == known.relaxed or known.runs or self._outcomes:
+                break
+            known = known.model_copy(update={"relaxed": relaxed})
+            self._plan = SealedPlan(self.tests, self.seed, relaxed)
+        self._reference = known.with_run(run)
+        self._context.sealed_memory.remember(self._reference)
+
+    def _judge(self, passed: frozenset[NodeId]) -> JudgedSeal:
+        """The last run; a mismatch counts if the test differs in every run."""
+        judged = [
+            self._plan.judge(outcome, self._reference, judged=passed) for outcome in self._outcomes
+        ]
+        last = judged[-1]
+        always = frozenset.intersection(*(each.differing for each in judged))
+        mismatches: tuple[SealedMismatch, ...] = tuple(
+            one for one in last.mismatches if one.node_id in always
+        )
+        sealed = frozenset().union(*(each.sealed for each in judged)) - always
+        unsealed = {n: why for each in judged for n, why in each.unsealed.items() if n not in sealed}
+        return JudgedSeal(
+            mismatches=mismatches, sealed=sealed, unsealed=unsealed, values=last.values
+        )
+
+    def _outcome(self, run: PytestRun) -> SealedOutcome:
+        original = {new: old for old, new in self._plan.renamed.items()}
+        passed = expectation.passed_tests(Evidence(report=run.facts))
+        recordings = read_recordings(run.recordings)
+        return SealedOutcome(
+            passed=frozenset(original.get(test, test) for test in passed),
+            recordings={original.get(test, test): found for test, found in recordings.items()},
+        )
+
+
+def _joined(
+    one: Mapping[str, tuple[int, ...]], other: Mapping[str, tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
+    files = sorted({*one, *other})
+    return {file: tuple(sorted({*one.get(file, ()), *other.get(file, ())})) for file in files}

@@ -1,0 +1,123 @@
+"""What the host checks of a recording: the assertions of a sealed test, as data."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An operand that the sealed test records, by its position among the recorded values."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """An operand that was taken out of the test."""
+
+    node: ast.expr
+    named: tuple[tuple[str, int], ...] = ()
+    """Names in it that have several values, and the position of each one's token in the record."""
+
+
+Operand: TypeAlias = Recorded | Removed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A chain of comparisons."""
+
+    operands: tuple[Operand, ...]
+    ops: tuple[type[ast.cmpop], ...]
+    negated: bool = False
+    unordered: bool = False  # the elements may have any order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truthiness:
+    """A condition of a single value."""
+
+    index: int
+    negated: bool = False
+    is_likely: bool = False  # whether most code gives this value, so that it tells nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextMatch:
+    """A text that a regular expression must match somewhere."""
+
+    index: int
+    pattern: Operand
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """An expected exception, or an expected warning."""
+
+    types: Operand | None
+    pattern: Operand | None = None
+    is_message: bool = False  # the pattern is a part of the text instead
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Each:
+    """A check of every element of recorded lists."""
+
+    check: "Check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikeReference:
+    """An assertion that the host cannot evaluate: its values must be the reference's."""
+
+    indices: tuple[int, ...]
+
+
+Check: TypeAlias = Comparison | Truthiness | TextMatch | Raised | Each | LikeReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """One assertion of a sealed file."""
+
+    number: int
+    function: str  # the function that contains it, as in a node id without the file
+    line: int
+    text: str  # the assertion as the test has it
+    check: Check
+    is_certain: bool = False  # whether every passing run of its function reaches it
+    may_relax: bool = False  # whether the code under test may evaluate the condition itself
+    unsealed: str | None = None  # why it does not control the code under test
+
+    @property
+    def removed(self) -> Iterator[Removed]:
+        """The operands that were taken out."""
+        yield from removed_operands(self.check)
+
+
+def removed_operands(check: Check) -> Iterator[Removed]:
+    """The operands of a check that were taken out of the test."""
+    match check:
+        case Comparison(operands=operands):
+            yield from (one for one in operands if isinstance(one, Removed))
+        case TextMatch(pattern=Removed() as pattern):
+            yield pattern
+        case Raised(types=types, pattern=pattern):
+            yield from (one for one in (types, pattern) if isinstance(one, Removed))
+        case Each(check=inner):
+            yield from removed_operands(inner)
+        case _:
+            pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedCheck:
+    """A check with the expressions that the sealed test records for it."""
+
+    check: Check
+    recorded: tuple[ast.expr, ...] = field(default_factory=tuple)
+    condition: ast.Compare | None = None  # what the code under test may evaluate itself instead

@@ -1,0 +1,220 @@
+"""Evaluates the checks of a sealed test on what it recorded."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentbench.integrity.expectation_changes import scopes
+from agentbench.integrity.expectation_changes.values import evaluate
+from agentbench.integrity.sealing import agreement
+from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
+from agentbench.integrity.sealing.canonical import (
+    CanonicalValue,
+    Recording,
+    elements_of,
+    text_of,
+    token_of,
+)
+from agentbench.integrity.sealing.checks import (
+    Check,
+    Comparison,
+    Each,
+    LikeReference,
+    Operand,
+    Raised,
+    Recorded,
+    Removed,
+    Site,
+    TextMatch,
+    Truthiness,
+)
+from agentbench.integrity.sealing.seal import SealedFile
+
+_STRONG, _WEAK = 8, 1
+_BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteEvaluator:
+    """Evaluates one assertion of a sealed file."""
+
+    file: SealedFile
+    site: Site
+
+    def agrees(self, recording: Recording) -> Agreement:
+        """Whether the recorded values pass the assertion."""
+        return self._check(self.site.check, recording)
+
+    def expected_text(self, recording: Recording) -> str:
+        """What the assertion expects, as the test has it, with the values of its parameters."""
+        texts = []
+        for one in self.site.removed:
+            names = self._names(one, recording)
+            known = [f"{name} = {ast.unparse(names[name])}" for name, _ in one.named]
+            texts.append(" with ".join([ast.unparse(one.node), *known]))
+        return ", ".join(texts) or self.site.text
+
+    def _check(self, check: Check, recording: Recording) -> Agreement:
+        match check:
+            case Comparison():
+                return self._comparison(check, recording)
+            case Truthiness(index=index, negated=negated):
+                value = _at(recording.values, index)
+                found = Agreement.NO if value is None else agreement.truth(value)
+                return _negated(found) if negated else found
+            case TextMatch():
+                return self._match(check, recording)
+            case Raised():
+                return self._raised(check, recording)
+            case Each(check=inner):
+                return self._each(inner, recording)
+            case LikeReference():
+                return Agreement.UNKNOWN
+
+    def _comparison(self, check: Comparison, recording: Recording) -> Agreement:
+        sides = [self._side(operand, recording) for operand in check.operands]
+        found = Agreement.YES
+        for op, left, right in zip(check.ops, sides, sides[1:], strict=False):
+            if left is None or right is None:
+                return Agreement.NO  # the recording lacks it
+            if check.unordered:
+                one = agreement.equal_in_any_order(left, right)
+            else:
+                one = agreement.compare(op, left, right)
+            found = _both(found, one)
+        return _negated(found) if check.negated else found
+
+    def _match(self, check: TextMatch, recording: Recording) -> Agreement:
+        value, pattern = _at(recording.values, check.index), self._text(check.pattern, recording)
+        text = None if value is None else text_of(value)
+        if text is None:
+            return Agreement.NO if value is None else Agreement.UNKNOWN
+        if pattern is None:
+            return Agreement.UNKNOWN
+        found = agreement.matches(pattern, text)
+        return _negated(found) if check.negated else found
+
+    def _raised(self, check: Raised, recording: Recording) -> Agreement:
+        names: list[str] | None = []
+        if check.types is not None:
+            names = self._type_names(check.types, recording)
+        pattern = None if check.pattern is None else self._text(check.pattern, recording)
+        if names is None or (check.pattern is not None and pattern is None):
+            return Agreement.UNKNOWN
+        if check.is_message and pattern is not None:
+            import re
+
+            pattern = re.escape(pattern)
+        if check.is_warning:
+            return agreement.warned_as_expected(recording.warned, names, pattern)
+        return agreement.raised_as_expected(recording.raised, names, pattern)
+
+    def _type_names(self, operand: Operand, recording: Recording) -> list[str] | None:
+        """The names of the expected classes; None if the text does not tell."""
+        if not isinstance(operand, Removed):
+            return None
+        node, names = operand.node, self._names(operand, recording)
+        while isinstance(node, ast.Name) and node.id in names:
+            node = names[node.id]
+        types = node.elts if isinstance(node, ast.Tuple) else [node]
+        found = [scopes.name_of(one) for one in types]
+        return found if all(found) else None
+
+    def _each(self, inner: Check, recording: Recording) -> Agreement:
+        columns = [elements_of(value) for value in recording.values]
+        if not columns or any(column is None for column in columns):
+            return Agreement.NO
+        found = Agreement.YES
+        for row in zip(*(column for column in columns if column is not None), strict=False):
+            one = Recording(site=recording.site, values=tuple(row))
+            found = _both(found, self._check(inner, one))
+        return found
+
+    def _side(
+        self, operand: Operand, recording: Recording
+    ) -> ExpectedTree | CanonicalValue | None:
+        if isinstance(operand, Recorded):
+            return _at(recording.values, operand.index)
+        return agreement.expected_tree(operand.node, self._names(operand, recording))
+
+    def _text(self, operand: Operand, recording: Recording) -> str | None:
+        if isinstance(operand, Recorded):
+            value = _at(recording.values, operand.index)
+            return None if value is None else text_of(value)
+        node, names = operand.node, self._names(operand, recording)
+        match node:
+            case ast.Call(func=ast.Attribute(attr="escape"), args=[inner]):
+                import re
+
+                value = evaluate(inner, names)
+                return re.escape(value) if isinstance(value, str) else None
+            case _:
+                value = evaluate(node, names)
+                return value if isinstance(value, str) else None
+
+    def _names(self, operand: Removed, recording: Recording) -> dict[str, ast.expr]:
+        """The expressions of the names in an operand, by the tokens in the recording."""
+        found = self.file.constants(self.site.function)
+        for name, index in operand.named:
+            value = _at(recording.values, index)
+            token = None if value is None else token_of(value)
+            cell = self.file.tokens.get(token) if token is not None else None
+            if cell is not None:
+                found[name] = cell.node
+                if cell.owner != self.site.function:
+                    found = {**self.file.constants(cell.owner), **found}
+        return found
+
+
+def strength_of(site: Site) -> int:
+    """How much a recording that agrees tells: 8 for a value, 1 for a truth, 0 for nothing.
+
+    Code that does not know the value guesses it once in two to the power of this number.
+    """
+    return 0 if site.unsealed else _strength(site.check)
+
+
+def _strength(check: Check) -> int:
+    match check:
+        case Comparison(operands=operands, ops=ops, negated=negated):
+            removed = [one.node for one in operands if isinstance(one, Removed)]
+            if not removed or negated or any(op in _NEGATIVE for op in ops):
+                return 0
+            if all(op in _BOUNDS for op in ops):
+                return _WEAK
+            return max(map(_strength_of_value, removed))
+        case Truthiness(is_likely=is_likely):
+            return 0 if is_likely else _WEAK
+        case TextMatch(negated=negated):
+            return 0 if negated else _STRONG
+        case Raised(pattern=pattern):
+            return _STRONG if pattern is not None else 2 * _WEAK
+        case Each(check=inner):
+            return _strength(inner)
+        case LikeReference(indices=indices):
+            return _STRONG if indices else 0
+
+
+def _strength_of_value(node: ast.expr) -> int:
+    value = evaluate(node)
+    if value is None or isinstance(value, bool):
+        return _WEAK
+    if isinstance(value, int) and abs(value) <= 1:
+        return 2 * _WEAK
+    return _STRONG
+
+
+def _at(values: Sequence[CanonicalValue], index: int) -> CanonicalValue | None:
+    return values[index] if index < len(values) else None
+
+
+def _both(one: Agreement, other: Agreement) -> Agreement:
+    if Agreement.NO in (one, other):
+        return Agreement.NO
+    return Agreement.UNKNOWN if Agreement.UNKNOWN in (one, other) else Agreement.YES
+
+
+def _negated(found: Agreement) -> Agreement:
+    turned = {Agreement.YES: Agreement.NO, Agreement.NO: Agreement.YES}
+    return turned.get(found, found)

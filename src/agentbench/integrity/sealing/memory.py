@@ -1,0 +1,72 @@
+"""What the reference solution recorded in sealed runs of a task; stored beside the task's cache."""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field, JsonValue, ValidationError
+
+from agentbench.core.checksums import ChecksummedDocument
+from agentbench.core.files import write_atomically
+from agentbench.core.schema import Schema
+from agentbench.integrity.sealing.canonical import Recording, parse_recording, recording_to_json
+from agentbench.scoring.evidence import NodeId
+
+_MOST_RUNS = 3  # of the reference solution; where they differ, a value is not stable
+
+
+class ReferenceRun(Schema):
+    """One sealed run of the reference solution, with the tests' own ids."""
+
+    passed: tuple[NodeId, ...] = ()
+    recordings: dict[NodeId, tuple[JsonValue, ...]] = Field(default_factory=dict)
+
+    def recordings_of(self, node_id: NodeId) -> tuple[Recording, ...]:
+        """What one test recorded."""
+        return tuple(map(parse_recording, self.recordings.get(node_id, ())))
+
+
+def reference_run(
+    passed: frozenset[NodeId], recordings: Mapping[NodeId, tuple[Recording, ...]]
+) -> ReferenceRun:
+    """A run to store."""
+    return ReferenceRun(
+        passed=tuple(sorted(passed)),
+        recordings={key: tuple(map(recording_to_json, r)) for key, r in recordings.items()},
+    )
+
+
+class SealedReference(ChecksummedDocument):
+    """The runs of the reference solution under one seal."""
+
+    seal: str = ""  # the digest of the test files, the tests and this protocol
+    relaxed: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """By file: the assertions whose conditions the code under test evaluates itself."""
+    runs: tuple[ReferenceRun, ...] = ()
+
+    def with_run(self, run: ReferenceRun) -> "SealedReference":
+        """The same with one more run."""
+        return self.model_copy(update={"runs": (*self.runs, run)[-_MOST_RUNS:]})
+
+
+class SealedMemory:
+    """Stores the runs of the reference solution. No run with an agent's code adds to it."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """`path` is the file; None: nothing is stored."""
+        self._path = path
+        self._known = SealedReference()
+
+    def recall(self, seal: str) -> SealedReference:
+        """The stored runs under a seal; empty if there are none or the file is damaged."""
+        if self._known.seal != seal and self._path is not None:
+            with contextlib.suppress(OSError, ValidationError):
+                self._known = SealedReference.model_validate_json(self._path.read_bytes())
+        return self._known if self._known.seal == seal else SealedReference(seal=seal)
+
+    def remember(self, known: SealedReference) -> None:
+        """Store runs; those under another seal are forgotten."""
+        self._known = known
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                write_atomically(self._path, known.json_with_checksum().encode())

@@ -1,0 +1,212 @@
+"""Finds the values that the names of a test file can have, and the names that can be taken out."""
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agentbench.integrity.expectation_changes import parsed_file, scopes
+from agentbench.integrity.expectation_changes.functions import FoundFunction
+from agentbench.integrity.expectation_changes.parametrize import tables
+from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey
+
+_FILES_OF_TESTS = ("test", "tests", "testing", "conftest")
+
+
+def file_names(file: parsed_file.ParsedFile, opaque: Collection[str]) -> FileNames:
+    """The names of a parsed file; only the tables of the `opaque` functions are read."""
+    finder = _CellFinder(file=file, opaque=opaque)
+    cells = {key: tuple(found) for key, found in finder.found().items() if found}
+    imported, foreign = _imports(file.source.tree)
+    return FileNames(
+        module=file.module,
+        functions=finder.by_function,
+        cells=cells,
+        imported=imported,
+        foreign=foreign,
+        classes=frozenset(file.functions.classes),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _CellFinder:
+    file: parsed_file.ParsedFile
+    opaque: Collection[str]
+    by_function: dict[str, scopes.NameScope] = field(default_factory=dict)
+    _cells: dict[NameKey, list[Cell]] = field(default_factory=dict)
+
+    def found(self) -> dict[NameKey, list[Cell]]:
+        """The values of all names, as far as the file tells all of them."""
+        functions = self.file.functions.functions
+        self.by_function.update({n: scopes.function_scope(f.node) for n, f in functions.items()})
+        for name, node in self.file.module.constants.items():
+            self._add(("", name), [Cell(node=node, owner="")])
+        for name, function in functions.items():
+            self._read_function(name, function)
+        for name, function in functions.items():
+            self._read_parameters(name, function)
+        return self._cells
+
+    def _add(self, key: NameKey, cells: Iterable[Cell]) -> None:
+        owner, name = key
+        scope = self.by_function[owner] if owner else self.file.module
+        if scope.bound.get(name) == 1 and key not in self._cells:
+            self._cells[key] = list(cells)
+
+    def _read_function(self, owner: str, function: FoundFunction) -> None:
+        for name, node in self.by_function[owner].constants.items():
+            self._add((owner, name), [Cell(node=node, owner=owner)])
+        if owner in self.opaque:
+            for table in tables(self.file.source, function.node, self.file.module):
+                for at, name in enumerate(table.names):
+                    cells = [Cell(node=row.values[at], owner="") for row in table.rows]
+                    self._add((owner, name), cells)
+        for node in ast.walk(function.node):
+            if isinstance(node, ast.For):
+                for name, column in parsed_file.loop_columns(node, self.file.module):
+                    cells = [Cell(node=cell, owner=owner) for _, cell in column]
+                    self._add((owner, name), cells)
+
+    def _read_parameters(self, owner: str, function: FoundFunction) -> None:
+        """Those of helpers have their callers' arguments, those of tests may be fixtures."""
+        if function.looks_like_a_test:
+            for name in _parameters(function):
+                fixture = self.file.functions.functions.get(name)
+                returned = _returned(fixture.node) if fixture is not None else None
+                if returned is not None:
+                    self._add((owner, name), [Cell(node=returned, owner=name)])
+        elif not function.node.decorator_list:
+            for name, cells in self._arguments(function).items():
+                self._add((owner, name), cells)
+
+    def _arguments(self, helper: FoundFunction) -> dict[str, list[Cell]]:
+        parameters = _parameters(helper)
+        found: dict[str, list[Cell]] = {name: [] for name in parameters}
+        calls = list(self._calls(helper))
+        if not calls or len(calls) != _mentions(self.file.source.tree, helper.node.name):
+            return {}
+        for owner, call in calls:
+            if scopes.has_starred(call.args) or any(k.arg is None for k in call.keywords):
+                return {}
+            given = dict(zip(parameters, call.args, strict=False))
+            given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+            for name, node in given.items():
+                if name in found:
+                    found[name].append(Cell(node=node, owner=owner))
+        return {name: cells for name, cells in found.items() if len(cells) == len(calls)}
+
+    def _calls(self, helper: FoundFunction) -> Iterator[tuple[str, ast.Call]]:
+        for owner, function in self.file.functions.functions.items():
+            for node in ast.walk(function.node):
+                if isinstance(node, ast.Call) and scopes.name_of(node.func) == helper.node.name:
+                    if isinstance(node.func, ast.Attribute) == helper.is_method:
+                        yield owner, node
+
+
+def _parameters(function: FoundFunction) -> list[str]:
+    """The names of the parameters, without the object of a method."""
+    arguments = function.node.args
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    is_static = any(scopes.name_of(d) == "staticmethod" for d in function.node.decorator_list)
+    return names[function.is_method and not is_static :]
+
+
+def _mentions(tree: ast.Module, name: str) -> int:
+    return sum(
+        isinstance(node, ast.Name | ast.Attribute) and scopes.name_of(node) == name
+        for node in ast.walk(tree)
+    )
+
+
+def _returned(function: scopes.FunctionNode) -> ast.expr | None:
+    """The value of a fixture that only returns one."""
+    decorators = function.decorator_list
+    bare = [one.func if isinstance(one, ast.Call) else one for one in decorators]
+    if not any(scopes.name_of(one) == "fixture" for one in bare):
+        return None
+    if any(isinstance(one, ast.Call) and (one.args or one.keywords) for one in decorators):
+        return None  # it may have parameters or another name
+    match [node for node in function.body if not _is_docstring(node)]:
+        case [ast.Return(value=ast.expr() as value)]:
+            return value
+        case _:
+            return None
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
+    """The imported names, and those among them that other files of tests define."""
+    imported: set[str] = set()
+    foreign: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            imported |= names
+            if isinstance(node, ast.ImportFrom) and _is_of_tests(node):
+                foreign |= names
+    return frozenset(imported), frozenset(foreign)
+
+
+def _is_of_tests(node: ast.ImportFrom) -> bool:
+    parts = (node.module or "").split(".")
+    return node.level > 0 or any(p in _FILES_OF_TESTS or p.startswith("test_") for p in parts)
+
+
+def name_uses(tree: ast.Module, functions: Mapping[str, FoundFunction]) -> list["NameUse"]:
+    """Every place where a file reads a name."""
+    owners: dict[int, str] = {}
+    for name, function in functions.items():
+        for statement in function.node.body:
+            owners.update({id(node): name for node in ast.walk(statement)})
+    return [
+        NameUse(node=node, owner=owners.get(id(node), ""))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameUse:
+    """A place where a function, or the module, reads a name."""
+
+    node: ast.Name
+    owner: str
+
+
+def removable_names(
+    names: FileNames, uses: Sequence[NameUse], removed: Iterable[ast.expr]
+) -> set[NameKey]:
+    """The names whose values can be taken out: they are read only in removed expressions.
+
+    Args:
+        names: The names of the file and their values.
+        uses: All places where the file reads names.
+        removed: The expressions that are taken out of assertions.
+    """
+    gone = {id(node) for root in removed for node in ast.walk(root)}
+    reads: dict[NameKey, list[int]] = {}
+    for use in uses:
+        reads.setdefault(names.key(use.node.id, use.owner), []).append(id(use.node))
+    inside = {
+        key: {id(node) for cell in cells for node in ast.walk(cell.node)}
+        for key, cells in names.cells.items()
+    }
+    found = set(names.cells)
+    while True:
+        covered = gone.union(*(inside[key] for key in found)) if found else gone
+        kept = {key for key in found if reads.get(key) and covered.issuperset(reads[key])}
+        kept = _with_own_cells(names, kept)
+        if kept == found:
+            return found
+        found = kept
+
+
+def _with_own_cells(names: FileNames, keys: set[NameKey]) -> set[NameKey]:
+    """The names that share no cell with a name that stays."""
+    staying = Counter(
+        id(cell.node) for key, cells in names.cells.items() if key not in keys for cell in cells
+    )
+    return {key for key in keys if not any(id(cell.node) in staying for cell in names.cells[key])}

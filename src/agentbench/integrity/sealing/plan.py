@@ -1,0 +1,303 @@
+"""Plans the sealed run of a task, and judges what its tests recorded."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from agentbench.errors import InputError
+from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
+from agentbench.integrity.records import SealedMismatch, WeakControl
+from agentbench.integrity.sealing import agreement, evaluation
+from agentbench.integrity.sealing.agreement import Agreement
+from agentbench.integrity.sealing.canonical import Recording, shown
+from agentbench.integrity.sealing.checks import Comparison, Site
+from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
+from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, seal_file
+from agentbench.scoring.evidence import NodeId
+
+_PROTOCOL = "1"  # changes when recordings of earlier versions cannot be compared any more
+_LEAST_STRENGTH = 3  # a function is sealed if a guess is right once in eight times or less
+_LONGEST_SHOWN = 200
+_GUESSABLE = "its values are few enough to be guessed"
+_NO_RECORDING = "it recorded nothing that could be compared"
+_DOUBTFUL = "the host cannot evaluate line {}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedOutcome:
+    """What one sealed run gave: the tests that passed, and the recordings by the tests' own ids."""
+
+    passed: frozenset[NodeId]
+    recordings: Mapping[NodeId, tuple[Recording, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSeal:
+    """What a sealed run shows."""
+
+    mismatches: tuple[SealedMismatch, ...]
+    sealed: frozenset[NodeId]  # the tests that are fully controlled
+    unsealed: Mapping[NodeId, str]  # the others, and why
+    values: int  # the compared recordings
+
+    @property
+    def differing(self) -> frozenset[NodeId]:
+        """The tests with mismatches."""
+        return frozenset(one.node_id for one in self.mismatches)
+
+
+class SealedPlan:
+    """The sealed files of a task's deciding tests."""
+
+    def __init__(
+        self, tests: ControlledTests, seed: int, relaxed: Mapping[str, tuple[int, ...]]
+    ) -> None:
+        """Seal the files.
+
+        Args:
+            tests: The files and the tests that decide.
+            seed: For random ids of parametrised tests.
+            relaxed: By file, the assertions whose conditions the sealed tests evaluate themselves.
+        """
+        self._tests = tests
+        self._sealed: dict[str, SealedFile] = {}
+        self._function: dict[NodeId, tuple[str, SealedFunction]] = {}
+        self.files: dict[str, bytes] = {}
+        self.renamed: dict[NodeId, NodeId] = {}
+        self.unreadable: dict[str, str] = {}
+        for file, content in sorted(tests.files.items()):
+            try:
+                self._seal(file, content, Random(f"{seed}/sealed/{file}"), relaxed.get(file, ()))
+            except InputError as error:
+                self.unreadable[file] = error.faults[0]
+
+    def _seal(
+        self, file: str, content: bytes | None, rng: Random, relaxed: Collection[int]
+    ) -> None:
+        text, encoding = decoded(content, file)
+        listed = [test for test in self._listed if file_of(test) == file]
+        sealed = seal_file(text, file, listed, rng, relaxed_sites=relaxed)
+        self.files[file] = sealed.source.encode(encoding, "surrogateescape")
+        self.renamed |= {NodeId(old): NodeId(new) for old, new in sealed.renamed.items()}
+        self._sealed[file] = sealed
+        for name, function in sealed.functions.items():
+            for test in function.tests:
+                self._function[NodeId(test)] = file, sealed.functions[name]
+
+    @property
+    def _listed(self) -> tuple[NodeId, ...]:
+        return (*self._tests.fixed, *self._tests.passing)
+
+    @property
+    def digest(self) -> str:
+        """Names the seal: equal files and tests give recordings that can be compared."""
+        return seal_digest(self._tests)
+
+    def judge(
+        self, outcome: SealedOutcome, reference: SealedReference, *, judged: Collection[NodeId]
+    ) -> JudgedSeal:
+        """Compare the recordings of a run with the expected values.
+
+        Args:
+            outcome: The run.
+            reference: What the reference solution recorded under the same seal, if it was run.
+            judged: The tests to judge, among those that decide.
+        """
+        mismatches: list[SealedMismatch] = []
+        unsealed: dict[NodeId, str] = {}
+        strength: dict[FunctionKey, int] = {}
+        agreed: list[NodeId] = []
+        values = 0
+        for node_id in (test for test in self._listed if test in judged):
+            found = self._judge_test(node_id, outcome, reference.runs)
+            values += found.values
+            mismatches += found.mismatches
+            if found.unsealed is not None:
+                unsealed[node_id] = found.unsealed
+            else:
+                agreed.append(node_id)
+                key = FunctionKey(file_of(node_id), self._function[node_id][1].name)
+                strength[key] = strength.get(key, 0) + found.strength
+        weak = [test for test in agreed if strength[self._key(test)] < _LEAST_STRENGTH]
+        unsealed |= dict.fromkeys(weak, _GUESSABLE)
+        sealed = frozenset(agreed).difference(weak)
+        return JudgedSeal(
+            mismatches=tuple(mismatches), sealed=sealed, unsealed=unsealed, values=values
+        )
+
+    def relaxed_by(self, run: ReferenceRun) -> dict[str, tuple[int, ...]]:
+        """By file, the assertions that the host cannot evaluate for the reference solution."""
+        found: dict[str, set[int]] = {}
+        for node_id in run.recordings:
+            if node_id not in self._function:
+                continue
+            file, _ = self._function[node_id]
+            for recording in run.recordings_of(node_id):
+                evaluator = self._evaluator(file, recording.site)
+                if evaluator is None or not evaluator.site.may_relax:
+                    continue
+                if evaluator.agrees(recording) is not Agreement.YES:
+                    found.setdefault(file, set()).add(recording.site)
+        return {file: tuple(sorted(sites)) for file, sites in found.items()}
+
+    def _key(self, node_id: NodeId) -> FunctionKey:
+        return FunctionKey(file_of(node_id), self._function[node_id][1].name)
+
+    def _evaluator(self, file: str, number: int) -> evaluation.SiteEvaluator | None:
+        sealed = self._sealed[file]
+        site = sealed.sites.get(number)
+        return None if site is None else evaluation.SiteEvaluator(file=sealed, site=site)
+
+    def _judge_test(
+        self, node_id: NodeId, outcome: SealedOutcome, references: Sequence[ReferenceRun]
+    ) -> "_JudgedTest":
+        found = _JudgedTest(node_id=node_id)
+        if node_id not in self._function:
+            found.unsealed = self.unreadable.get(file_of(node_id), "its file is not sealed")
+            return found
+        file, function = self._function[node_id]
+        found.unsealed = function.unsealed
+        known = [run for run in references if node_id in run.passed]
+        if references and not known:
+            found.unsealed = "the reference solution does not pass it without its expected values"
+            return found
+        by_site = _by_site(outcome.recordings.get(node_id, ()))
+        if node_id not in outcome.passed:
+            if known:
+                found.fail("the test to run to its end", "an error, or no result at all")
+            else:
+                found.unsealed = "it does not pass without its expected values"
+            return found
+        referenced = [_by_site(run.recordings_of(node_id)) for run in known]
+        reached = set(function.certain).union(*(each.keys() for each in referenced))
+        for number in sorted(reached | by_site.keys()):
+            evaluator = self._evaluator(file, number)
+            if evaluator is not None:
+                others = [each.get(number, ()) for each in referenced]
+                found.judge(evaluator, by_site.get(number, ()), others, has_reference=bool(known))
+        if found.unsealed is None and not found.values:
+            found.unsealed = _NO_RECORDING
+        return found
+
+
+@dataclass(slots=True, kw_only=True)
+class _JudgedTest:
+    node_id: NodeId
+    mismatches: list[SealedMismatch] = field(default_factory=list)
+    unsealed: str | None = None
+    strength: int = 0
+    values: int = 0
+
+    def fail(self, expected: str, actual: str, site: Site | None = None) -> None:
+        """Record a mismatch."""
+        self.mismatches.append(
+            SealedMismatch(
+                node_id=self.node_id,
+                line=site.line if site is not None else None,
+                assertion=_shortened(site.text) if site is not None else "",
+                expected=_shortened(expected),
+                actual=_shortened(actual),
+            )
+        )
+
+    def judge(
+        self,
+        evaluator: evaluation.SiteEvaluator,
+        recordings: Sequence[Recording],
+        references: Sequence[Sequence[Recording]],
+        *,
+        has_reference: bool,
+    ) -> None:
+        """Judge what one assertion recorded, each time that it ran."""
+        site = evaluator.site
+        if not recordings:
+            if has_reference and any(references):
+                self.fail("the assertion to run", "nothing: it did not run", site)
+            elif not has_reference:
+                self.unsealed = self.unsealed or f"line {site.line} did not run"
+            return
+        for at, recording in enumerate(recordings):
+            self.values += 1
+            verdict = _verdict(evaluator, recording, at, references)
+            if verdict is Agreement.YES:
+                self.strength += evaluation.strength_of(site)
+            elif verdict is Agreement.NO:
+                self.fail(evaluator.expected_text(recording), _text_of(recording), site)
+                return
+            else:
+                self.unsealed = self.unsealed or _DOUBTFUL.format(site.line)
+
+
+def _verdict(
+    evaluator: evaluation.SiteEvaluator,
+    recording: Recording,
+    at: int,
+    references: Sequence[Sequence[Recording]],
+) -> Agreement:
+    found = evaluator.agrees(recording)
+    if found is Agreement.YES:
+        return found
+    known = [each for each in references if each]
+    if not known:
+        return found
+    if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
+        return Agreement.NO  # the host can evaluate it for correct code
+    if _is_like(recording, at, known):
+        return Agreement.YES
+    must_be_equal = isinstance(evaluator.site.check, Comparison) and _has_equality(evaluator.site)
+    return Agreement.NO if must_be_equal else Agreement.UNKNOWN
+
+
+def _is_like(recording: Recording, at: int, references: Sequence[Sequence[Recording]]) -> bool:
+    """Whether it is what the reference solution recorded, at that time or at any."""
+    same_time = [each[at] for each in references if at < len(each)]
+    if same_time and agreement.recordings_agree(recording, same_time):
+        return True
+    others = [other for each in references for other in each]
+    return any(agreement.recordings_agree(recording, [other]) for other in others)
+
+
+def _has_equality(site: Site) -> bool:
+    import ast
+
+    check = site.check
+    return isinstance(check, Comparison) and ast.Eq in check.ops and any(True for _ in site.removed)
+
+
+def _by_site(recordings: Iterable[Recording]) -> dict[int, list[Recording]]:
+    found: dict[int, list[Recording]] = {}
+    for recording in recordings:
+        found.setdefault(recording.site, []).append(recording)
+    return found
+
+
+def _text_of(recording: Recording) -> str:
+    values = [shown(value) for value in recording.values]
+    if recording.raised is not None:
+        values.append(shown(recording.raised))
+    values += [shown(value) for value in recording.warned or ()]
+    return ", ".join(values) or "nothing"
+
+
+def _shortened(text: str) -> str:
+    plain = text if text.isprintable() else ascii(text)[1:-1]
+    return plain if len(plain) <= _LONGEST_SHOWN else plain[: _LONGEST_SHOWN - 1] + "…"
+
+
+def seal_digest(tests: ControlledTests) -> str:
+    """Names the seal of some files and tests."""
+    digest = hashlib.sha256(_PROTOCOL.encode())
+    for file, content in sorted(tests.files.items()):
+        digest.update(f"\0{file}\0".encode() + (content or b""))
+    for test in (*tests.fixed, "", *tests.passing):
+        digest.update(f"\0{test}".encode())
+    return digest.hexdigest()
+
+
+def weak_controls(unreadable: Mapping[str, str]) -> Iterator[WeakControl]:
+    """The files that cannot be sealed at all."""
+    for file, reason in unreadable.items():
+        yield WeakControl(file=file, function="*", reason=reason)
+
+

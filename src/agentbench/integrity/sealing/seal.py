@@ -1,0 +1,390 @@
+"""Takes every expected value out of a test file, and keeps what the host needs to compare."""
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from agentbench.errors import InputError
+from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
+from agentbench.integrity.expectation_changes.functions import FoundFunction, split_id
+from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
+from agentbench.integrity.sealing import names as sealed_names
+from agentbench.integrity.sealing.checks import Check, LikeReference, SealedCheck, Site
+from agentbench.integrity.sealing.conditions import relaxed
+from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
+from agentbench.integrity.sealing.statements import RAISING, StatementReader, caught_names
+
+RECORDER = "agentbench_recorder"
+_SHARED = "line {}: its expected value is an input of the test, too"
+_FOREIGN = "line {}: its expected value is in another file"
+_UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
+_NO_ASSERTION = "it has no assertion with an expected value"
+_NOT_DEFINED = "the file does not define it"
+_OWN_IDS = "its parameters are part of ids that have to stay"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedFunction:
+    """A test function of a sealed file."""
+
+    name: str  # as in a node id
+    tests: tuple[str, ...]  # the listed node ids
+    sites: tuple[int, ...]  # the numbers of its own assertions and of its helpers'
+    certain: tuple[int, ...]  # those that every passing run reaches
+    unsealed: str | None = None  # why the sealed run does not control it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedFile:
+    """A test file without its expected values, and these values."""
+
+    source: str
+    sites: Mapping[int, Site]
+    tokens: Mapping[int, Cell]  # the values that were taken out of tables and variables
+    names: FileNames
+    functions: Mapping[str, SealedFunction]
+    renamed: Mapping[str, str]
+    """The new node ids of renamed listed tests."""
+
+    def constants(self, owner: str) -> dict[str, ast.expr]:
+        """The expressions of the names with a single value, as a function sees them."""
+        found: dict[str, ast.expr] = {}
+        for (binding, name), cells in self.names.cells.items():
+            if binding in ("", owner) and len(cells) == 1 and (binding or name not in found):
+                found[name] = cells[0].node
+        return found
+
+
+def seal_file(
+    source: str,
+    path: str,
+    listed: Iterable[str],
+    rng: Random,
+    *,
+    relaxed_sites: Collection[int] = (),
+) -> SealedFile:
+    """Take the expected values out of a test file.
+
+    Args:
+        source: The text of the file.
+        path: Its path, for messages.
+        listed: The node ids that decide; their functions are described.
+        rng: Gives random ids to parametrised tests.
+        relaxed_sites: Numbers of assertions that the host could not evaluate: the code under test
+            evaluates their conditions, and the result is recorded.
+
+    Raises:
+        InputError: this interpreter cannot compile the text, or cannot write it again.
+    """
+    listed = list(listed)
+    plain = disguise.without_prose(source_text.parse_source(source, path))
+    before = parsed_file.parse_file(plain, path)
+    functions = [before.read(one) for one in before.functions.functions.values()]
+    ids = opaque_ids(before, functions, listed, rng)
+    file = parsed_file.parse_file(source_text.apply_edits(plain, ids.edits), path)
+    sealer = _Sealer(file=file, opaque=ids.functions, relaxed_sites=frozenset(relaxed_sites))
+    sealer.read()
+    sealer.replace_cells()
+    tree = sealer.transformed()
+    try:
+        text = ast.unparse(ast.fix_missing_locations(tree))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be written again: {error}") from error
+    selected = file.functions.select(listed)
+    return SealedFile(
+        source=text + "\n",
+        sites=sealer.sites,
+        tokens=sealer.tokens,
+        names=sealer.names,
+        functions={
+            name: sealer.described(name, found.tests)
+            for name, found in selected.items()
+        },
+        renamed=ids.renamed,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sealer:
+    """Reads all functions of a file, then replaces what they expect."""
+
+    file: parsed_file.ParsedFile
+    opaque: Collection[str]
+    relaxed_sites: frozenset[int]
+    names: FileNames = field(init=False)
+    sites: dict[int, Site] = field(default_factory=dict)
+    tokens: dict[int, Cell] = field(default_factory=dict)
+    _recorded: dict[int, tuple[ast.expr, ...]] = field(default_factory=dict)
+    _statements: dict[int, list[int]] = field(default_factory=dict)  # by id of the statement
+    _errors: dict[int, tuple[int, list[ast.expr], ast.Call]] = field(default_factory=dict)
+    _cells: dict[int, int] = field(default_factory=dict)  # tokens by id of their expression
+
+    def __post_init__(self) -> None:
+        """Read the names."""
+        self.names = sealed_names.file_names(self.file, self.opaque)
+
+    @property
+    def _functions(self) -> Mapping[str, FoundFunction]:
+        return self.file.functions.functions
+
+    def read(self) -> None:
+        """Find the assertions of all functions."""
+        helpers = frozenset(
+            one.node.name
+            for one in self._functions.values()
+            if not one.looks_like_a_test and _has_assertions(one.node)
+        )
+        for name, function in self._functions.items():
+            levels = LevelReader(names=self.names, owner=name)
+            caught = caught_names(function.node)
+            reader = StatementReader(levels=levels, helpers=helpers, caught=caught)
+            certain = {
+                id(statement)
+                for statement, doubt in scopes.statements(function.node.body)
+                if not doubt
+            }
+            for node in (n for s in function.node.body for n in ast.walk(s)):
+                if isinstance(node, ast.stmt):
+                    self._read_statement(name, node, reader, is_certain=id(node) in certain)
+                elif isinstance(node, ast.Call):
+                    self._read_error(name, node, reader)
+            for decorator in function.node.decorator_list:
+                for node in ast.walk(decorator):
+                    if isinstance(node, ast.Call) and name in self.opaque:
+                        self._read_error(name, node, reader)
+
+    def _read_statement(
+        self, owner: str, node: ast.stmt, reader: StatementReader, *, is_certain: bool
+    ) -> None:
+        found = reader.read(node)
+        if found is None:
+            return
+        numbers = self._statements.setdefault(id(node), [])
+        for check in found.checks:
+            number = self._add(owner, node, check, is_certain=is_certain, why=found.unsealed)
+            numbers.append(number)
+
+    def _read_error(self, owner: str, node: ast.Call, reader: StatementReader) -> None:
+        found = reader.expected_error(node)
+        if found is None:
+            return
+        check, tokens, rest = found
+        sealed = SealedCheck(check=check)
+        number = self._add(owner, node, sealed, is_certain=False, why=None)
+        self._errors[id(node)] = number, tokens, rest
+
+    def _add(
+        self,
+        owner: str,
+        node: ast.stmt | ast.expr,
+        sealed: SealedCheck,
+        *,
+        is_certain: bool,
+        why: str | None,
+    ) -> int:
+        number = len(self.sites) + 1
+        may_relax = sealed.condition is not None
+        if number in self.relaxed_sites:
+            sealed = relaxed(sealed)
+        self.sites[number] = Site(
+            number=number,
+            function=owner,
+            line=node.lineno,
+            text=self.file.source.segment(node),
+            check=sealed.check,
+            is_certain=is_certain,
+            may_relax=may_relax,
+            unsealed=why or self._unknown_side(owner, sealed, node.lineno),
+        )
+        self._recorded[number] = sealed.recorded
+        return number
+
+    def _unknown_side(self, owner: str, sealed: SealedCheck, line: int) -> str | None:
+        """Why an operand that is recorded may be an expected value that stays in the test."""
+        if isinstance(sealed.check, LikeReference):
+            return None
+        for node in sealed.recorded:
+            if not isinstance(node, ast.Name) or len(sealed.recorded) == 1:
+                continue
+            key = self.names.key(node.id, owner)
+            is_parameter = key[0] and key not in self.names.cells and _is_parameter(
+                self._functions[key[0]].node, node.id
+            )
+            if is_parameter or (not key[0] and node.id in self.names.foreign):
+                return _UNKNOWN_PARAMETER.format(line, node.id)
+        return None
+
+    def replace_cells(self) -> None:
+        """Decide which names lose their values, and which assertions are unsealed without it."""
+        uses = sealed_names.name_uses(self.file.source.tree, self._functions)
+        removed = [one.node for site in self.sites.values() for one in site.removed]
+        removable = sealed_names.removable_names(self.names, uses, removed)
+        for key in removable:
+            for cell in self.names.cells[key]:
+                if id(cell.node) not in self._cells:
+                    number = len(self.tokens) + 1
+                    self._cells[id(cell.node)] = number
+                    self.tokens[number] = cell
+        for number, site in self.sites.items():
+            why = site.unsealed or self._shared(site, removable)
+            self.sites[number] = replace(site, unsealed=why)
+
+    def _shared(self, site: Site, removable: Collection[NameKey]) -> str | None:
+        scope = self.names.functions[site.function]
+        origins: set[str] = set()
+        for node in self._recorded[site.number]:
+            if not (isinstance(node, ast.Name) and self.names.key(node.id, site.function) in removable):
+                origins |= scope.origins(node)
+        for one in site.removed:
+            for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
+                key = self.names.key(name, site.function)
+                if not key[0] and name in self.names.foreign:
+                    return _FOREIGN.format(site.line)
+                if key in self.names.cells and key not in removable and name not in origins:
+                    if not self._is_inert(key):
+                        return _SHARED.format(site.line)
+        return None
+
+    def _is_inert(self, key: NameKey) -> bool:
+        """Whether the values of a name are no more than names of classes and the like."""
+        nodes = (cell.node for cell in self.names.cells[key])
+        return all(isinstance(node, ast.Name | ast.Attribute) for node in nodes)
+
+    def transformed(self) -> ast.Module:
+        """The tree of the sealed file."""
+        rewriter = _Rewriter(
+            statements=self._statements,
+            errors=self._errors,
+            cells=self._cells,
+            recorded=self._recorded,
+        )
+        tree = rewriter.visit(self.file.source.tree)
+        assert isinstance(tree, ast.Module)
+        return tree
+
+    def described(self, name: str, tests: tuple[str, ...]) -> SealedFunction:
+        """A function's assertions, with those of the helpers that it calls."""
+        function = self._functions.get(name)
+        if function is None:
+            none: tuple[int, ...] = ()
+            return SealedFunction(
+                name=name, tests=tests, sites=none, certain=none, unsealed=_NOT_DEFINED
+            )
+        owners = self._called_by(name)
+        sites = [site for site in self.sites.values() if site.function in owners]
+        why = next((site.unsealed for site in sites if site.unsealed), None)
+        if not sites:
+            why = _NO_ASSERTION
+        elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
+            why = _OWN_IDS
+        certain = (s.number for s in sites if s.is_certain and s.function == name)
+        return SealedFunction(
+            name=name,
+            tests=tests,
+            sites=tuple(site.number for site in sites),
+            certain=tuple(certain),
+            unsealed=why,
+        )
+
+    def _called_by(self, name: str) -> set[str]:
+        by_name: dict[str, list[str]] = {}
+        for known, function in self._functions.items():
+            by_name.setdefault(function.node.name, []).append(known)
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            owner = waiting.pop()
+            if owner in found:
+                continue
+            found.add(owner)
+            for node in ast.walk(self._functions[owner].node):
+                called = scopes.name_of(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+                called = node.arg if isinstance(node, ast.arg) else called  # a fixture
+                waiting += [one for one in by_name.get(called, []) if not _is_test(one)]
+        return found
+
+
+@dataclass(slots=True, kw_only=True)
+class _Rewriter(ast.NodeTransformer):
+    """Replaces assertions by recordings, and expected values by tokens."""
+
+    statements: Mapping[int, list[int]]
+    errors: Mapping[int, tuple[int, list[ast.expr], ast.Call]]
+    cells: Mapping[int, int]
+    recorded: Mapping[int, tuple[ast.expr, ...]]
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """A node with all replacements inside it."""
+        key = id(node)
+        if key in self.cells:
+            return _recorder_call("token", ast.Constant(self.cells[key]))
+        if key in self.statements:
+            return self._recording(node, self.statements[key])
+        if key in self.errors:
+            return self._error(key)
+        visited = self.generic_visit(node)
+        assert isinstance(visited, ast.AST)
+        return visited
+
+    def _recording(self, node: ast.AST, numbers: Iterable[int]) -> ast.AST:
+        calls: list[ast.expr] = []
+        for number in numbers:
+            values = [self._expression(value) for value in self.recorded[number]]
+            calls.append(_recorder_call("value", ast.Constant(number), *values))
+        if not calls:
+            return ast.copy_location(ast.Pass(), node)
+        value = calls[0] if len(calls) == 1 else ast.Tuple(calls, ast.Load())
+        return ast.copy_location(ast.Expr(value), node)
+
+    def _error(self, key: int) -> ast.Call:
+        number, tokens, rest = self.errors[key]
+        call = _recorder_call("warns" if _is_warning(rest) else "raises", ast.Constant(number))
+        call.args += [self._expression(value) for value in rest.args]
+        call.keywords += [
+            ast.keyword(arg=keyword.arg, value=self._expression(keyword.value))
+            for keyword in rest.keywords
+        ]
+        if tokens:
+            call.keywords.append(ast.keyword(arg="sealed", value=ast.Tuple(tokens, ast.Load())))
+        return call
+
+    def _expression(self, node: ast.expr) -> ast.expr:
+        visited = self.visit(node)
+        assert isinstance(visited, ast.expr)
+        return visited
+
+
+def _recorder_call(name: str, *arguments: ast.expr) -> ast.Call:
+    module = ast.Call(
+        func=ast.Name("__import__", ast.Load()), args=[ast.Constant(RECORDER)], keywords=[]
+    )
+    func = ast.Attribute(value=module, attr=name, ctx=ast.Load())
+    return ast.Call(func=func, args=[*arguments], keywords=[])
+
+
+def _is_warning(call: ast.Call) -> bool:
+    return scopes.name_of(call.func) not in RAISING
+
+
+def _has_assertions(function: scopes.FunctionNode) -> bool:
+    return any(
+        isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Call) and scopes.name_of(node.func).startswith("assert"))
+        for node in ast.walk(function)
+    )
+
+
+def _is_parameter(function: scopes.FunctionNode, name: str) -> bool:
+    arguments = function.args
+    return any(name == one.arg for one in (*arguments.args, *arguments.kwonlyargs))
+
+
+def _is_test(name: str) -> bool:
+    last = name.rpartition("::")[2]
+    return last.startswith("test") or last.endswith("_test")
+
+
+def checks_of(sites: Iterable[Site]) -> Iterator[Check]:
+    """The checks of sites."""
+    return (site.check for site in sites)

@@ -1,0 +1,229 @@
+"""Reads the assertions of a function: statements, methods of unittest, and expected exceptions."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agentbench.integrity.expectation_changes import scopes
+from agentbench.integrity.expectation_changes.values import evaluate
+from agentbench.integrity.sealing.checks import LikeReference, Operand, Raised, SealedCheck
+from agentbench.integrity.sealing.conditions import ConditionReader
+from agentbench.integrity.sealing.levels import LevelReader
+
+_EQUALITIES = frozenset([
+    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
+    "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assert_equal", "eq_",
+    "assert_array_equal", "assertQuerySetEqual", "assertQuerysetEqual"
+])  # fmt: skip
+_UNORDERED = frozenset(["assertCountEqual", "assertItemsEqual"])
+_PAIRS: Mapping[str, type[ast.cmpop]] = {
+    "assertNotEqual": ast.NotEq,
+    "assertIs": ast.Is,
+    "assertIsNot": ast.IsNot,
+    "assertIn": ast.In,
+    "assertNotIn": ast.NotIn,
+    "assertLess": ast.Lt,
+    "assertLessEqual": ast.LtE,
+    "assertGreater": ast.Gt,
+    "assertGreaterEqual": ast.GtE,
+}
+_SINGLE: Mapping[str, tuple[type[ast.cmpop], bool]] = {
+    "assertIsNone": (ast.Is, False),
+    "assertIsNotNone": (ast.IsNot, False),
+}
+_PLACES = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
+_CALLS_OF_MOCKS = {
+    "assert_called_with": None,
+    "assert_called_once_with": 1,
+    "assert_awaited_with": None,
+    "assert_awaited_once_with": 1,
+}
+_COUNTS_OF_MOCKS = {
+    "assert_called_once": ("call_count", 1),
+    "assert_not_called": ("call_count", 0),
+    "assert_awaited_once": ("await_count", 1),
+    "assert_not_awaited": ("await_count", 0),
+}
+RAISING = frozenset(["raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"])
+WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"])
+_HARMLESS = frozenset(["assertLogs", "assertNoLogs", "assertNumQueries", "assert_called"])
+"""Assertions that stay: they have no value that a person would want to hide."""
+_TWO = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedStatement:
+    """The checks that replace a statement; None stays for a statement that is kept."""
+
+    checks: tuple[SealedCheck, ...]
+    unsealed: str | None = None  # why they do not control the code under test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementReader:
+    """Reads the assertions of one function."""
+
+    levels: LevelReader
+    helpers: frozenset[str]  # functions of the file, whose own assertions are sealed
+    caught: frozenset[str]  # names of expected exceptions that the function has caught
+
+    @property
+    def _conditions(self) -> ConditionReader:
+        return ConditionReader(levels=self.levels)
+
+    def read(self, statement: ast.stmt) -> SealedStatement | None:
+        """The checks of an assertion; None if the statement is none."""
+        match statement:
+            case ast.Assert(test=test):
+                return SealedStatement(checks=tuple(self._conditions.checks(test)))
+            case (
+                ast.Expr(value=ast.Call() as call)
+                | ast.Expr(value=ast.Await(value=ast.Call() as call))
+            ):
+                return self._method(call)
+            case _:
+                return None
+
+    def expected_error(self, call: ast.Call) -> tuple[Raised, list[ast.expr], ast.Call] | None:
+        """The check of an expected exception or warning, its tokens, and the call without them."""
+        name = scopes.name_of(call.func)
+        if name not in RAISING | WARNING or scopes.has_starred(call.args):
+            return None
+        named: list[ast.expr] = []
+        arguments, keywords = list(call.args), {k.arg: k.value for k in call.keywords}
+        types = arguments.pop(0) if arguments else keywords.pop("expected_exception", None)
+        has_pattern = name.endswith(("Regex", "Message"))
+        pattern = arguments.pop(0) if has_pattern and arguments else keywords.pop("match", None)
+        for gone in ("msg", "message", "check"):
+            keywords.pop(gone, None)
+        if None in keywords:
+            return None
+        operands = [self._operand(node, named) for node in (types, pattern)]
+        if (types is not None and operands[0] is None) or (pattern and operands[1] is None):
+            return None
+        check = Raised(
+            types=operands[0],
+            pattern=operands[1],
+            is_message=name.endswith("Message"),
+            is_warning=name in WARNING,
+        )
+        rest = [ast.keyword(arg=arg, value=value) for arg, value in keywords.items()]
+        return check, named, ast.Call(func=call.func, args=arguments, keywords=rest)
+
+    def _operand(self, node: ast.expr | None, named: list[ast.expr]) -> Operand | None:
+        if node is None or not self._conditions.can_be_removed(node):
+            return None
+        return self._conditions.removed(node, 0, named)
+
+    def _method(self, call: ast.Call) -> SealedStatement | None:
+        name, arguments = scopes.name_of(call.func), call.args
+        if name in self.helpers or name in _HARMLESS or name in RAISING | WARNING:
+            return None
+        if scopes.has_starred(arguments):
+            return self._unknown(call) if name.startswith("assert") else None
+        checks = self._known_method(call, name, arguments)
+        if checks is not None:
+            return SealedStatement(checks=tuple(checks))
+        return self._unknown(call) if name.startswith("assert") else None
+
+    def _known_method(
+        self, call: ast.Call, name: str, arguments: Sequence[ast.expr]
+    ) -> list[SealedCheck] | None:
+        read = self._conditions
+        match arguments:
+            case [one, other, *_] if name in _EQUALITIES | _UNORDERED:
+                return [read.compared([one, other], [ast.Eq], unordered=name in _UNORDERED)]
+            case [one, other, *_] if name in _PAIRS:
+                return [read.compared([one, other], [_PAIRS[name]])]
+            case [one, *_] if name in _SINGLE:
+                return [read.compared([one, ast.Constant(None)], [_SINGLE[name][0]])]
+            case [one, *_] if name in ("assertTrue", "assertFalse"):
+                return list(read.checks(one, negated=name == "assertFalse"))
+            case [one, other, *_] if name in ("assertIsInstance", "assertNotIsInstance"):
+                test = ast.Call(func=ast.Name("isinstance", ast.Load()), args=[one, other], keywords=[])
+                return [read.truth(test, negated="Not" in name, likely=True)]
+            case [text, pattern, *_] if name in ("assertRegex", "assertNotRegex"):
+                return [read.matched(pattern, text, negated="Not" in name)]
+            case [one, other, *_] if name in _PLACES or name == "assert_allclose":
+                close = self._close(call, name, one, other)
+                return None if close is None else [close]
+            case [pattern] if name == "match" and isinstance(call.func, ast.Attribute):
+                return self._match_of_error(call.func.value, pattern)
+            case _:
+                return self._mock(call, name)
+
+    def _close(
+        self, call: ast.Call, name: str, one: ast.expr, other: ast.expr
+    ) -> SealedCheck | None:
+        given = {keyword.arg: evaluate(keyword.value) for keyword in call.keywords}
+        if name == "assert_allclose":
+            relative, absolute = given.get("rtol", 1e-7), given.get("atol", 0.0)
+        elif "delta" in given:
+            relative, absolute = 0.0, given["delta"]
+        else:
+            third = evaluate(call.args[_TWO]) if len(call.args) > _TWO else _PLACES[name]
+            places = given.get("places", given.get("decimal", third))
+            relative = 0.0
+            absolute = 0.5 * 10.0**-places if isinstance(places, int) else None
+        if not isinstance(relative, int | float) or not isinstance(absolute, int | float):
+            return None
+        return self._conditions.close(one, other, relative, absolute)
+
+    def _match_of_error(self, caught: ast.expr, pattern: ast.expr) -> list[SealedCheck] | None:
+        """`caught.match(pattern)` of pytest's ExceptionInfo, an assertion without a comparison."""
+        if scopes.name_of(caught) not in self.caught:
+            return None
+        value = ast.Attribute(value=caught, attr="value", ctx=ast.Load())
+        text = ast.Call(func=ast.Name("str", ast.Load()), args=[value], keywords=[])
+        return [self._conditions.matched(pattern, text, negated=False)]
+
+    def _mock(self, call: ast.Call, name: str) -> list[SealedCheck] | None:
+        if not isinstance(call.func, ast.Attribute):
+            return None
+        mock, read = call.func.value, self._conditions
+
+        def attribute(attr: str) -> ast.Attribute:
+            """An attribute of the mock."""
+            return ast.Attribute(value=mock, attr=attr, ctx=ast.Load())
+
+        if name in _COUNTS_OF_MOCKS:
+            attr, count = _COUNTS_OF_MOCKS[name]
+            return [read.compared([attribute(attr), ast.Constant(count)], [ast.Eq])]
+        if name not in _CALLS_OF_MOCKS or any(keyword.arg is None for keyword in call.keywords):
+            return None
+        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in call.keywords]
+        named = ast.Dict(keys=keys, values=[keyword.value for keyword in call.keywords])
+        expected = ast.Tuple([ast.Tuple(call.args, ast.Load()), named], ast.Load())
+        if not read.can_be_removed(expected):
+            return None
+        kind = "await" if "await" in name else "call"
+        checks = [read.compared([attribute(f"{kind}_args"), expected], [ast.Eq])]
+        if _CALLS_OF_MOCKS[name]:
+            counted = [attribute(f"{kind}_count"), ast.Constant(1)]
+            checks.append(read.compared(counted, [ast.Eq]))
+        return checks
+
+    def _unknown(self, call: ast.Call) -> SealedStatement:
+        """An assertion that the host does not know: what it is given has to be the reference's."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        recorded = tuple(
+            node.value if isinstance(node, ast.Starred) else node
+            for node in given
+            if not self._conditions.can_be_removed(node)
+        )
+        check = LikeReference(indices=tuple(range(len(recorded))))
+        name = scopes.name_of(call.func)
+        return SealedStatement(
+            checks=(SealedCheck(check=check, recorded=recorded),),
+            unsealed=None if recorded else f"the host cannot evaluate {name}",
+        )
+
+
+def caught_names(function: scopes.FunctionNode) -> frozenset[str]:
+    """The names that a function gives to the exceptions that it expects."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.withitem) and isinstance(node.context_expr, ast.Call):
+            if scopes.name_of(node.context_expr.func) in RAISING:
+                found.add(scopes.name_of(node.optional_vars) if node.optional_vars else "")
+    return frozenset(found - {""})
