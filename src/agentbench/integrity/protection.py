@@ -31,7 +31,9 @@ _STARTED_WITH_PYTHON = frozenset({"sitecustomize", "usercustomize"})
 _PLUGIN_ROOTS = frozenset(
     {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "xdist", "execnet",
      "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
-     "agentbench_launch", "agentbench_unittest", "agentbench_unittest_loading"}
+     "agentbench_launch", "agentbench_unittest", "agentbench_unittest_loading",
+     "agentbench_canonical", "agentbench_canonical_bounds", "agentbench_canonical_readers",
+     "agentbench_recorder"}
 )  # fmt: skip
 _IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS

@@ -136,6 +136,10 @@ def main() -> int:
         del sys.path[0]  # this file's folder
     options.results.mkdir(parents=True)
     stream = RecordStream(options.results / "stream.jsonl")
+    for name in ("canonical_readers", "canonical", "canonical_bounds", "recorder"):
+        _load(f"agentbench_{name}", Path(__file__).with_name(f"agentbench_{name}.py"))
+    recordings = RecordStream(options.results / "recordings.jsonl")
+    sys.modules["agentbench_recorder"].open_recordings(recordings)
     code = (_run_pytest if options.runner == "pytest" else _run_unittest)(options, stream)
     stream.put("exit", code=code)
     return code

@@ -6,6 +6,7 @@ controller has this plugin.
 """
 
 import os
+import sys
 import time
 from traceback import format_exception
 from typing import TYPE_CHECKING
@@ -55,6 +56,7 @@ class Reporter:
         detector: "ChangeDetector",
     ) -> None:
         self._put = stream.put
+        self._begin_recordings = sys.modules["agentbench_recorder"].begin
         self._json_report = json_report
         self._report_file = report_file
         self._clock = time.perf_counter
@@ -117,6 +119,7 @@ class Reporter:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Record that a test begins."""
+        self._begin_recordings(str(nodeid))
         self._put("begin", id=str(nodeid))
 
     @pytest.hookimpl(tryfirst=True)

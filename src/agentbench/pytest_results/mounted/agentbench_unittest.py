@@ -105,10 +105,10 @@ class Reporter:
 
     def __init__(self, stream: "RecordStream", *, max_failures: int, collect_only: bool) -> None:
         self._put = stream.put
+        self._begin_recordings = sys.modules["agentbench_recorder"].begin
         self.detect_changes = lambda: None  # type: Callable[[], None]
         self._max_failures, self._collect_only = max_failures, collect_only
-        self._clock = time.perf_counter
-        self._began = self._clock()
+        self._clock, self._began = time.perf_counter, time.perf_counter()
         self._root = os.path.realpath(os.getcwd())
         self._tests = {}  # type: dict[int, tuple[str, str]]  # name and node id by identity
         self._seen = {}  # type: dict[str, int]  # how many tests have a name
@@ -305,6 +305,7 @@ class Reporter:
         if id(test) not in self._tests:  # the suite made it while it ran
             self._put_collected([test])
         self._current = _RunningTest(test, self._identify(test), self._clock())
+        self._begin_recordings(self._current.node_id)
         self._put("begin", id=self._current.node_id)
 
     def _stopTest(self, test: "Any") -> None:

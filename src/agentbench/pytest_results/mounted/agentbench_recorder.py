@@ -1,0 +1,243 @@
+"""Records what the code under test returns and raises, for tests without expected values.
+
+A sealed test calls `value`, `raises` and `warns` with the number of the place where its own text
+had an assertion. The host, which kept the expected values, judges the recordings. Standard library
+only; Python 3.6 to 3.14.
+"""
+
+import sys
+import threading
+import traceback
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Any
+
+    from agentbench.pytest_results.mounted import agentbench_canonical as canonical
+    from agentbench.pytest_results.mounted import agentbench_canonical_bounds as bounds
+    from agentbench.pytest_results.mounted import agentbench_canonical_readers as readers
+    from agentbench.pytest_results.mounted.agentbench_launch import RecordStream
+else:
+    import agentbench_canonical as canonical
+    import agentbench_canonical_bounds as bounds
+    import agentbench_canonical_readers as readers
+
+__unittest = True  # hides the frames of this file from the tracebacks that unittest prints
+token = readers.Token  # token(n) stands for the expected value n
+_MOST_BYTES = 64 * 1024 * 1024
+_OUTCOMES = frozenset(
+    {"builtins.KeyboardInterrupt", "builtins.GeneratorExit", "unittest.case.SkipTest",
+     "unittest.case._ShouldStop", "_pytest.outcomes.Exit", "_pytest.outcomes.Skipped",
+     "_pytest.outcomes.XFailed"}
+)  # fmt: skip
+
+
+class _Recorder:
+    """The recordings of this process, up to a limit."""
+
+    def __init__(self, stream: "RecordStream | None" = None) -> None:
+        self._stream, self._lock = stream, threading.Lock()
+        self._left = _MOST_BYTES
+        self.test = None  # type: str | None  # the node id of the running test
+
+    def put(self, kind: str, site: int, field: str, values: "list[Any] | None") -> None:
+        """Record values, or that there is nothing to record."""
+        if self._stream is None or self._left <= 0:
+            return
+        found = None
+        if values is not None:
+            found = [_form(value, len(values)) for value in values]
+        with self._lock:
+            self._left -= 100 + sum(size for _, size in found or ())
+            forms = None if found is None else [form for form, _ in found]
+            content = forms[0] if forms and field == "raised" else forms
+            kind = kind if self._left > 0 else "full"
+            self._stream.put(kind, test=self.test, site=site, **{field: content})
+
+
+_recorder = _Recorder()
+
+
+def open_recordings(stream: "RecordStream") -> None:
+    """Record to a stream from now on; without one, nothing is recorded."""
+    global _recorder
+    _recorder = _Recorder(stream)
+
+
+def begin(node_id: str) -> None:
+    """Attribute what follows to a test."""
+    _recorder.test = node_id
+
+
+def value(site: int, *operands: object) -> None:
+    """Record the values of a comparison's operands."""
+    _recorder.put("value", site, "values", list(operands))
+
+
+def raises(site: int, *args: "Any", **kwargs: "Any") -> "_Raises":
+    """Record the exception of a block, or of a call if there is a function; the test goes on."""
+    caught = _Raises(site)
+    if args:
+        function, *rest = args
+        with caught:
+            function(*rest, **kwargs)
+    return caught
+
+
+def warns(site: int, *args: "Any", **kwargs: "Any") -> "Any":
+    """Record the warnings of a block; of a call if there is a function, whose result it returns."""
+    caught = _Warns(site)
+    if not args:
+        return caught
+    function, *rest = args
+    with caught:
+        return function(*rest, **kwargs)
+
+
+class _Raises:
+    """What pytest.raises and assertRaises bind: the exception, once it is caught."""
+
+    def __init__(self, site: int) -> None:
+        self._site = site
+        self._caught = None  # type: tuple[type, BaseException, TracebackType] | None
+
+    def __enter__(self) -> "_Raises":
+        return self
+
+    def __exit__(self, kind: "Any", error: "BaseException | None", trace: "Any") -> bool:
+        __tracebackhide__ = True
+        if error is None:
+            _recorder.put("raises", self._site, "raised", None)
+            raise AssertionError("nothing was raised")
+        if not _OUTCOMES.isdisjoint(readers.names_of_classes(type(error))):
+            return False
+        self._caught = type(error), error, trace
+        _recorder.put("raises", self._site, "raised", [error])
+        return True
+
+    def _get(self) -> "tuple[type, BaseException, TracebackType]":
+        if self._caught is None:
+            raise AssertionError("no exception was caught yet")
+        return self._caught
+
+    @property
+    def value(self) -> BaseException:
+        """The exception, as pytest calls it."""
+        return self._get()[1]
+
+    exception = value  # as unittest calls it
+
+    @property
+    def type(self) -> "Any":
+        """Its class."""
+        return self._get()[0]
+
+    @property
+    def tb(self) -> "TracebackType":
+        """Its traceback, raw."""
+        return self._get()[2]
+
+    @property
+    def typename(self) -> str:
+        """The name of its class."""
+        return str(self.type.__name__)
+
+    def match(self, _pattern: object = None, *_args: object) -> bool:
+        """Match anything: the host matches the text."""
+        return True
+
+    def exconly(self, tryshort: bool = False) -> str:  # noqa: FBT001, FBT002 - pytest's signature
+        """The exception as the last lines of a traceback."""
+        if "_pytest._code.code" in sys.modules:
+            return str(self._excinfo().exconly(tryshort))
+        return "".join(traceback.format_exception_only(self.type, self.value)).rstrip()
+
+    def __str__(self) -> str:
+        with_pytest = self._caught is not None and "_pytest._code.code" in sys.modules
+        return str(self._excinfo()) if with_pytest else object.__repr__(self)
+
+    __repr__ = __str__
+
+    def __getattr__(self, name: str) -> "Any":
+        if name.startswith("__") or "_pytest._code.code" not in sys.modules:
+            raise AttributeError(name)
+        return getattr(self._excinfo(), name)
+
+    def _excinfo(self) -> "Any":
+        """The same as pytest's own object; no version of pytest lets others make one directly."""
+        info = sys.modules["_pytest._code.code"].ExceptionInfo.for_later()
+        info._excinfo = self._get()
+        return info
+
+
+class _Warns:
+    """What pytest.warns and assertWarns bind: the warnings of a block."""
+
+    def __init__(self, site: int) -> None:
+        self._site = site
+        self._catcher = warnings.catch_warnings(record=True)
+        self.list = []  # type: Any
+
+    def __enter__(self) -> "_Warns":
+        self.list = self._catcher.__enter__()
+        warnings.simplefilter("always")
+        return self
+
+    def __exit__(self, *details: "Any") -> None:
+        __tracebackhide__ = True
+        self._catcher.__exit__(*details)
+        if details[0] is None:
+            _recorder.put("warns", self._site, "warned", [each.message for each in self.list])
+            if not self.list:
+                raise AssertionError("nothing was warned")
+
+    @property
+    def warnings(self) -> "Any":
+        """All of them, as unittest calls them."""
+        return self.list
+
+    @property
+    def warning(self) -> "Any":
+        """The first warning itself, as unittest calls it."""
+        return self.list[0].message
+
+    @property
+    def filename(self) -> str:
+        """The file of the first one."""
+        return str(self.list[0].filename)
+
+    @property
+    def lineno(self) -> int:
+        """The line of the first one."""
+        return int(self.list[0].lineno)
+
+    def pop(self, cls: type = Warning) -> "Any":
+        """Remove and return the first warning of a class."""
+        for place, each in enumerate(self.list):
+            if issubclass(each.category, cls):
+                del self.list[place]
+                return each
+        raise AssertionError("there is no such warning")
+
+    def clear(self) -> None:
+        """Remove all of them."""
+        del self.list[:]
+
+    def __len__(self) -> int:
+        return len(self.list)
+
+    def __iter__(self) -> "Iterator[Any]":
+        return iter(self.list)
+
+    def __getitem__(self, place: int) -> "Any":
+        return self.list[place]
+
+
+def _form(value: object, share: int) -> "tuple[list[Any], int]":
+    try:
+        return bounds.bounded(canonical.canonical_form(value), share)
+    except Exception:  # noqa: BLE001 - a recording never fails a test
+        return ["cut"], 8
