@@ -12,7 +12,7 @@ from agentbench.audit.rule import RuleHit, critical, info, warning
 from agentbench.audit.run_facts import AttemptFacts, UnreadableRunFileError
 from agentbench.audit.task_facts import found_in, without
 from agentbench.core.network import network_text
-from agentbench.integrity.records import Controls, control_findings
+from agentbench.integrity.records import ControlKind, Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
 from agentbench.pytest_results.model import PytestResult
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
@@ -178,17 +178,17 @@ def no_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
     if not record.resolved:
         return
     controls = record.controls
-    if controls is None or not controls.runs:
+    if controls is None or not (controls.runs or controls.sealed):
         why = (controls.skipped if controls else None) or "the record has none"
         what = f"resolved without control runs: {why}; a forged report would go unnoticed"
         yield warning(_FINAL_TEST_STAGE, what)
         return
     listed = set(record.expected_node_ids().fail_to_pass)
-    spared = sorted(listed - _had_to_fail(controls))
+    spared = sorted(listed - _controlled(controls))
     if spared:
         what = (
-            f"{len(spared)} of {len(listed)} fail_to_pass tests were not required to fail in any "
-            f"control run (controls: {controls.level.value}); the first is {spared[0]}"
+            f"{len(spared)} of {len(listed)} fail_to_pass tests were neither sealed nor required "
+            f"to fail in a blind run (controls: {controls.level.value}); the first is {spared[0]}"
         )
         yield info(_FINAL_TEST_STAGE, what)
 
@@ -220,9 +220,10 @@ def controls_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
             yield critical(name, why)
 
 
-def _had_to_fail(controls: Controls) -> set[NodeId]:
-    """The tests that had to fail in some control run, and for which that is evidence."""
-    return {
+def _controlled(controls: Controls) -> set[NodeId]:
+    """The sealed tests, and those that had to fail in a blind run in which that is evidence."""
+    sealed = {test.node_id for test in controls.tests if test.control is ControlKind.SEALED}
+    return sealed | {
         test.node_id
         for run in controls.runs
         for test in run.tests

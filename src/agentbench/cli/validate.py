@@ -141,6 +141,8 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         "flake_rates": dict(proof.flake_rates) if proof else {},
         "fail_to_pass": _fail_to_pass_count(one),
         "controlled": any_proof.controlled if any_proof else (),
+        "sealed": any_proof.sealed if any_proof else (),
+        "unsealed": dict(any_proof.unsealed) if any_proof else {},
         "leaks": [leak.model_dump(mode="json") for leak in one.leaks],
         "weakly_controlled": [weak.model_dump() for weak in any_proof.weakly_controlled]
         if any_proof
@@ -182,7 +184,8 @@ def _proof_summary(one: "ValidationResult") -> str:
     if any_proof is None:
         return "not run"
     share = (
-        f"{len(any_proof.controlled)} of {_fail_to_pass_count(one)} fail_to_pass tests controlled"
+        f"{len(any_proof.controlled)} of {_fail_to_pass_count(one)} fail_to_pass tests controlled, "
+        f"{len(any_proof.sealed)} sealed"
     )
     if one.proof is None:
         return f"proven earlier, {share}"

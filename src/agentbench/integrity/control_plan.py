@@ -73,10 +73,10 @@ class ControlMemory:
 
 
 def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], frozenset[str]]:
-    """Divide functions at random; the first part may have one more."""
+    """Divide functions at random into two parts of random size; of two or more none is empty."""
     names = sorted(set(functions))
     rng.shuffle(names)
-    middle = (len(names) + 1) // 2
+    middle = rng.randint(1, len(names) - 1) if len(names) > 1 else len(names)
     return frozenset(names[:middle]), frozenset(names[middle:])
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from agentbench.core.choices import Runner
 from agentbench.pytest_results import parse, report_files
+from agentbench.pytest_results.chunked_text import ReportText
 from agentbench.pytest_results.model import PytestResult
 from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportFacts
@@ -148,6 +149,7 @@ class PytestRun:
     command: CommandResult
     result: PytestResult
     node_ids: tuple[NodeId, ...] = ()
+    recordings: ReportText = ""  # of sealed tests; untrusted lines of JSON
 
     @property
     def facts(self) -> ReportFacts:
@@ -185,4 +187,4 @@ def execute_tests(
         ending=ended.ending, exit_code=ended.exit_code, collect_only=request.collect_only
     )
     result = parse.result_of(session, how, text_output=text)
-    return PytestRun(command=ended, result=result, node_ids=tuple(session.collected))
+    return PytestRun(command=ended, result=result, node_ids=tuple(session.collected), recordings=files.recordings or "")

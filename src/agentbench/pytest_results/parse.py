@@ -212,7 +212,7 @@ class ReportFiles:
     stream: ReportText | None = None
     json_report: ReportText | None = None
     junit: ReportText | None = None
-
+    recordings: ReportText | None = None  # of a sealed run
 
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None

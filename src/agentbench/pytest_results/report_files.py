@@ -26,9 +26,11 @@ from agentbench.scoring.evidence import Ending
 STREAM_FILE = "stream.jsonl"  # the launcher has this name and the next one, too
 JSON_REPORT_FILE = "report.json"
 JUNIT_FILE = "junit.xml"
+RECORDINGS_FILE = "recordings.jsonl"
 
 _MIB = 1024 * 1024
 _LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
+_LIMITS[RECORDINGS_FILE] = 80 * _MIB
 TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
 _MEMBER_LIMIT = 1000
 _COMPRESS_FROM = _MIB
@@ -54,8 +56,9 @@ def read_report_files(
         with sandbox.read_tree(sandbox.results) as chunks:
             next(iter(chunks), None)
         files = {}
-    stream, report, junit = map(files.get, (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE))
-    return ReportFiles(stream=stream, json_report=report, junit=junit)
+    names = (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE, RECORDINGS_FILE)
+    stream, report, junit, recordings = map(files.get, names)
+    return ReportFiles(stream=stream, json_report=report, junit=junit, recordings=recordings)
 
 
 def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:

@@ -1,5 +1,6 @@
 """An attempt in text: its row of a table, and everything about it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from operator import attrgetter
@@ -14,6 +15,7 @@ from agentbench.attempt.record import (
     UsageRecord,
 )
 from agentbench.core.display_text import counted, list_with_more, one_line, printable
+from agentbench.integrity.records import ControlKind, SealedRun
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Step, Trajectory
 from agentbench.runs.store.summaries import AttemptSummary, Counts
@@ -277,6 +279,12 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
     skipped = controls.skipped
     what = f", seed {controls.seed}" if skipped is None else f": none, {printable(skipped)}"
     yield f"control runs ({controls.level.value}){what}"
+    if controls.sealed is not None:
+        yield f"  sealed run: {_sealed_summary(controls.sealed)}"
+    kinds = Counter(test.control for test in controls.tests)
+    if kinds:
+        counts = ", ".join(f"{kinds[kind]} {kind.value}" for kind in ControlKind if kinds[kind])
+        yield f"  tests to fix: {counts}"
     for run in controls.runs:
         wrong = [test for test in run.tests if test.must == "fail"]
         right = [test for test in run.tests if test.must == "pass"]
@@ -289,6 +297,14 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
     for weak in controls.weakly_controlled[:_MAX_LISTED]:
         where = printable(f"{weak.file}::{weak.function}")
         yield f"  weakly controlled: {where}: {printable(weak.reason)}"
+
+
+def _sealed_summary(sealed: SealedRun) -> str:
+    compared = f"{counted(sealed.values, 'value')} of {counted(sealed.tests, 'test')} compared"
+    differing = len(sealed.mismatches)
+    result = f"{counted(differing, 'assertion')} differ" if differing else "all as expected"
+    again = f", repeated {counted(sealed.tries - 1, 'time')}" if sealed.tries > 1 else ""
+    return f"{compared}, {result}{again}"
 
 
 def _tool_caches(patch: PatchRecord) -> Iterator[str]:

@@ -10,7 +10,7 @@ from statistics import median
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
 from agentbench.core.choices import ControlLevel, Runner
-from agentbench.integrity.records import WeakControl
+from agentbench.integrity.records import ControlKind, WeakControl
 from agentbench.runs.options import VALIDATION, RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
@@ -50,6 +50,10 @@ def worst_rates(*groups: Mapping[NodeId, float]) -> dict[NodeId, float]:
     return {n: max(group.get(n, 0.0) for group in groups) for n in sorted(every)}
 
 
+_SEALED = frozenset({ControlKind.SEALED})
+_BY_VALUE = _SEALED | {ControlKind.BLIND}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProof:
     """The results of running a task with its reference solution and without an agent."""
@@ -64,7 +68,11 @@ class TaskProof:
     peak_memory_mib: float | None = None
     """The peak memory of each stage's commands, if the sandbox measures it."""
     controlled: tuple[NodeId, ...] = ()
-    """The fail_to_pass tests that failed in a control run after a value in them was changed."""
+    """The fail_to_pass tests that are sealed, or failed in a blind run by a changed value."""
+    sealed: tuple[NodeId, ...] = ()
+    """Those of them whose values were right before they were in any sandbox."""
+    unsealed: Mapping[NodeId, str] = field(default_factory=dict)
+    """Why the others are not sealed."""
     to_control: int = 0  # the number of fail_to_pass tests
     weakly_controlled: tuple[WeakControl, ...] = ()
     regression_tests: int = 0
@@ -93,6 +101,7 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
     records = (*oracle, *noop)
     fixed = tuple(dict.fromkeys(test for record in oracle for test in _tests_to_fix(task, record)))
     by_value = {test for record in oracle for test in _controlled_tests(record)}
+    sealed = {test for record in oracle for test in _controlled_tests(record, _SEALED)}
     controls = [record.controls for record in oracle if record.controls]
     weak = dict.fromkeys(one for each in controls for one in each.weakly_controlled)
     return TaskProof(
@@ -103,6 +112,13 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         seconds=_seconds(records),
         peak_memory_mib=_peak_memory_mib(records),
         controlled=tuple(test for test in fixed if test in by_value),
+        sealed=tuple(test for test in fixed if test in sealed),
+        unsealed={
+            test.node_id: test.why
+            for each in controls
+            for test in each.tests
+            if test.why is not None and test.node_id not in sealed
+        },
         to_control=len(fixed),
         weakly_controlled=tuple(weak),
         regression_tests=max((_regression_tests(task, record) for record in oracle), default=0),
@@ -208,11 +224,11 @@ def _passing(record: AttemptRecord) -> dict[NodeId, bool]:
     return {n: before.get(n) is passed for n, now in after.items() if now is passed}
 
 
-def _controlled_tests(record: AttemptRecord) -> Iterable[NodeId]:
-    for run in record.controls.runs if record.controls else ():
-        for test in run.tests:
-            if test.must == "fail" and test.as_expected and not test.weak:
-                yield test.node_id
+def _controlled_tests(
+    record: AttemptRecord, kinds: frozenset[ControlKind] = _BY_VALUE
+) -> Iterable[NodeId]:
+    tests = record.controls.tests if record.controls else ()
+    return (test.node_id for test in tests if test.control in kinds)
 
 
 def _outcomes(record: AttemptRecord, name: StageName) -> Outcomes:

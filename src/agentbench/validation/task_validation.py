@@ -54,6 +54,12 @@ class StoredProof(Schema):
     controlled: tuple[NodeId, ...] = Field(
         default=(), description="those of them that control runs really control"
     )
+    sealed: tuple[NodeId, ...] = Field(
+        default=(), description="those of them that give the right values in a sealed run"
+    )
+    unsealed: dict[NodeId, str] = Field(
+        default_factory=dict, description="why the other tests to fix are not sealed"
+    )
     weakly_controlled: tuple[WeakControl, ...] = ()
     leaks: tuple[Finding, ...] = ()
     seconds: dict[StageName, float] = Field(
@@ -255,6 +261,8 @@ class _Validator:
             reasons=tuple(reasons),
             fail_to_pass=proof.to_control,
             controlled=proof.controlled,
+            sealed=proof.sealed,
+            unsealed=dict(proof.unsealed),
             weakly_controlled=proof.weakly_controlled,
             leaks=leaks,
             seconds={name: round(duration, 3) for name, duration in proof.seconds.items()},
@@ -317,6 +325,11 @@ def result_lines(one: ValidationResult) -> Iterator[str]:
     for leak in one.leaks:
         yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
     proof = one.proof or one.stored_proof
+    reasons: dict[str, str] = {}
+    for node_id, why in proof.unsealed.items() if proof else ():
+        reasons.setdefault(node_id.partition("[")[0], why)
+    for function, why in reasons.items():
+        yield f"not sealed: {function}: {why}"
     for weak in proof.weakly_controlled if proof else ():
         yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
 

@@ -191,7 +191,7 @@ class _Sealer:
             number=number,
             function=owner,
             line=node.lineno,
-            text=self.file.source.segment(node),
+            text=self._text(node),
             check=sealed.check,
             is_certain=is_certain,
             may_relax=may_relax,
@@ -199,6 +199,12 @@ class _Sealer:
         )
         self._recorded[number] = sealed.recorded
         return number
+
+    def _text(self, node: ast.stmt | ast.expr) -> str:
+        """An assertion without its message."""
+        if isinstance(node, ast.Assert):
+            return f"assert {self.file.source.segment(node.test)}"
+        return self.file.source.segment(node)
 
     def _unknown_side(self, owner: str, sealed: SealedCheck, line: int) -> str | None:
         """Why an operand that is recorded may be an expected value that stays in the test."""

@@ -43,8 +43,15 @@ class _Recorder:
         self._left = _MOST_BYTES
         self.test = None  # type: str | None  # the node id of the running test
 
-    def put(self, kind: str, site: int, field: str, values: "list[Any] | None") -> None:
-        """Record values, or that there is nothing to record."""
+    def put(
+        self,
+        kind: str,
+        site: int,
+        field: str,
+        values: "list[Any] | None",
+        tokens: "tuple[Any, ...]" = (),
+    ) -> None:
+        """Record values, or that there is nothing to record, and the tokens of what is expected."""
         if self._stream is None or self._left <= 0:
             return
         found = None
@@ -54,8 +61,11 @@ class _Recorder:
             self._left -= 100 + sum(size for _, size in found or ())
             forms = None if found is None else [form for form, _ in found]
             content = forms[0] if forms and field == "raised" else forms
+            fields = {field: content}  # type: dict[str, Any]
+            if tokens:
+                fields["values"] = [_form(each, len(tokens))[0] for each in tokens]
             kind = kind if self._left > 0 else "full"
-            self._stream.put(kind, test=self.test, site=site, **{field: content})
+            self._stream.put(kind, test=self.test, site=site, **fields)
 
 
 _recorder = _Recorder()
@@ -79,7 +89,7 @@ def value(site: int, *operands: object) -> None:
 
 def raises(site: int, *args: "Any", **kwargs: "Any") -> "_Raises":
     """Record the exception of a block, or of a call if there is a function; the test goes on."""
-    caught = _Raises(site)
+    caught = _Raises(site, kwargs.pop("sealed", ()))
     if args:
         function, *rest = args
         with caught:
@@ -89,7 +99,7 @@ def raises(site: int, *args: "Any", **kwargs: "Any") -> "_Raises":
 
 def warns(site: int, *args: "Any", **kwargs: "Any") -> "Any":
     """Record the warnings of a block; of a call if there is a function, whose result it returns."""
-    caught = _Warns(site)
+    caught = _Warns(site, kwargs.pop("sealed", ()))
     if not args:
         return caught
     function, *rest = args
@@ -100,8 +110,8 @@ def warns(site: int, *args: "Any", **kwargs: "Any") -> "Any":
 class _Raises:
     """What pytest.raises and assertRaises bind: the exception, once it is caught."""
 
-    def __init__(self, site: int) -> None:
-        self._site = site
+    def __init__(self, site: int, tokens: "tuple[Any, ...]") -> None:
+        self._site, self._tokens = site, tokens
         self._caught = None  # type: tuple[type, BaseException, TracebackType] | None
 
     def __enter__(self) -> "_Raises":
@@ -110,12 +120,12 @@ class _Raises:
     def __exit__(self, kind: "Any", error: "BaseException | None", trace: "Any") -> bool:
         __tracebackhide__ = True
         if error is None:
-            _recorder.put("raises", self._site, "raised", None)
+            _recorder.put("raises", self._site, "raised", None, self._tokens)
             raise AssertionError("nothing was raised")
         if not _OUTCOMES.isdisjoint(readers.names_of_classes(type(error))):
             return False
         self._caught = type(error), error, trace
-        _recorder.put("raises", self._site, "raised", [error])
+        _recorder.put("raises", self._site, "raised", [error], self._tokens)
         return True
 
     def _get(self) -> "tuple[type, BaseException, TracebackType]":
@@ -176,8 +186,8 @@ class _Raises:
 class _Warns:
     """What pytest.warns and assertWarns bind: the warnings of a block."""
 
-    def __init__(self, site: int) -> None:
-        self._site = site
+    def __init__(self, site: int, tokens: "tuple[Any, ...]") -> None:
+        self._site, self._tokens = site, tokens
         self._catcher = warnings.catch_warnings(record=True)
         self.list = []  # type: Any
 
@@ -190,7 +200,8 @@ class _Warns:
         __tracebackhide__ = True
         self._catcher.__exit__(*details)
         if details[0] is None:
-            _recorder.put("warns", self._site, "warned", [each.message for each in self.list])
+            messages = [each.message for each in self.list]
+            _recorder.put("warns", self._site, "warned", messages, self._tokens)
             if not self.list:
                 raise AssertionError("nothing was warned")
 

@@ -1,0 +1,220 @@
+"""Which values a sealed test file loses, and why some functions are not sealed."""
+
+import re
+from random import Random
+from textwrap import dedent
+
+import pytest
+
+from agentbench.errors import InputError
+from agentbench.integrity.sealing.checks import Comparison, Raised, Recorded, Removed, Truthiness
+from agentbench.integrity.sealing.seal import SealedFile, seal_file
+
+IMPORTS = "import pytest\nimport shop\nfrom shop import Stats, Kind, parse, pool\n"
+
+
+def sealed(body: str, *tests: str, relaxed: tuple[int, ...] = ()) -> SealedFile:
+    """A sealed file with some imports and a body."""
+    listed = [f"test_it.py::{test}" for test in tests or ("test_it",)]
+    return seal_file(IMPORTS + dedent(body), "test_it.py", listed, Random(1), relaxed_sites=relaxed)
+
+
+def plain(file: SealedFile) -> str:
+    """The text with short names for the recorder."""
+    return file.source.replace("__import__('agentbench_recorder')", "R")
+
+
+@pytest.mark.parametrize(
+    ("statement", "recorded", "lost"),
+    [
+        ("assert parse('a') == 61", "R.value(1, parse('a'))", "61"),
+        ("assert 61 == parse('a')", "R.value(1, parse('a'))", "61"),
+        ("assert parse('a') == 61, 'says 61'", "R.value(1, parse('a'))", "61"),
+        ("assert 10 < parse('a') <= 61", "R.value(1, parse('a'))", "61"),
+        ("assert not parse('a') != 61", "R.value(1, parse('a'))", "61"),
+        ("assert parse('a') is None", "R.value(1, parse('a'))", "None"),
+        ("assert parse('a')", "R.value(1, parse('a'))", "assert"),
+        ("assert not parse('a')", "R.value(1, parse('a'))", "not"),
+        ("assert 'six one' in str(parse('a'))", "R.value(1, str(parse('a')))", "six one"),
+        ("assert parse('a') in (61, 62)", "R.value(1, parse('a'))", "61"),
+        ("assert parse('a') == Stats(leased=61)", "R.value(1, parse('a'))", "61"),
+        ("assert parse('a') == [Kind.SIXTY, 61]", "R.value(1, parse('a'))", "SIXTY"),
+        ("assert parse('a') == pytest.approx(61, rel=0.1)", "R.value(1, parse('a'))", "61"),
+        ("assert all(x == 61 for x in pool())", "R.value(1, [x for x in pool()])", "61"),
+        ("assert parse('a').startswith('sixty')", "R.value(1, parse('a'))", "sixty"),
+        ("assert sorted(parse('a')) == [6, 1]", "R.value(1, sorted(parse('a')))", "[6, 1]"),
+        ("assert str(Stats(1)) == 'sixty'", "R.value(1, str(Stats(1)))", "sixty"),
+        ("assert {'k': 61} == pool().d", "R.value(1, pool().d)", "61"),
+        ("pool().m.assert_called_with(61)", "R.value(1, pool().m.call_args)", "61"),
+        ("pool().m.assert_not_called()", "R.value(1, pool().m.call_count)", "assert"),
+        ("pytest.raises(KeyError, parse, 'a')", "R.raises(1, parse, 'a')", "KeyError"),
+        ("assert Stats(1) < Stats(2)", "R.value(1, Stats(1) < Stats(2))", "assert"),
+    ],
+)
+def test_assertions_become_recordings(statement, recorded, lost):
+    file = sealed(f"def test_it():\n    {statement}\n")
+    text = plain(file).partition("def test_it")[2]
+    assert recorded in text
+    assert lost not in text
+    assert file.functions["test_it"].unsealed is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "recorded"),
+    [
+        ("self.assertEqual(parse('a'), 61)", "R.value(1, parse('a'))"),
+        ("self.assertEqual(61, parse('a'))", "R.value(1, parse('a'))"),
+        ("self.assertAlmostEqual(parse('a'), 61.5, places=3)", "R.value(1, parse('a'))"),
+        ("self.assertIn('61', parse('a'))", "R.value(1, parse('a'))"),
+        ("self.assertIsNone(parse('a'))", "R.value(1, parse('a'))"),
+        ("self.assertTrue(parse('a') == 61)", "R.value(1, parse('a'))"),
+        ("self.assertFalse(parse('a'))", "R.value(1, parse('a'))"),
+        ("self.assertCountEqual(parse('a'), [61])", "R.value(1, parse('a'))"),
+        ("self.assertRegex(parse('a'), '^61$')", "R.value(1, parse('a'))"),
+        ("self.assertRaises(KeyError, parse, 'a')", "R.raises(1, parse, 'a')"),
+        ("self.assertContains(parse('a'), '61')", "R.value(1, parse('a'))"),
+    ],
+)
+def test_methods_of_unittest_become_recordings(statement, recorded):
+    body = f"import unittest\nclass TestIt(unittest.TestCase):\n    def test_it(self):\n        {statement}\n"
+    file = sealed(body, "TestIt::test_it")
+    text = plain(file).partition("def test_it")[2]
+    assert recorded in text
+    assert "61" not in text
+    assert "assert" not in text
+
+
+def test_a_block_that_must_raise_records_what_is_raised():
+    file = sealed("""
+        def test_it():
+            with pytest.raises(KeyError, match="sixty one") as caught:
+                parse("a")
+            assert caught.value.args == ("sixty one",)
+            caught.match("sixty")
+    """)
+    text = plain(file)
+    assert "with R.raises(1) as caught:" in text or "with R.raises(3) as caught:" in text
+    assert "R.value(2, str(caught.value))" in text or "str(caught.value)" in text
+    assert "sixty" not in text
+    assert "KeyError" not in text
+    assert sum(isinstance(site.check, Raised) for site in file.sites.values()) == 1
+
+
+def test_columns_of_expected_values_become_tokens():
+    file = sealed(
+        """
+        @pytest.mark.parametrize("source, expected", [("a", "sixty one"), ("b", "sixty two")])
+        def test_it(source, expected):
+            assert parse(source) == expected
+        """,
+        "test_it[a-sixty one]",
+        "test_it[b-sixty two]",
+    )
+    assert "sixty" not in file.source
+    assert "R.value(1, parse(source), expected)" in plain(file)
+    assert [cell.node.value for cell in file.tokens.values()] == ["sixty one", "sixty two"]
+    assert set(file.renamed) == {
+        "test_it.py::test_it[a-sixty one]",
+        "test_it.py::test_it[b-sixty two]",
+    }
+    assert all(re.search(r"\[[a-z]{10}\]$", new) for new in file.renamed.values())
+    assert file.functions["test_it"].unsealed is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "WANTED = ['sixty']\ndef test_it():\n    assert parse('a') == WANTED\n",
+        "def test_it():\n    wanted = 'sixty'\n    got = parse('a')\n    assert got == wanted\n",
+        "@pytest.fixture\ndef wanted():\n    return 'sixty'\n"
+        "def test_it(wanted):\n    assert parse('a') == wanted\n",
+        "def check(x, wanted):\n    assert parse(x) == wanted\n"
+        "def test_it():\n    check('a', 'sixty')\n    check('b', 'sixty one')\n",
+        "CASES = [('a', 'sixty'), ('b', 'sixty one')]\n"
+        "def test_it():\n    for x, wanted in CASES:\n        assert parse(x) == wanted\n",
+        "WANTED = 'sixty'\ndef test_it():\n    assert parse('a') == [WANTED + '!', WANTED]\n",
+    ],
+)
+def test_values_that_only_flow_into_comparisons_are_taken_out(body):
+    file = sealed(body)
+    assert "sixty" not in file.source
+    assert file.functions["test_it"].unsealed is None
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("def test_it():\n    parse('a')\n", "it has no assertion with an expected value"),
+        (
+            "RAW, ROWS = 'sixty', (6, 1)\ndef test_it():\n"
+            "    assert parse(RAW) == ROWS\n    assert shop.dump(ROWS) == RAW\n",
+            "line 6: its expected value is an input of the test, too",
+        ),
+        (
+            "from tests.data import WANTED\ndef test_it():\n    assert parse('a') == WANTED\n",
+            "line 6: its expected value is in another file",
+        ),
+        (
+            "def test_it(wanted):\n    assert parse('a') == wanted\n",
+            "line 5: the values of wanted are not in the file",
+        ),
+    ],
+)
+def test_functions_that_are_not_sealed_say_why(body, why):
+    assert sealed(body).functions["test_it"].unsealed == why
+
+
+def test_a_round_trip_is_sealed_although_its_value_is_an_input():
+    file = sealed("""
+        def test_it():
+            text = "sixty"
+            out = parse(text)
+            assert out == text
+    """)
+    assert file.functions["test_it"].unsealed is None
+
+
+def test_a_list_that_the_code_fills_is_no_expected_value():
+    file = sealed("""
+        def test_it():
+            heard = []
+            pool(heard)
+            assert heard == ["sixty"]
+    """)
+    assert "R.value(1, heard)" in plain(file)
+    assert "heard = []" in file.source
+    assert "sixty" not in file.source
+
+
+def test_a_condition_that_the_host_cannot_evaluate_can_be_relaxed():
+    body = "def test_it():\n    assert 61 not in pool()\n"
+    strict, relaxed = sealed(body), sealed(body, relaxed=(1,))
+    assert "R.value(1, pool())" in plain(strict)
+    assert isinstance(strict.sites[1].check, Comparison)
+    assert strict.sites[1].may_relax
+    assert "R.value(1, 61 not in pool())" in plain(relaxed)
+    assert isinstance(relaxed.sites[1].check, Truthiness)
+
+
+def test_an_equality_is_never_left_to_the_code_under_test():
+    body = "def test_it():\n    assert pool() == Stats(61)\n"
+    assert "61" not in sealed(body, relaxed=(1,)).source
+
+
+def test_the_host_keeps_what_was_taken_out():
+    site = sealed("def test_it():\n    assert parse('a') == 61, 'why'\n").sites[1]
+    assert isinstance(site.check, Comparison)
+    assert site.check.operands[0] == Recorded(0)
+    assert isinstance(site.check.operands[1], Removed)
+    assert (site.line, site.text) == (5, "assert parse('a') == 61")
+    assert site.is_certain
+
+
+def test_comments_and_docstrings_are_taken_out():
+    file = sealed('def test_it():\n    """Gives sixty."""\n    assert parse("a") == 6  # sixty\n')
+    assert "sixty" not in file.source
+
+
+def test_no_python_is_refused():
+    with pytest.raises(InputError, match=r"test_it\.py: line \d+: .*give valid Python"):
+        sealed("def test_it(:\n")
