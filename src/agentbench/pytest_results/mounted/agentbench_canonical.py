@@ -10,7 +10,8 @@ The kind comes first. Parts of a form are forms themselves.
   pattern, class, function, module, call (of unittest.mock), constant, token.
 - `["object", kind, types, base, public, private, disclosures]`: the names of the class and of its
   bases, the value of a built-in base or null, the state as pairs of name and form, and what the
-  object's methods say. Kinds: object, subclass, dataclass, namedtuple, enum, exception, array, mock.
+  object's methods say. Kinds: object, subclass, dataclass, namedtuple, enum, exception,
+  array, mock.
 - `["back", levels]` (a cycle), `["cut"]` (too large or unreadable); agentbench_canonical_bounds
   adds `["digest", sha256, count]` and, at the end of a group, `["rest", sha256, count]`.
 
@@ -31,10 +32,12 @@ else:
     import agentbench_canonical_readers as readers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypeAlias
 
     from agentbench.pytest_results.mounted.agentbench_canonical_readers import Form
+
+    Disclose: TypeAlias = "Callable[[FormBuilder, Any], Form]"
 
 _MOST_NODES = 400000
 _MOST_STATE_NODES = 5000  # of the states of all objects; a state may reach the whole program
@@ -157,10 +160,8 @@ class FormBuilder:
         found = {}
         for name, needed, refused, disclose in _DISCLOSURES:
             if methods.issuperset(needed) and methods.isdisjoint(refused):
-                try:
+                with suppress(Exception):
                     found[name] = disclose(self, value)
-                except Exception:  # noqa: BLE001, S110 - methods raise anything
-                    pass
         return found
 
 
@@ -233,4 +234,4 @@ _DISCLOSURES = (
     ("list", ("__len__", "__getitem__"), ("__next__", "__iter__", "keys"), _list_of),
     ("dict", ("keys", "__getitem__", "__len__"), ("__next__",), _dict_of),
     ("wrapped", ("__wrapped__",), (), lambda b, v: b.form(v.__wrapped__)),
-)  # type: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Callable[[FormBuilder, Any], Form]], ...]
+)  # type: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Disclose], ...]

@@ -1,0 +1,345 @@
+"""Whether recorded values are equal to expected ones, as Python's `==` says of honest values."""
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from agentbench.integrity.sealing.canonical import (
+    CanonicalValue,
+    Digest,
+    Group,
+    Instance,
+    Leaf,
+    Unreadable,
+    digest_of,
+)
+from agentbench.integrity.sealing.expected_trees import (
+    Anything,
+    Approximate,
+    Constructed,
+    Container,
+    EnumMember,
+    ExpectedTree,
+    Known,
+    Unknown,
+)
+from agentbench.integrity.sealing.plain_values import (
+    MAPPINGS,
+    SEQUENCES,
+    SETS,
+    NotPlainError,
+    like,
+    to_python,
+)
+
+_RELATIVE, _ABSOLUTE = 1e-6, 1e-12  # pytest.approx's own
+_MOST_MATCHED = 300  # members without order that are matched one by one
+_ERRORS = (ValueError, TypeError, ArithmeticError)
+
+
+class Agreement(StrEnum):
+    """Whether a recorded value agrees with what a test expects."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def of(cls, holds: object) -> "Agreement":
+        """YES or NO."""
+        return cls.YES if holds else cls.NO
+
+    def inverted(self) -> "Agreement":
+        """The agreement with the opposite."""
+        return {Agreement.YES: Agreement.NO, Agreement.NO: Agreement.YES}.get(self, self)
+
+
+def every(agreements: Iterable[Agreement]) -> Agreement:
+    """NO if one is NO, else UNKNOWN if one is, else YES."""
+    found = Agreement.YES
+    for agreement in agreements:
+        if agreement is Agreement.NO:
+            return agreement
+        if agreement is Agreement.UNKNOWN:
+            found = agreement
+    return found
+
+
+def equal(  # noqa: PLR0911 - one case per kind
+    actual: CanonicalValue, expected: ExpectedTree | CanonicalValue
+) -> Agreement:
+    """Whether a recorded value is equal to an expected one."""
+    match expected:
+        case Known(value=value):
+            return _equal_values(actual, value)
+        case Anything():
+            return Agreement.of(not isinstance(actual, Unreadable))
+        case Unknown():
+            return Agreement.UNKNOWN
+        case Container():
+            return _equal_container(actual, expected)
+        case Constructed():
+            return _equal_constructed(actual, expected)
+        case EnumMember(class_name=class_name, name=name):
+            if not (isinstance(actual, Instance) and actual.kind == "enum"):
+                return Agreement.UNKNOWN
+            has_name = dict(actual.public).get("name") == Leaf("str", name)
+            return Agreement.of(has_name) if actual.name == class_name else Agreement.UNKNOWN
+        case Approximate():
+            return _close(actual, expected.tree, expected)
+        case _:
+            return _equal_values(actual, expected)
+
+
+def _equal_values(  # noqa: PLR0911 - one case per kind
+    left: CanonicalValue, right: CanonicalValue
+) -> Agreement:
+    match left, right:
+        case (Unreadable(), _) | (_, Unreadable()):
+            return Agreement.NO
+        case (Group(kind="token"), _) | (_, Group(kind="token")):
+            return Agreement.UNKNOWN
+        case (Digest(), _) | (_, Digest()):
+            return Agreement.of(digest_of(left) == digest_of(right))
+        case Instance(), Instance():
+            return _equal_instances(left, right)
+        case (Instance() as own, other) | (other, Instance() as own):
+            same_type = like(own, other)
+            is_certain = isinstance(other, Leaf) and other.kind == "none"
+            if same_type is None:
+                return Agreement.NO if is_certain else Agreement.UNKNOWN
+            return _equal_values(same_type, other)
+        case Group(), Group():
+            return _equal_groups(left, right)
+        case _:
+            return _equal_plain(left, right)
+
+
+def _equal_plain(left: CanonicalValue, right: CanonicalValue) -> Agreement:
+    """Compare built-in values by Python itself."""
+    try:
+        return Agreement.of(to_python(left) == to_python(right))
+    except NotPlainError:
+        return Agreement.of(left == right)
+    except _ERRORS:  # a signalling NaN
+        return Agreement.NO
+
+
+def _equal_groups(left: Group, right: Group) -> Agreement:
+    kinds = left.kind, right.kind
+    if left.rest is not None or right.rest is not None:
+        return Agreement.of(digest_of(left) == digest_of(right))
+    if all(kind in SETS for kind in kinds) or (
+        all(kind in MAPPINGS for kind in kinds) and kinds != ("ordered", "ordered")
+    ):
+        return _equal_unordered(left.items, right.items)
+    if left.kind in (*SEQUENCES, "ordered", "call"):
+        is_same_kind = left.kind == right.kind or "call" in kinds
+        return _equal_sequences(left.items, right.items) if is_same_kind else Agreement.NO
+    if left.kind == "function" and left == right:
+        return Agreement.UNKNOWN if "<" in str(left.items) else Agreement.YES  # <lambda>
+    return _equal_plain(left, right)
+
+
+def _equal_sequences(
+    left: tuple[CanonicalValue, ...], right: tuple[ExpectedTree | CanonicalValue, ...]
+) -> Agreement:
+    if len(left) != len(right):
+        return Agreement.NO
+    return every(map(equal, left, right))
+
+
+def _equal_unordered(
+    left: tuple[CanonicalValue, ...], right: tuple[ExpectedTree | CanonicalValue, ...]
+) -> Agreement:
+    """Match members, or pairs by their keys, each with another one."""
+    if len(left) != len(right):
+        return Agreement.NO
+    by_key: dict[str, CanonicalValue] = {_key(item): item for item in left}
+    unmatched = []
+    agreements = []
+    for item in right:
+        partner = by_key.pop(key, None) if (key := _key(item)) else None
+        if partner is None:
+            unmatched.append(item)
+        else:
+            agreements.append(equal(partner, item))
+    rest = list(by_key.values())
+    if len(rest) != len(unmatched):  # some are there twice
+        return Agreement.NO
+    if len(rest) > _MOST_MATCHED:
+        is_plain = all(map(_is_plain, rest)) and all(map(_is_plain, unmatched))
+        return Agreement.NO if is_plain else Agreement.UNKNOWN
+    for item in unmatched:
+        found = [equal(other, item) for other in rest]
+        if Agreement.YES in found:
+            del rest[found.index(Agreement.YES)]
+        else:
+            agreements.append(Agreement.UNKNOWN if Agreement.UNKNOWN in found else Agreement.NO)
+    return every(agreements)
+
+
+def _key(item: ExpectedTree | CanonicalValue) -> str:
+    """The digest of a member, or of a pair's key; "" if it is not known."""
+    match item:
+        case Group(kind="pair", items=(key, _)) | Container(kind="pair", items=(key, _)):
+            return _key(key)
+        case Known(value=value):
+            return digest_of(value)
+        case Leaf() | Group() | Instance() | Digest():
+            return digest_of(item)
+        case _:
+            return ""
+
+
+def _equal_instances(left: Instance, right: Instance) -> Agreement:
+    if left.kind == right.kind == "enum":
+        is_same = (left.name, left.public) == (right.name, right.public)
+        if is_same or None in (left.base, right.base):
+            return Agreement.of(is_same)
+    if left.base is not None or right.base is not None:
+        first = left if left.base is None else left.base
+        second = right if right.base is None else right.base
+        return _equal_values(first, second)
+    if left.kind == right.kind == "dataclass" and left.types[:1] == right.types[:1]:
+        return _equal_states(left, right)
+    if left.kind == right.kind == "array":
+        items, others = left.disclosed("list"), right.disclosed("list")
+        if items is not None and others is not None:
+            return _equal_values(items, others)
+    return Agreement.UNKNOWN
+
+
+def _equal_states(left: Instance, right: Instance) -> Agreement:
+    if [name for name, _ in left.public] != [name for name, _ in right.public]:
+        return Agreement.NO
+    return every(
+        _equal_values(one, other)
+        for (_, one), (_, other) in zip(left.public, right.public, strict=True)
+    )
+
+
+def _equal_container(actual: CanonicalValue, expected: Container) -> Agreement:
+    if isinstance(actual, Instance):
+        found = like(actual, expected)
+        return Agreement.UNKNOWN if found is None else _equal_container(found, expected)
+    if not isinstance(actual, Group):
+        return Agreement.UNKNOWN if isinstance(actual, Digest) else Agreement.NO
+    if actual.kind == "token" or actual.rest is not None:
+        return Agreement.UNKNOWN
+    families = (SETS, MAPPINGS, (expected.kind,))
+    family = next(family for family in families if expected.kind in family)
+    if actual.kind not in family:
+        return Agreement.NO
+    if expected.kind in (*SETS, *MAPPINGS):
+        return _equal_unordered(actual.items, expected.items)
+    return _equal_sequences(actual.items, expected.items)
+
+
+def _equal_constructed(actual: CanonicalValue, expected: Constructed) -> Agreement:
+    match actual:
+        case Group(kind="call", items=(Group(items=args), Group(items=pairs))):
+            if expected.name != "call":
+                return Agreement.UNKNOWN
+            keywords = tuple(
+                Container("pair", (Known(Leaf("str", name)), tree))
+                for name, tree in expected.keywords
+            )
+            return every(
+                (_equal_sequences(args, expected.positional), _equal_unordered(pairs, keywords))
+            )
+        case Instance() if actual.name == expected.name:
+            return _equal_fields(actual, expected)
+        case Unreadable():
+            return Agreement.NO
+        case _:
+            return Agreement.UNKNOWN
+
+
+def _equal_fields(actual: Instance, expected: Constructed) -> Agreement:
+    is_record = actual.kind in ("dataclass", "namedtuple")
+    state = dict(actual.public)
+    given = dict(expected.keywords)
+    if expected.positional:
+        if not is_record or len(expected.positional) > len(state):
+            return Agreement.UNKNOWN
+        given |= dict(zip(state, expected.positional, strict=False))
+    if any(name not in state for name in given):
+        return Agreement.UNKNOWN
+    found = every(equal(state[name], tree) for name, tree in given.items())
+    if found is Agreement.NO:  # a class of another kind may convert what it is given
+        return Agreement.NO if is_record else Agreement.UNKNOWN
+    return found if len(given) == len(state) > 0 else Agreement.UNKNOWN
+
+
+def _close(  # noqa: PLR0911 - the rules of pytest, one by one
+    actual: CanonicalValue, tree: ExpectedTree | CanonicalValue, tolerance: Approximate
+) -> Agreement:
+    """Compare as `pytest.approx` does: numbers with a tolerance, in containers too."""
+    expected = tree.value if isinstance(tree, Known) else tree
+    if isinstance(expected, Unknown):
+        return Agreement.UNKNOWN
+    if isinstance(expected, Group | Container) and expected.kind in (*SEQUENCES, *MAPPINGS):
+        found = like(actual, expected) if isinstance(actual, Instance) else actual
+        if not isinstance(found, Group):
+            return Agreement.UNKNOWN if found is None else Agreement.NO
+        return _close_containers(found, expected, tolerance)
+    number = like(actual, Leaf("float", 0.0)) if isinstance(actual, Instance) else actual
+    one, other = _number(number), _number(expected)
+    if one is None or other is None:
+        return equal(actual, expected)
+    if one == other:
+        return Agreement.YES
+    if one != one or other != other:
+        return Agreement.of(tolerance.nan_ok and one != one and other != other)
+    if math.isinf(abs(other)) or math.isinf(abs(one)):
+        return Agreement.NO
+    allowed = _ABSOLUTE if tolerance.abs is None else tolerance.abs
+    if tolerance.abs is None or tolerance.rel is not None:
+        relative = _RELATIVE if tolerance.rel is None else tolerance.rel
+        allowed = max(allowed, relative * abs(other))
+    return Agreement.of(abs(other - one) <= allowed)
+
+
+def _number(value: ExpectedTree | CanonicalValue | None) -> complex | None:
+    """A number that a tolerance applies to."""
+    if not isinstance(value, Leaf | Group | Instance):
+        return None
+    try:
+        found = to_python(value)
+        if isinstance(found, Decimal | Fraction | int) and not isinstance(found, bool):
+            return float(found)
+    except (NotPlainError, OverflowError):
+        return None
+    return found if isinstance(found, float | complex) else None
+
+
+def _close_containers(
+    actual: Group, expected: Group | Container, tolerance: Approximate
+) -> Agreement:
+    if len(actual.items) != len(expected.items) or actual.rest is not None:
+        return Agreement.NO
+    if expected.kind not in MAPPINGS:
+        return every(
+            _close(one, other, tolerance)
+            for one, other in zip(actual.items, expected.items, strict=True)
+        )
+    by_key = {_key(item): item for item in actual.items}
+    found = [Agreement.YES]
+    for item in expected.items:
+        match by_key.get(_key(item)), item:
+            case Group(items=(_, one)), Group(items=(_, other)) | Container(items=(_, other)):
+                found.append(_close(one, other, tolerance))
+            case _:
+                found.append(Agreement.NO if _key(item) else Agreement.UNKNOWN)
+    return every(found)
+
+
+def _is_plain(value: ExpectedTree | CanonicalValue) -> bool:
+    try:
+        to_python(value)
+    except NotPlainError:
+        return False
+    return True

@@ -1,0 +1,304 @@
+"""Expected values as trees: as much as the text of a test says of them.
+
+Parts that only the test's run could tell are `Unknown`.
+"""
+
+import ast
+import math
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TypeAlias
+from uuid import UUID
+
+from agentbench.integrity.expectation_changes import values
+from agentbench.integrity.sealing.canonical import (
+    CanonicalValue,
+    Group,
+    Leaf,
+    Unreadable,
+    of_python,
+)
+
+_DEEPEST = 40
+_MOST_ITEMS = 20_000
+_LONGEST_FORMAT = 20
+_CONSTANTS = {
+    "math.inf": math.inf, "math.nan": math.nan, "math.pi": math.pi, "math.e": math.e,
+    "timezone.utc": UTC, "datetime.timezone.utc": UTC, "UTC": UTC, "datetime.UTC": UTC,
+    "NotImplemented": NotImplemented,
+}  # fmt: skip
+_TYPES = (
+    "bool", "int", "float", "complex", "str", "bytes", "bytearray", "list", "tuple", "dict", "set",
+    "frozenset", "object", "type",
+)  # fmt: skip
+_CONSTRUCTORS: Mapping[str, Callable[..., object]] = {
+    kind.__name__: kind
+    for kind in (
+        bool, int, float, complex, str, bytearray, bytes, list, tuple, dict, set, frozenset, range,
+        slice, date, datetime, time, timedelta, timezone, Decimal, Fraction, UUID, Path, PurePath,
+        PurePosixPath, OrderedDict, Counter, deque,
+    )
+}  # fmt: skip
+_CONVERSIONS: Mapping[int, Callable[[object], object]] = {
+    -1: lambda same: same,
+    ord("r"): repr,
+    ord("s"): str,
+    ord("a"): ascii,
+}
+_NEED_ARGUMENTS = ("date", "datetime", "time")  # time() may be time.time
+_ERRORS = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value that the text says in full."""
+
+    value: CanonicalValue
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A list, tuple, set or dict whose parts are not all known; a dict has pairs."""
+
+    kind: str
+    items: tuple["ExpectedTree", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constructed:
+    """A call of a class, or of `mock.call`."""
+
+    name: str
+    positional: tuple["ExpectedTree", ...]
+    keywords: tuple[tuple[str, "ExpectedTree"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    """A member of an enumeration, as its name suggests."""
+
+    class_name: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """`pytest.approx`, with its tolerances as they were given."""
+
+    tree: "ExpectedTree"
+    rel: float | None = None
+    abs: float | None = None
+    nan_ok: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """`mock.ANY`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that the text does not tell."""
+
+
+ExpectedTree: TypeAlias = (
+    Known | Container | Constructed | EnumMember | Approximate | Anything | Unknown
+)
+
+
+class _NotConstantError(Exception):
+    """The value of an expression is not known."""
+
+
+def expected_tree(node: ast.expr, names: Mapping[str, ast.expr]) -> ExpectedTree:
+    """The tree of an expression.
+
+    Args:
+        node: the expression.
+        names: the expressions of constant names.
+    """
+    return _Reader(names).tree(node, _DEEPEST)
+
+
+def with_tokens(value: CanonicalValue, trees: Mapping[int, ExpectedTree]) -> ExpectedTree:
+    """A recorded value with the expected trees in place of their tokens."""
+    match value:
+        case Group(kind="token", items=(Leaf("int", number),)) if isinstance(number, int):
+            return trees.get(number, Unknown())
+        case Group(kind=kind, items=items, rest=None) if _has_token(value):
+            return Container(kind, tuple(with_tokens(item, trees) for item in items))
+        case _:
+            return Known(value)
+
+
+def _has_token(value: CanonicalValue) -> bool:
+    if not isinstance(value, Group):
+        return False
+    return value.kind == "token" or any(map(_has_token, value.items))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    names: Mapping[str, ast.expr]
+
+    def tree(self, node: ast.expr, depth: int) -> ExpectedTree:
+        """The tree of an expression that is nested at most so deep."""
+        if depth == 0:
+            return Unknown()
+        try:
+            value = of_python(self.python(node, depth))
+        except (_NotConstantError, RecursionError, *_ERRORS):
+            return self._structure(node, depth - 1)
+        return Unknown() if isinstance(value, Unreadable) else Known(value)
+
+    def _structure(self, node: ast.expr, depth: int) -> ExpectedTree:  # noqa: PLR0911 - by kind
+        match node:
+            case ast.Name(id=name) if name in self.names:
+                return self.tree(self.names[name], depth)
+            case ast.Name(id="ANY") | ast.Attribute(attr="ANY"):
+                return Anything()
+            case ast.Name(id=name) if name in _TYPES:
+                return Known(Group("class", (Leaf("str", f"builtins.{name}"),)))
+            case ast.Attribute(value=owner, attr=name) if name.isupper():
+                class_name = _dotted(owner).rpartition(".")[2]
+                is_class = class_name[:1].isupper() and not class_name.isupper()
+                return EnumMember(class_name, name) if is_class else Unknown()
+            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+                if any(isinstance(element, ast.Starred) for element in elements):
+                    return Unknown()
+                trees = tuple(self.tree(element, depth) for element in elements)
+                return Container(type(node).__name__.lower(), trees)
+            case ast.Dict(keys=keys, values=items):
+                return self._dict(keys, items, depth)
+            case ast.Call():
+                return self._call(node, depth)
+            case _:
+                return Unknown()
+
+    def _dict(
+        self, keys: Sequence[ast.expr | None], items: Sequence[ast.expr], depth: int
+    ) -> ExpectedTree:
+        pairs = []
+        for key, item in zip(keys, items, strict=True):
+            if key is None:  # {**more}
+                return Unknown()
+            pairs.append(Container("pair", (self.tree(key, depth), self.tree(item, depth))))
+        return Container("dict", tuple(pairs))
+
+    def _call(self, node: ast.Call, depth: int) -> ExpectedTree:
+        name = _dotted(node.func).rpartition(".")[2]
+        has_stars = any(isinstance(argument, ast.Starred) for argument in node.args)
+        if not name or has_stars or any(keyword.arg is None for keyword in node.keywords):
+            return Unknown()
+        if name == "approx" and node.args:
+            return self._approximate(node, depth)
+        positional = tuple(self.tree(argument, depth) for argument in node.args)
+        keywords = tuple((str(k.arg), self.tree(k.value, depth)) for k in node.keywords)
+        if name == "dict" and not positional:
+            pairs = ((Known(of_python(key)), tree) for key, tree in keywords)
+            return Container("dict", tuple(Container("pair", pair) for pair in pairs))
+        if name in _CONSTRUCTORS or not (name == "call" or name.lstrip("_")[:1].isupper()):
+            return Unknown()
+        return Constructed(name, positional, keywords)
+
+    def _approximate(self, node: ast.Call, depth: int) -> ExpectedTree:
+        given = dict(zip(("rel", "abs", "nan_ok"), node.args[1:], strict=False))
+        given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
+        try:
+            found = {name: self.python(value, depth) for name, value in given.items()}
+            rel, abs_ = (_number_or_none(found.get(name)) for name in ("rel", "abs"))
+        except (_NotConstantError, *_ERRORS):
+            return Unknown()
+        nan_ok = found.get("nan_ok") is True
+        return Approximate(self.tree(node.args[0], depth), rel, abs_, nan_ok)
+
+    def python(self, node: ast.expr, depth: int) -> object:  # noqa: PLR0911 - one case per kind
+        """The value of a constant expression."""
+        if depth == 0:
+            raise _NotConstantError
+        value = values.evaluate(node, self.names)
+        if not isinstance(value, values.NotConstant):
+            return value
+        match node:
+            case ast.Constant(value=constant):
+                return constant  # an ellipsis, an infinite float
+            case ast.Name(id=name) if name in self.names:
+                return self.python(self.names[name], depth - 1)
+            case ast.Name() | ast.Attribute() if _dotted(node) in _CONSTANTS:
+                return _CONSTANTS[_dotted(node)]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                number = self.python(operand, depth - 1)
+                if isinstance(number, int | float | complex | Decimal | Fraction | timedelta):
+                    return -number
+            case ast.JoinedStr(values=parts):
+                return "".join(self._formatted(part, depth - 1) for part in parts)
+            case ast.Call():
+                return self._constructed(node, depth - 1)
+            case _:
+                return self._container(node, depth - 1)
+        raise _NotConstantError
+
+    def _container(self, node: ast.expr, depth: int) -> object:
+        match node:
+            case ast.List(elts=elements):
+                return [self.python(element, depth) for element in elements]
+            case ast.Tuple(elts=elements):
+                return tuple(self.python(element, depth) for element in elements)
+            case ast.Set(elts=elements):
+                return {self.python(element, depth) for element in elements}
+            case ast.Dict(keys=keys, values=items) if None not in keys:
+                return {
+                    self.python(key, depth): self.python(item, depth)
+                    for key, item in zip(keys, items, strict=True)
+                    if key is not None
+                }
+            case _:
+                raise _NotConstantError
+
+    def _formatted(self, part: ast.expr, depth: int) -> str:
+        match part:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.FormattedValue(value=value, conversion=conversion, format_spec=spec):
+                found = self.python(value, depth)
+                found = _CONVERSIONS[conversion](found)
+                style = "" if spec is None else str(self.python(spec, depth))
+                if len(style) <= _LONGEST_FORMAT and not any(map(str.isdigit, style[4:])):
+                    return format(found, style)
+            case _:
+                pass
+        raise _NotConstantError
+
+    def _constructed(self, node: ast.Call, depth: int) -> object:
+        name = _dotted(node.func).rpartition(".")[2]
+        if name not in _CONSTRUCTORS or (name in _NEED_ARGUMENTS and not node.args):
+            raise _NotConstantError
+        positional = [self.python(argument, depth) for argument in node.args]
+        keywords = {str(k.arg): self.python(k.value, depth) for k in node.keywords}
+        for argument in positional:
+            is_large = isinstance(argument, range) and len(argument) > _MOST_ITEMS
+            if is_large or (name.startswith("byte") and isinstance(argument, int)):
+                raise _NotConstantError
+        return _CONSTRUCTORS[name](*positional, **keywords)
+
+
+def _number_or_none(value: object) -> float | None:
+    if value is None or isinstance(value, int | float | Decimal | Fraction):
+        return None if value is None else float(value)
+    raise _NotConstantError
+
+
+def _dotted(node: ast.expr) -> str:
+    """The dotted name that an expression is, or ""."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=owner, attr=name):
+            return f"{found}.{name}" if (found := _dotted(owner)) else ""
+        case _:
+            return ""
