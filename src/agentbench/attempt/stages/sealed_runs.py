@@ -13,8 +13,9 @@ from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.records import SealedMismatch, SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
-from agentbench.integrity.sealing.memory import SealedReference, reference_run
+from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan, seal_digest
+from agentbench.pytest_results.chunked_text import joined
 from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
@@ -114,16 +115,20 @@ class SealedRuns:
     def _run_reference(self, change: ChangedFiles) -> None:
         """Run the reference solution under the seal, and store what it recorded."""
         known = self._reference
-        for _ in range(_MOST_ROUNDS):
-            outcome = self._outcome(self.runs.run(self._plan.files, change))
-            run = reference_run(outcome.passed, outcome.recordings)
+        run = self._reference_run(change)
+        for _ in range(_MOST_ROUNDS if not known.runs and not self._outcomes else 0):
             relaxed = _joined(known.relaxed, self._plan.relaxed_by(run))
-            if relaxed == known.relaxed or known.runs or self._outcomes:
+            if relaxed == known.relaxed:
                 break
             known = known.model_copy(update={"relaxed": relaxed})
             self._plan = SealedPlan(self.tests, self.seed, relaxed)
+            run = self._reference_run(change)
         self._reference = known.with_run(run)
         self._context.sealed_memory.remember(self._reference)
+
+    def _reference_run(self, change: ChangedFiles) -> ReferenceRun:
+        outcome = self._outcome(self.runs.run(self._plan.files, change))
+        return reference_run(outcome.passed, outcome.recordings)
 
     def _judge(self, passed: frozenset[NodeId]) -> JudgedSeal:
         """The last run; a mismatch counts if the test differs in every run."""
@@ -144,7 +149,7 @@ class SealedRuns:
     def _outcome(self, run: PytestRun) -> SealedOutcome:
         original = {new: old for old, new in self._plan.renamed.items()}
         passed = expectation.passed_tests(Evidence(report=run.facts))
-        recordings = read_recordings(run.recordings)
+        recordings = read_recordings(joined(run.recordings).encode())
         return SealedOutcome(
             passed=frozenset(original.get(test, test) for test in passed),
             recordings={original.get(test, test): found for test, found in recordings.items()},

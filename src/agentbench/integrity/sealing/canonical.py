@@ -94,6 +94,7 @@ class Recording:
     values: tuple[CanonicalValue, ...] = ()
     raised: CanonicalValue | None = None  # the exception
     warned: tuple[CanonicalValue, ...] | None = None
+    is_error: bool = False  # whether an exception was expected here
 
 
 class _MalformedError(ValueError):
@@ -257,25 +258,28 @@ def read_recordings(content: bytes) -> Mapping[NodeId, tuple[Recording, ...]]:
         record = None
         if len(line) <= _LINE_LIMIT:
             record = untrusted_json.json_object(line.decode("utf-8", "replace"))
-        recording = None if record is None else _recording(record)
+        recording = None if record is None else recording_of(record)
         if record is not None and recording is not None:
             test = NodeId(untrusted_json.text(record.get("test")))
             found.setdefault(test, []).append(recording)
     return {test: tuple(recordings) for test, recordings in found.items()}
 
 
-def _recording(record: JsonObject) -> Recording | None:
+def recording_of(record: JsonObject) -> Recording | None:
+    """The recording of one line; None if it is none."""
+    site, forms = record.get("site"), record.get("values", [])
+    if not isinstance(site, int) or isinstance(site, bool) or not isinstance(forms, list):
+        return None
+    values = tuple(map(parse_canonical, forms))
     match record:
-        case {"site": bool()}:
-            return None
-        case {"site": int(site), "values": list(values)}:
-            return Recording(site, values=tuple(map(parse_canonical, values)))
-        case {"site": int(site), "raised": None}:
-            return Recording(site)
-        case {"site": int(site), "raised": form}:
-            return Recording(site, raised=parse_canonical(form))
-        case {"site": int(site), "warned": list(forms)}:
-            return Recording(site, warned=tuple(map(parse_canonical, forms)))
+        case {"raised": None}:
+            return Recording(site, values, is_error=True)
+        case {"raised": form}:
+            return Recording(site, values, raised=parse_canonical(form), is_error=True)
+        case {"warned": list(warned)}:
+            return Recording(site, values, warned=tuple(map(parse_canonical, warned)))
+        case {"values": _}:
+            return Recording(site, values)
         case _:
             return None
 

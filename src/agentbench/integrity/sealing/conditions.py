@@ -138,7 +138,7 @@ class ConditionReader:
     def _every(self, every: ast.GeneratorExp | ast.ListComp) -> SealedCheck | None:
         """The check of all elements: every recorded expression becomes a list."""
         inner = list(self.checks(every.elt))
-        bound = {n.id for g in every.generators for n in ast.walk(g.target) if _is_name(n)}
+        bound = {name for g in every.generators for name in _names(g.target)}
         if len(inner) != 1 or any(bound & _names(one.node) for one in removed_operands(inner[0].check)):
             return None
         lists = tuple(ast.ListComp(elt=e, generators=every.generators) for e in inner[0].recorded)
@@ -213,10 +213,6 @@ def _without_names(side: ast.expr) -> Level:
 
 def _is_re(func: ast.expr) -> bool:
     return isinstance(func, ast.Attribute) and name_of(func.value) == "re"
-
-
-def _is_name(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name)
 
 
 def _names(node: ast.AST) -> set[str]:

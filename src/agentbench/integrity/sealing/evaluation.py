@@ -8,13 +8,7 @@ from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing import agreement
 from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
-from agentbench.integrity.sealing.canonical import (
-    CanonicalValue,
-    Recording,
-    elements_of,
-    text_of,
-    token_of,
-)
+from agentbench.integrity.sealing.canonical import CanonicalValue, Recording
 from agentbench.integrity.sealing.checks import (
     Check,
     Comparison,
@@ -27,6 +21,12 @@ from agentbench.integrity.sealing.checks import (
     Site,
     TextMatch,
     Truthiness,
+)
+from agentbench.integrity.sealing.recordings import (
+    elements_of,
+    equal_in_any_order,
+    text_of,
+    token_of,
 )
 from agentbench.integrity.sealing.seal import SealedFile
 
@@ -45,6 +45,12 @@ class SiteEvaluator:
     def agrees(self, recording: Recording) -> Agreement:
         """Whether the recorded values pass the assertion."""
         return self._check(self.site.check, recording)
+
+    def tokens(self, recording: Recording) -> tuple[int | None, ...]:
+        """The numbers of the recorded tokens, which say what is expected."""
+        indices = [index for one in self.site.removed for _, index in one.named]
+        values = [_at(recording.values, index) for index in indices]
+        return tuple(None if value is None else token_of(value) for value in values)
 
     def expected_text(self, recording: Recording) -> str:
         """What the assertion expects, as the test has it, with the values of its parameters."""
@@ -79,7 +85,7 @@ class SiteEvaluator:
             if left is None or right is None:
                 return Agreement.NO  # the recording lacks it
             if check.unordered:
-                one = agreement.equal_in_any_order(left, right)
+                one = equal_in_any_order(left, right)
             else:
                 one = agreement.compare(op, left, right)
             found = _both(found, one)
@@ -147,11 +153,11 @@ class SiteEvaluator:
             case ast.Call(func=ast.Attribute(attr="escape"), args=[inner]):
                 import re
 
-                value = evaluate(inner, names)
-                return re.escape(value) if isinstance(value, str) else None
+                text = evaluate(inner, names)
+                return re.escape(text) if isinstance(text, str) else None
             case _:
-                value = evaluate(node, names)
-                return value if isinstance(value, str) else None
+                text = evaluate(node, names)
+                return text if isinstance(text, str) else None
 
     def _names(self, operand: Removed, recording: Recording) -> dict[str, ast.expr]:
         """The expressions of the names in an operand, by the tokens in the recording."""

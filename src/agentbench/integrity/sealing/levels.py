@@ -142,7 +142,7 @@ class LevelReader:
         return level if is_safe or self.names.is_only_compared(key) else Level.COMPUTED
 
     def _of_attribute(self, node: ast.Attribute) -> Level:
-        inner: ast.expr = node
+        inner, owner = node.value, name_of(node.value)
         while isinstance(inner, ast.Attribute):
             owner, inner = name_of(inner.value), inner.value
         if not isinstance(inner, ast.Name) or self.names.key(inner.id, self.owner)[0]:

@@ -4,12 +4,13 @@ import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, ValidationError
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
-from agentbench.core.schema import Schema
-from agentbench.integrity.sealing.canonical import Recording, parse_recording, recording_to_json
+from agentbench.core.schema import JsonObject, Schema
+from agentbench.integrity.sealing.canonical import Recording
+from agentbench.integrity.sealing.recordings import parse_recording, recording_to_json
 from agentbench.scoring.evidence import NodeId
 
 _MOST_RUNS = 3  # of the reference solution; where they differ, a value is not stable
@@ -19,7 +20,7 @@ class ReferenceRun(Schema):
     """One sealed run of the reference solution, with the tests' own ids."""
 
     passed: tuple[NodeId, ...] = ()
-    recordings: dict[NodeId, tuple[JsonValue, ...]] = Field(default_factory=dict)
+    recordings: dict[NodeId, tuple[JsonObject, ...]] = Field(default_factory=dict)
 
     def recordings_of(self, node_id: NodeId) -> tuple[Recording, ...]:
         """What one test recorded."""

@@ -61,9 +61,9 @@ class _CellFinder:
                 for at, name in enumerate(table.names):
                     cells = [Cell(node=row.values[at], owner="") for row in table.rows]
                     self._add((owner, name), cells)
-        for node in ast.walk(function.node):
-            if isinstance(node, ast.For):
-                for name, column in parsed_file.loop_columns(node, self.file.module):
+        for loop in ast.walk(function.node):
+            if isinstance(loop, ast.For):
+                for name, column in parsed_file.loop_columns(loop, self.file.module):
                     cells = [Cell(node=cell, owner=owner) for _, cell in column]
                     self._add((owner, name), cells)
 

@@ -1,5 +1,6 @@
 """Plans the sealed run of a task, and judges what its tests recorded."""
 
+import ast
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,11 +9,13 @@ from random import Random
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
 from agentbench.integrity.records import SealedMismatch, WeakControl
-from agentbench.integrity.sealing import agreement, evaluation
+from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.agreement import Agreement
 from agentbench.integrity.sealing.canonical import Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
+from agentbench.integrity.sealing.recordings import agree as recording_agrees
+from agentbench.integrity.sealing.recordings import are_informative
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, seal_file
 from agentbench.scoring.evidence import NodeId
 
@@ -217,11 +220,15 @@ class _JudgedTest:
             elif not has_reference:
                 self.unsealed = self.unsealed or f"line {site.line} did not run"
             return
+        fewest = min((len(each) for each in references if each), default=0)
+        if len(recordings) < fewest:
+            self.fail(f"{fewest} recordings", f"{len(recordings)} recordings", site)
+            return
         for at, recording in enumerate(recordings):
             self.values += 1
-            verdict = _verdict(evaluator, recording, at, references)
+            verdict, is_telling = _verdict(evaluator, recording, at, references)
             if verdict is Agreement.YES:
-                self.strength += evaluation.strength_of(site)
+                self.strength += evaluation.strength_of(site) if is_telling else 0
             elif verdict is Agreement.NO:
                 self.fail(evaluator.expected_text(recording), _text_of(recording), site)
                 return
@@ -234,33 +241,27 @@ def _verdict(
     recording: Recording,
     at: int,
     references: Sequence[Sequence[Recording]],
-) -> Agreement:
-    found = evaluator.agrees(recording)
-    if found is Agreement.YES:
-        return found
+) -> tuple[Agreement, bool]:
+    """Whether a recording agrees, and whether that tells something."""
     known = [each for each in references if each]
-    if not known:
-        return found
+    tokens = evaluator.tokens(recording)
+    if tokens:  # they say which of several values is expected here, so they must not be chosen
+        expected = [evaluator.tokens(each[at]) for each in known if at < len(each)]
+        if tokens not in expected:
+            return (Agreement.NO if expected else Agreement.UNKNOWN), True
+    found = evaluator.agrees(recording)
+    if found is Agreement.YES or not known:
+        return found, True
     if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
-        return Agreement.NO  # the host can evaluate it for correct code
-    if _is_like(recording, at, known):
-        return Agreement.YES
-    must_be_equal = isinstance(evaluator.site.check, Comparison) and _has_equality(evaluator.site)
-    return Agreement.NO if must_be_equal else Agreement.UNKNOWN
-
-
-def _is_like(recording: Recording, at: int, references: Sequence[Sequence[Recording]]) -> bool:
-    """Whether it is what the reference solution recorded, at that time or at any."""
-    same_time = [each[at] for each in references if at < len(each)]
-    if same_time and agreement.recordings_agree(recording, same_time):
-        return True
-    others = [other for each in references for other in each]
-    return any(agreement.recordings_agree(recording, [other]) for other in others)
+        return Agreement.NO, True  # the host can evaluate it for correct code
+    same_time = [each[at] for each in known if at < len(each)]
+    if same_time and recording_agrees(recording, same_time):
+        return Agreement.YES, are_informative(same_time)
+    must_be_equal = _has_equality(evaluator.site)
+    return (Agreement.NO if must_be_equal else Agreement.UNKNOWN), True
 
 
 def _has_equality(site: Site) -> bool:
-    import ast
-
     check = site.check
     return isinstance(check, Comparison) and ast.Eq in check.ops and any(True for _ in site.removed)
 

@@ -1,0 +1,139 @@
+"""Parts of recordings, and recordings as JSON to store."""
+
+import ast
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from agentbench.core.schema import JsonObject
+from agentbench.integrity.sealing import agreement
+from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
+from agentbench.integrity.sealing.canonical import (
+    CanonicalValue,
+    Group,
+    Instance,
+    Leaf,
+    Recording,
+    recording_of,
+    to_json,
+)
+
+Side: TypeAlias = ExpectedTree | CanonicalValue
+"""One side of a comparison."""
+
+
+def recording_to_json(recording: Recording) -> JsonObject:
+    """A recording in the recorder's own form."""
+    found: JsonObject = {
+        "site": recording.site,
+        "values": [to_json(value) for value in recording.values],
+    }
+    if recording.is_error:
+        raised = recording.raised
+        found["raised"] = None if raised is None else to_json(raised)
+    if recording.warned is not None:
+        found["warned"] = [to_json(value) for value in recording.warned]
+    return found
+
+
+def parse_recording(form: JsonObject) -> Recording:
+    """A stored recording; one that is malformed has no values and agrees with nothing."""
+    found = recording_of(form)
+    return Recording(site=-1) if found is None else found
+
+
+def elements_of(value: CanonicalValue) -> tuple[CanonicalValue, ...] | None:
+    """The elements of a recorded list; None if it is none."""
+    match value:
+        case Group(kind="list" | "tuple", items=items, rest=None):
+            return items
+        case _:
+            return None
+
+
+def token_of(value: CanonicalValue) -> int | None:
+    """The number of a token; None if it is another value."""
+    match value:
+        case Group(kind="token", items=(Leaf(kind="int", value=number),)):
+            return number if isinstance(number, int) else None
+        case _:
+            return None
+
+
+def text_of(value: CanonicalValue) -> str | None:
+    """A text, also of a subclass of str or of an object that discloses one; None if it is none."""
+    match value:
+        case Leaf(kind="str", value=str() as text):
+            return text
+        case Instance(base=Leaf(kind="str", value=str() as text)):
+            return text
+        case Instance():
+            disclosed = value.disclosed("str")
+            return None if disclosed is None else text_of(disclosed)
+        case _:
+            return None
+
+
+def equal_in_any_order(left: Side, right: Side) -> Agreement:
+    """Whether two sequences have equal elements, in any order."""
+    ours, theirs = _unordered(left), _unordered(right)
+    if ours is None or theirs is None:
+        return Agreement.UNKNOWN
+    if len(ours) != len(theirs):
+        return Agreement.NO
+    left_over = list(theirs)
+    for one in ours:
+        at = next((i for i, o in enumerate(left_over) if _is_equal(one, o)), None)
+        if at is None:
+            return Agreement.NO
+        del left_over[at]
+    return Agreement.YES
+
+
+def agree(recording: Recording, references: Sequence[Recording]) -> bool:
+    """Whether a recording is like those that the reference solution made at the same place."""
+    first = references[0]
+    if len(recording.values) != len(first.values) or recording.is_error != first.is_error:
+        return False
+    same = [other for other in references if len(other.values) == len(recording.values)]
+    return all(
+        agreement.same_as_reference(value, [other.values[at] for other in same])
+        for at, value in enumerate(recording.values)
+    ) and _events_agree(recording, same)
+
+
+def are_informative(references: Sequence[Recording]) -> bool:
+    """Whether what the reference solution recorded tells more than types."""
+    columns = zip(*(other.values for other in references), strict=False)
+    return any(agreement.is_informative(column) for column in columns)
+
+
+def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool:
+    if recording.is_error:
+        raised = [other.raised for other in references if other.raised is not None]
+        if recording.raised is None or not raised:
+            return recording.raised is None and not raised
+        return agreement.same_as_reference(recording.raised, raised)
+    if recording.warned is None:
+        return True
+    ours = {_shown_type(value) for value in recording.warned}
+    return any(ours == {_shown_type(v) for v in other.warned or ()} for other in references)
+
+
+def _shown_type(value: CanonicalValue) -> str:
+    return value.name if isinstance(value, Instance) else ""
+
+
+def _unordered(side: Side) -> Sequence[Side] | None:
+    match side:
+        case agreement.Known(value=value):
+            return _unordered(value)
+        case agreement.Container(items=items) | Group(items=items, rest=None):
+            return items
+        case Instance(base=Group(items=items, rest=None)):
+            return items
+        case _:
+            return None
+
+
+def _is_equal(one: Side, other: Side) -> bool:
+    return agreement.compare(ast.Eq, one, other) is Agreement.YES
