@@ -1,0 +1,256 @@
+"""Whether recordings agree with what a test expects: comparisons, truth, exceptions, warnings."""
+
+import ast
+import builtins
+import json
+import operator
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+
+from agentbench.integrity.sealing.canonical import (
+    CanonicalValue,
+    Digest,
+    Group,
+    Instance,
+    Leaf,
+    last_part,
+)
+from agentbench.integrity.sealing.equality import Agreement, equal, every
+from agentbench.integrity.sealing.expected_trees import (
+    Anything,
+    Approximate,
+    Constructed,
+    Container,
+    EnumMember,
+    ExpectedTree,
+    Known,
+    Unknown,
+    expected_tree,
+    with_tokens,
+)
+from agentbench.integrity.sealing.plain_values import (
+    MAPPINGS,
+    SEQUENCES,
+    SETS,
+    NotPlainError,
+    like,
+    to_python,
+)
+from agentbench.integrity.sealing.references import is_informative, same_as_reference
+
+__all__ = [
+    "Agreement", "Anything", "Approximate", "Constructed", "Container", "EnumMember",
+    "ExpectedTree", "Known", "Unknown", "compare", "equal", "expected_tree", "is_informative",
+    "matches", "raised_as_expected", "same_as_reference", "truth", "warned_as_expected",
+    "with_tokens",
+]  # fmt: skip
+
+_ORDERINGS: Mapping[type[ast.cmpop], Callable[..., object]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda member, whole: member in whole,  # of texts and ranges
+}
+_CONTAINERS = (*SEQUENCES, *SETS, *MAPPINGS)
+_ALIASES = {"IOError": "OSError", "EnvironmentError": "OSError", "WindowsError": "OSError"}
+_AMBIGUOUS = ("error", "timeout", "herror", "gaierror")  # socket.error, struct.error, re.error
+_MOST_BASES = 3  # unrelated built-in exceptions that an honest exception inherits from
+_SHORT_TEXT = 2000  # fast for any pattern with one repetition
+_REPETITION = re.compile(r"[*+{]")
+_SEARCH = """
+import json, re, sys
+pattern, text = json.load(sys.stdin)
+sys.exit(10 if re.search(pattern, text) else 11)
+"""
+_ANSWERS = {10: Agreement.YES, 11: Agreement.NO}
+_SEARCH_TIMEOUT = timedelta(seconds=10)
+
+
+def compare(
+    op: type[ast.cmpop],
+    left: ExpectedTree | CanonicalValue,
+    right: ExpectedTree | CanonicalValue,
+) -> Agreement:
+    """Whether a comparison of recorded and expected values holds."""
+    left, right = (v.value if isinstance(v, Known) else v for v in (left, right))
+    if op in (ast.NotEq, ast.NotIn, ast.IsNot):
+        opposite = {ast.NotEq: ast.Eq, ast.NotIn: ast.In}.get(op, ast.Is)
+        return compare(opposite, left, right).inverted()
+    if op is ast.Eq:
+        return _equal_operands(left, right)
+    if op is ast.Is:
+        return _identical(left, right)
+    if op is ast.In:
+        return _contained(left, right)
+    return _ordered(_ORDERINGS[op], left, right)
+
+
+def truth(value: CanonicalValue) -> Agreement:  # noqa: PLR0911 - one case per kind
+    """Whether a recorded value is true in an `if`."""
+    match value:
+        case Leaf(value=single):
+            return Agreement.of(single)
+        case Group(kind="token"):
+            return Agreement.UNKNOWN
+        case Group(kind=kind, items=items, rest=rest) if kind in _CONTAINERS:
+            return Agreement.of(items or rest)
+        case Group(kind="decimal" | "fraction" | "timedelta" | "range"):
+            try:
+                return Agreement.of(to_python(value))
+            except NotPlainError:
+                return Agreement.UNKNOWN
+        case Instance(base=base):
+            inner = value.disclosed("bool") or base
+            if inner is not None:
+                return truth(inner)
+            return Agreement.UNKNOWN if value.kind == "array" else Agreement.YES
+        case Digest() | Group():
+            return Agreement.YES
+        case _:
+            return Agreement.UNKNOWN
+
+
+def matches(pattern: str, text: str) -> Agreement:
+    """Whether a test's pattern is found in a text of the code under test.
+
+    UNKNOWN if the pattern is invalid or the search takes too long.
+    """
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return Agreement.UNKNOWN
+    if len(text) <= _SHORT_TEXT and len(_REPETITION.findall(pattern)) <= 1:
+        return Agreement.of(compiled.search(text))
+    try:
+        search = subprocess.run(
+            [sys.executable, "-I", "-c", _SEARCH],
+            input=json.dumps([pattern, text]),
+            text=True,
+            capture_output=True,
+            timeout=_SEARCH_TIMEOUT.total_seconds(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Agreement.UNKNOWN
+    return _ANSWERS.get(search.returncode, Agreement.UNKNOWN)
+
+
+def raised_as_expected(
+    raised: CanonicalValue | None, names: Sequence[str], pattern: str | None = None
+) -> Agreement:
+    """Whether a recorded exception is of a class of one of these names, and its text matches.
+
+    An exception that inherits from many unrelated built-in ones, to pass for each, does not agree.
+    """
+    if not isinstance(raised, Instance) or raised.kind != "exception" or _is_plausible(raised):
+        return Agreement.NO
+    wanted = {_ALIASES.get(last_part(name), last_part(name)) for name in names}
+    if wanted.isdisjoint(map(last_part, raised.types)):
+        return Agreement.NO if wanted.isdisjoint(_AMBIGUOUS) else Agreement.UNKNOWN
+    if pattern is None:
+        return Agreement.YES
+    text = raised.disclosed("str")
+    if not isinstance(text, Leaf) or not isinstance(text.value, str):
+        return Agreement.UNKNOWN if isinstance(text, Digest) else Agreement.NO
+    return matches(pattern, text.value)
+
+
+def warned_as_expected(
+    warned: Sequence[CanonicalValue] | None, names: Sequence[str], pattern: str | None = None
+) -> Agreement:
+    """Whether one of the recorded warnings is of such a class and matches."""
+    found = [raised_as_expected(warning, names, pattern) for warning in warned or ()]
+    return _any(found)
+
+
+def _is_plausible(raised: Instance) -> bool:
+    known = [
+        found
+        for name in raised.types
+        if name.startswith("builtins.")
+        and isinstance(found := getattr(builtins, last_part(name), None), type)
+    ]
+    lowest = [one for one in known if not any(o is not one and issubclass(o, one) for o in known)]
+    return len(lowest) > _MOST_BASES
+
+
+def _any(agreements: Sequence[Agreement]) -> Agreement:
+    return every(agreement.inverted() for agreement in agreements).inverted()
+
+
+def _equal_operands(
+    left: ExpectedTree | CanonicalValue, right: ExpectedTree | CanonicalValue
+) -> Agreement:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, CanonicalValue):
+            return equal(one, other)
+    return Agreement.UNKNOWN
+
+
+def _identical(
+    left: ExpectedTree | CanonicalValue, right: ExpectedTree | CanonicalValue
+) -> Agreement:
+    for one, other in ((left, right), (right, left)):
+        match one:
+            case Leaf(kind="none" | "bool") | Group(kind="constant" | "class"):
+                is_known = isinstance(other, CanonicalValue)
+                return Agreement.of(one == other) if is_known else Agreement.UNKNOWN
+            case Instance(kind="enum") | EnumMember():
+                return _equal_operands(left, right)
+            case _:
+                pass
+    found = _equal_operands(left, right)
+    return Agreement.UNKNOWN if found is Agreement.YES else found
+
+
+def _contained(
+    member: ExpectedTree | CanonicalValue, container: ExpectedTree | CanonicalValue
+) -> Agreement:
+    match container:
+        case Instance():
+            shapes = (Group("dict", ()), Group("list", ()), member)
+            found = (like(container, s) for s in shapes if isinstance(s, CanonicalValue))
+            inner = next((each for each in found if each is not None), None)
+            return Agreement.UNKNOWN if inner is None else _contained(member, inner)
+        case Leaf() | Group(kind="range"):
+            return _ordered(_ORDERINGS[ast.In], member, container)
+        case Group(kind=kind, items=items, rest=rest) if kind in _CONTAINERS:
+            keys = [
+                item.items[0] if isinstance(item, Group) and item.kind == "pair" else item
+                for item in items
+            ]
+            found_ = _any([_equal_operands(member, key) for key in keys])
+            is_open = rest is not None and found_ is Agreement.NO
+            return Agreement.UNKNOWN if is_open else found_
+        case Container(items=trees):
+            parts = [
+                tree.items[0] if isinstance(tree, Container) and tree.kind == "pair" else tree
+                for tree in trees
+            ]
+            return _any([_equal_operands(member, part) for part in parts])
+        case _:
+            return Agreement.UNKNOWN
+
+
+def _ordered(
+    ordering: Callable[..., object],
+    left: ExpectedTree | CanonicalValue,
+    right: ExpectedTree | CanonicalValue,
+) -> Agreement:
+    values = []
+    for one, other in ((left, right), (right, left)):
+        same_type = one
+        if isinstance(one, Instance) and isinstance(other, CanonicalValue):
+            same_type = like(one, other) or one
+        try:
+            values.append(to_python(same_type))
+        except NotPlainError:
+            return Agreement.UNKNOWN
+    try:
+        return Agreement.of(ordering(*values))
+    except (TypeError, ArithmeticError):
+        return Agreement.NO
