@@ -1,4 +1,4 @@
-"""Values of built-in types: recorded values as Python's own, and objects in place of such values."""
+"""Recorded values as values of Python, and objects in place of values of built-in types."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
