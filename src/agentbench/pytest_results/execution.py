@@ -187,4 +187,9 @@ def execute_tests(
         ending=ended.ending, exit_code=ended.exit_code, collect_only=request.collect_only
     )
     result = parse.result_of(session, how, text_output=text)
-    return PytestRun(command=ended, result=result, node_ids=tuple(session.collected), recordings=files.recordings or "")
+    return PytestRun(
+        command=ended,
+        result=result,
+        node_ids=tuple(session.collected),
+        recordings=files.recordings or "",
+    )

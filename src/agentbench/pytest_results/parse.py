@@ -214,6 +214,7 @@ class ReportFiles:
     junit: ReportText | None = None
     recordings: ReportText | None = None  # of a sealed run
 
+
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None
 ) -> ReportedSession:

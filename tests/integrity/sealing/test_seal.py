@@ -53,7 +53,7 @@ def plain(file: SealedFile) -> str:
 )
 def test_assertions_become_recordings(statement, recorded, lost):
     file = sealed(f"def test_it():\n    {statement}\n")
-    text = plain(file).partition("def test_it")[2]
+    text = plain(file).partition("def test_")[2]
     assert recorded in text
     assert lost not in text
     assert file.functions["test_it"].unsealed is None
@@ -78,7 +78,7 @@ def test_assertions_become_recordings(statement, recorded, lost):
 def test_methods_of_unittest_become_recordings(statement, recorded):
     body = f"import unittest\nclass TestIt(unittest.TestCase):\n    def test_it(self):\n        {statement}\n"
     file = sealed(body, "TestIt::test_it")
-    text = plain(file).partition("def test_it")[2]
+    text = plain(file).partition("def test_")[2]
     assert recorded in text
     assert "61" not in text
     assert "assert" not in text

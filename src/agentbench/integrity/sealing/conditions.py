@@ -139,7 +139,9 @@ class ConditionReader:
         """The check of all elements: every recorded expression becomes a list."""
         inner = list(self.checks(every.elt))
         bound = {name for g in every.generators for name in _names(g.target)}
-        if len(inner) != 1 or any(bound & _names(one.node) for one in removed_operands(inner[0].check)):
+        if len(inner) != 1 or any(
+            bound & _names(one.node) for one in removed_operands(inner[0].check)
+        ):
             return None
         lists = tuple(ast.ListComp(elt=e, generators=every.generators) for e in inner[0].recorded)
         return SealedCheck(check=Each(check=inner[0].check), recorded=lists)

@@ -137,9 +137,7 @@ class SiteEvaluator:
             found = _both(found, self._check(inner, one))
         return found
 
-    def _side(
-        self, operand: Operand, recording: Recording
-    ) -> ExpectedTree | CanonicalValue | None:
+    def _side(self, operand: Operand, recording: Recording) -> ExpectedTree | CanonicalValue | None:
         if isinstance(operand, Recorded):
             return _at(recording.values, operand.index)
         return agreement.expected_tree(operand.node, self._names(operand, recording))

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -61,25 +62,19 @@ class FileNames:
     imported: frozenset[str]
     foreign: frozenset[str]  # imported from other files of tests, where their values stay
     classes: frozenset[str]  # that the file defines
+    measured: Counter[NameKey]  # how often the file takes the length of a name's value
 
     def key(self, name: str, owner: str) -> NameKey:
         """The binding that a name has in a function."""
         scope = self.functions.get(owner)
         return (owner, name) if scope is not None and name in scope.bound else ("", name)
 
-    def loads(self, key: NameKey) -> int:
-        """How often a bound name is read."""
-        owner, name = key
-        if owner:
-            return self.functions[owner].loads.get(name, 0)
-        hidden = (scope for scope in self.functions.values() if name in scope.bound)
-        return self.module.loads.get(name, 0) - sum(scope.loads.get(name, 0) for scope in hidden)
-
     def is_only_compared(self, key: NameKey) -> bool:
         """Whether a name is read only as a whole side of a comparison."""
         owner, name = key
         scope = self.functions[owner] if owner else self.module
-        return scope.loads.get(name, 0) == scope.compared.get(name, 0)
+        others = scope.compared.get(name, 0) + self.measured[key]
+        return scope.loads.get(name, 0) == others
 
 
 @dataclass(slots=True, kw_only=True)

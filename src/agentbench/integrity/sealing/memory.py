@@ -43,6 +43,7 @@ class SealedReference(ChecksummedDocument):
     seal: str = ""  # the digest of the test files, the tests and this protocol
     relaxed: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """By file: the assertions whose conditions the code under test evaluates itself."""
+    keeps_names: bool = False  # whether its tests pass only under their own names
     runs: tuple[ReferenceRun, ...] = ()
 
     def with_run(self, run: ReferenceRun) -> "SealedReference":

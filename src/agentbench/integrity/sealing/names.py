@@ -3,7 +3,8 @@
 import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
 from agentbench.integrity.expectation_changes import parsed_file, scopes
 from agentbench.integrity.expectation_changes.functions import FoundFunction
@@ -18,14 +19,18 @@ def file_names(file: parsed_file.ParsedFile, opaque: Collection[str]) -> FileNam
     finder = _CellFinder(file=file, opaque=opaque)
     cells = {key: tuple(found) for key, found in finder.found().items() if found}
     imported, foreign = _imports(file.source.tree)
-    return FileNames(
+    found = FileNames(
         module=file.module,
         functions=finder.by_function,
         cells=cells,
         imported=imported,
         foreign=foreign,
         classes=frozenset(file.functions.classes),
+        measured=Counter(),
     )
+    uses = name_uses(file.source.tree, file.functions.functions)
+    measured = Counter(found.key(use.node.id, use.owner) for use in uses if use.is_measured)
+    return replace(found, measured=measured)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -161,11 +166,32 @@ def name_uses(tree: ast.Module, functions: Mapping[str, FoundFunction]) -> list[
     for name, function in functions.items():
         for statement in function.node.body:
             owners.update({id(node): name for node in ast.walk(statement)})
+    nodes = list(ast.walk(tree))
+    measured = {id(node.args[0]) for node in nodes if _is_length(node)}
     return [
-        NameUse(node=node, owner=owners.get(id(node), ""))
-        for node in ast.walk(tree)
+        NameUse(node=node, owner=owners.get(id(node), ""), is_measured=id(node) in measured)
+        for node in nodes
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     ]
+
+
+def _is_length(node: ast.AST) -> TypeGuard[ast.Call]:
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name()]):
+            return True
+        case _:
+            return False
+
+
+def length_of(node: ast.expr) -> int | None:
+    """The length of a literal; None if the text does not tell it."""
+    match node:
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return None if scopes.has_starred(items) else len(items)
+        case ast.Constant(value=str() | bytes() as text):
+            return len(text)
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +200,7 @@ class NameUse:
 
     node: ast.Name
     owner: str
+    is_measured: bool  # whether only its length is taken
 
 
 def removable_names(
@@ -188,7 +215,14 @@ def removable_names(
     """
     gone = {id(node) for root in removed for node in ast.walk(root)}
     reads: dict[NameKey, list[int]] = {}
+    sized = {
+        key
+        for key, cells in names.cells.items()
+        if all(length_of(cell.node) is not None for cell in cells)
+    }
     for use in uses:
+        if use.is_measured and names.key(use.node.id, use.owner) in sized:
+            continue
         reads.setdefault(names.key(use.node.id, use.owner), []).append(id(use.node))
     inside = {
         key: {id(node) for cell in cells for node in ast.walk(cell.node)}
@@ -197,7 +231,7 @@ def removable_names(
     found = set(names.cells)
     while True:
         covered = gone.union(*(inside[key] for key in found)) if found else gone
-        kept = {key for key in found if reads.get(key) and covered.issuperset(reads[key])}
+        kept = {key for key in found if key in reads and covered.issuperset(reads[key])}
         kept = _with_own_cells(names, kept)
         if kept == found:
             return found

@@ -53,17 +53,16 @@ class JudgedSeal:
 class SealedPlan:
     """The sealed files of a task's deciding tests."""
 
-    def __init__(
-        self, tests: ControlledTests, seed: int, relaxed: Mapping[str, tuple[int, ...]]
-    ) -> None:
+    def __init__(self, tests: ControlledTests, seed: int, reference: SealedReference) -> None:
         """Seal the files.
 
         Args:
             tests: The files and the tests that decide.
             seed: For random ids of parametrised tests.
-            relaxed: By file, the assertions whose conditions the sealed tests evaluate themselves.
+            reference: What the reference solution has shown about the seal.
         """
         self._tests = tests
+        self._known = reference
         self._sealed: dict[str, SealedFile] = {}
         self._function: dict[NodeId, tuple[str, SealedFunction]] = {}
         self.files: dict[str, bytes] = {}
@@ -71,16 +70,21 @@ class SealedPlan:
         self.unreadable: dict[str, str] = {}
         for file, content in sorted(tests.files.items()):
             try:
-                self._seal(file, content, Random(f"{seed}/sealed/{file}"), relaxed.get(file, ()))
+                self._seal(file, content, Random(f"{seed}/sealed/{file}"))
             except InputError as error:
                 self.unreadable[file] = error.faults[0]
 
-    def _seal(
-        self, file: str, content: bytes | None, rng: Random, relaxed: Collection[int]
-    ) -> None:
+    def _seal(self, file: str, content: bytes | None, rng: Random) -> None:
         text, encoding = decoded(content, file)
         listed = [test for test in self._listed if file_of(test) == file]
-        sealed = seal_file(text, file, listed, rng, relaxed_sites=relaxed)
+        sealed = seal_file(
+            text,
+            file,
+            listed,
+            rng,
+            relaxed_sites=self._known.relaxed.get(file, ()),
+            keeps_names=self._known.keeps_names,
+        )
         self.files[file] = sealed.source.encode(encoding, "surrogateescape")
         self.renamed |= {NodeId(old): NodeId(new) for old, new in sealed.renamed.items()}
         self._sealed[file] = sealed
@@ -300,5 +304,3 @@ def weak_controls(unreadable: Mapping[str, str]) -> Iterator[WeakControl]:
     """The files that cannot be sealed at all."""
     for file, reason in unreadable.items():
         yield WeakControl(file=file, function="*", reason=reason)
-
-

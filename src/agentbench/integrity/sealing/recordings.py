@@ -53,8 +53,8 @@ def elements_of(value: CanonicalValue) -> tuple[CanonicalValue, ...] | None:
 def token_of(value: CanonicalValue) -> int | None:
     """The number of a token; None if it is another value."""
     match value:
-        case Group(kind="token", items=(Leaf(kind="int", value=number),)):
-            return number if isinstance(number, int) else None
+        case Group(kind="token", items=(Leaf(kind="int", value=number),)) if number is not None:
+            return int(str(number))
         case _:
             return None
 

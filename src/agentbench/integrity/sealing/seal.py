@@ -13,6 +13,7 @@ from agentbench.integrity.sealing import names as sealed_names
 from agentbench.integrity.sealing.checks import Check, LikeReference, SealedCheck, Site
 from agentbench.integrity.sealing.conditions import relaxed
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
+from agentbench.integrity.sealing.opaque_names import opaque_names, rename_functions, renamed_id
 from agentbench.integrity.sealing.statements import RAISING, StatementReader, caught_names
 
 RECORDER = "agentbench_recorder"
@@ -63,6 +64,7 @@ def seal_file(
     rng: Random,
     *,
     relaxed_sites: Collection[int] = (),
+    keeps_names: bool = False,
 ) -> SealedFile:
     """Take the expected values out of a test file.
 
@@ -73,6 +75,7 @@ def seal_file(
         rng: Gives random ids to parametrised tests.
         relaxed_sites: Numbers of assertions that the host could not evaluate: the code under test
             evaluates their conditions, and the result is recorded.
+        keeps_names: Whether test functions keep their names, which may say what they expect.
 
     Raises:
         InputError: this interpreter cannot compile the text, or cannot write it again.
@@ -87,6 +90,8 @@ def seal_file(
     sealer.read()
     sealer.replace_cells()
     tree = sealer.transformed()
+    new_names = {} if keeps_names else opaque_names(file, rng)
+    rename_functions(tree, new_names)
     try:
         text = ast.unparse(ast.fix_missing_locations(tree))
     except (ValueError, RecursionError) as error:
@@ -97,11 +102,12 @@ def seal_file(
         sites=sealer.sites,
         tokens=sealer.tokens,
         names=sealer.names,
-        functions={
-            name: sealer.described(name, found.tests)
-            for name, found in selected.items()
+        functions={name: sealer.described(name, found.tests) for name, found in selected.items()},
+        renamed={
+            test: new
+            for test in listed
+            if (new := renamed_id(ids.renamed.get(test, test), new_names)) != test
         },
-        renamed=ids.renamed,
     )
 
 
@@ -118,7 +124,8 @@ class _Sealer:
     _recorded: dict[int, tuple[ast.expr, ...]] = field(default_factory=dict)
     _statements: dict[int, list[int]] = field(default_factory=dict)  # by id of the statement
     _errors: dict[int, tuple[int, list[ast.expr], ast.Call]] = field(default_factory=dict)
-    _cells: dict[int, int] = field(default_factory=dict)  # tokens by id of their expression
+    _cells: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """By id of an expression, its token, and its length if the test takes it."""
 
     def __post_init__(self) -> None:
         """Read the names."""
@@ -214,8 +221,10 @@ class _Sealer:
             if not isinstance(node, ast.Name) or len(sealed.recorded) == 1:
                 continue
             key = self.names.key(node.id, owner)
-            is_parameter = key[0] and key not in self.names.cells and _is_parameter(
-                self._functions[key[0]].node, node.id
+            is_parameter = (
+                key[0]
+                and key not in self.names.cells
+                and _is_parameter(self._functions[key[0]].node, node.id)
             )
             if is_parameter or (not key[0] and node.id in self.names.foreign):
                 return _UNKNOWN_PARAMETER.format(line, node.id)
@@ -230,7 +239,9 @@ class _Sealer:
             for cell in self.names.cells[key]:
                 if id(cell.node) not in self._cells:
                     number = len(self.tokens) + 1
-                    self._cells[id(cell.node)] = number
+                    length = sealed_names.length_of(cell.node)
+                    sized = (length,) if length is not None and self.names.measured[key] else ()
+                    self._cells[id(cell.node)] = (number, *sized)
                     self.tokens[number] = cell
         for number, site in self.sites.items():
             why = site.unsealed or self._shared(site, removable)
@@ -240,7 +251,9 @@ class _Sealer:
         scope = self.names.functions[site.function]
         origins: set[str] = set()
         for node in self._recorded[site.number]:
-            if not (isinstance(node, ast.Name) and self.names.key(node.id, site.function) in removable):
+            if not (
+                isinstance(node, ast.Name) and self.names.key(node.id, site.function) in removable
+            ):
                 origins |= scope.origins(node)
         for one in site.removed:
             for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
@@ -317,14 +330,14 @@ class _Rewriter(ast.NodeTransformer):
 
     statements: Mapping[int, list[int]]
     errors: Mapping[int, tuple[int, list[ast.expr], ast.Call]]
-    cells: Mapping[int, int]
+    cells: Mapping[int, tuple[int, ...]]
     recorded: Mapping[int, tuple[ast.expr, ...]]
 
     def visit(self, node: ast.AST) -> ast.AST:
         """A node with all replacements inside it."""
         key = id(node)
         if key in self.cells:
-            return _recorder_call("token", ast.Constant(self.cells[key]))
+            return _recorder_call("token", *map(ast.Constant, self.cells[key]))
         if key in self.statements:
             return self._recording(node, self.statements[key])
         if key in self.errors:

@@ -140,7 +140,9 @@ class StatementReader:
             case [one, *_] if name in ("assertTrue", "assertFalse"):
                 return list(read.checks(one, negated=name == "assertFalse"))
             case [one, other, *_] if name in ("assertIsInstance", "assertNotIsInstance"):
-                test = ast.Call(func=ast.Name("isinstance", ast.Load()), args=[one, other], keywords=[])
+                test = ast.Call(
+                    func=ast.Name("isinstance", ast.Load()), args=[one, other], keywords=[]
+                )
                 return [read.truth(test, negated="Not" in name, likely=True)]
             case [text, pattern, *_] if name in ("assertRegex", "assertNotRegex"):
                 return [read.matched(pattern, text, negated="Not" in name)]

@@ -138,7 +138,7 @@ def _size(form: "Form") -> int:
         return 64 + sum(len(name) + 6 for name in names)
     if form[0] == "str" and not form[1].isalnum():  # JSON may escape each character
         return 16 + len(form[1].encode("ascii", "backslashreplace"))
-    return 16 + (len(form[1]) if form[0] in _SINGLE and isinstance(form[-1], str) else 0)
+    return 16 + (len(form[-1]) if form[0] in _SINGLE and isinstance(form[-1], str) else 0)
 
 
 def _chain(digests: "list[str]", tail: str) -> "list[str]":

@@ -45,10 +45,18 @@ _QUALNAME = type.__dict__["__qualname__"].__get__
 class Token:
     """Stands for an expected value that was taken out of a test."""
 
-    __slots__ = ("number",)
+    __slots__ = ("length", "number")
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, length: "int | None" = None) -> None:
+        self.number, self.length = number, length
+
+    def __len__(self) -> int:
+        if self.length is None:
+            raise TypeError("the expected value has no length")
+        return self.length
+
+    def __bool__(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
         return "token"

@@ -29,9 +29,8 @@ __unittest = True  # hides the frames of this file from the tracebacks that unit
 token = readers.Token  # token(n) stands for the expected value n
 _MOST_BYTES = 64 * 1024 * 1024
 _OUTCOMES = frozenset(
-    {"builtins.KeyboardInterrupt", "builtins.GeneratorExit", "unittest.case.SkipTest",
-     "unittest.case._ShouldStop", "_pytest.outcomes.Exit", "_pytest.outcomes.Skipped",
-     "_pytest.outcomes.XFailed"}
+    {"builtins.GeneratorExit", "unittest.case.SkipTest", "unittest.case._ShouldStop",
+     "_pytest.outcomes.Exit", "_pytest.outcomes.Skipped", "_pytest.outcomes.XFailed"}
 )  # fmt: skip
 
 
