@@ -74,7 +74,7 @@ class _CellFinder:
 
     def _read_parameters(self, owner: str, function: FoundFunction) -> None:
         """Those of helpers have their callers' arguments, those of tests may be fixtures."""
-        if function.looks_like_a_test:
+        if function.node.name.startswith("test"):
             for name in _parameters(function):
                 fixture = self.file.functions.functions.get(name)
                 returned = _returned(fixture.node) if fixture is not None else None
@@ -91,7 +91,7 @@ class _CellFinder:
         if not calls or len(calls) != _mentions(self.file.source.tree, helper.node.name):
             return {}
         for owner, call in calls:
-            if scopes.has_starred(call.args) or any(k.arg is None for k in call.keywords):
+            if scopes.has_starred(call.args):
                 return {}
             given = dict(zip(parameters, call.args, strict=False))
             given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}

@@ -20,6 +20,7 @@ RECORDER = "agentbench_recorder"
 _SHARED = "line {}: its expected value is an input of the test, too"
 _FOREIGN = "line {}: its expected value is in another file"
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
+_COMPUTED_TEXT = "line {}: the test computes the expected text"
 _NO_ASSERTION = "it has no assertion with an expected value"
 _NOT_DEFINED = "the file does not define it"
 _OWN_IDS = "its parameters are part of ids that have to stay"
@@ -140,7 +141,7 @@ class _Sealer:
         helpers = frozenset(
             one.node.name
             for one in self._functions.values()
-            if not one.looks_like_a_test and _has_assertions(one.node)
+            if not _is_test(one.node.name) and _has_assertions(one.node)
         )
         for name, function in self._functions.items():
             levels = LevelReader(names=self.names, owner=name)
@@ -176,10 +177,10 @@ class _Sealer:
         found = reader.expected_error(node)
         if found is None:
             return
-        check, tokens, rest = found
-        sealed = SealedCheck(check=check)
-        number = self._add(owner, node, sealed, is_certain=False, why=None)
-        self._errors[id(node)] = number, tokens, rest
+        sealed = SealedCheck(check=found.check)
+        why = None if found.is_whole else _COMPUTED_TEXT.format(node.lineno)
+        number = self._add(owner, node, sealed, is_certain=False, why=why)
+        self._errors[id(node)] = number, list(found.tokens), found.rest
 
     def _add(
         self,
@@ -400,8 +401,7 @@ def _is_parameter(function: scopes.FunctionNode, name: str) -> bool:
 
 
 def _is_test(name: str) -> bool:
-    last = name.rpartition("::")[2]
-    return last.startswith("test") or last.endswith("_test")
+    return name.rpartition("::")[2].startswith("test")
 
 
 def checks_of(sites: Iterable[Site]) -> Iterator[Check]:

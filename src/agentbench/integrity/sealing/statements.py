@@ -44,6 +44,7 @@ _COUNTS_OF_MOCKS = {
     "assert_awaited_once": ("await_count", 1),
     "assert_not_awaited": ("await_count", 0),
 }
+_COUNTS = {"assert_outcomes": "parseoutcomes"}  # of pytest's own plugin for testing plugins
 RAISING = frozenset(["raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"])
 WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"])
 _HARMLESS = frozenset(["assertLogs", "assertNoLogs", "assertNumQueries", "assert_called"])
@@ -57,6 +58,16 @@ class SealedStatement:
 
     checks: tuple[SealedCheck, ...]
     unsealed: str | None = None  # why they do not control the code under test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedError:
+    """An expected exception or warning that was taken out of a test."""
+
+    check: Raised
+    tokens: tuple[ast.expr, ...]  # the names in it that have several values
+    rest: ast.Call  # without what is expected
+    is_whole: bool  # False: the test computes the expected text, which stays in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +95,8 @@ class StatementReader:
             case _:
                 return None
 
-    def expected_error(self, call: ast.Call) -> tuple[Raised, list[ast.expr], ast.Call] | None:
-        """The check of an expected exception or warning, its tokens, and the call without them."""
+    def expected_error(self, call: ast.Call) -> "ExpectedError | None":
+        """The check of an expected exception or warning; None if the call expects none."""
         name = scopes.name_of(call.func)
         if name not in RAISING | WARNING or scopes.has_starred(call.args):
             return None
@@ -99,7 +110,7 @@ class StatementReader:
         if None in keywords:
             return None
         operands = [self._operand(node, named) for node in (types, pattern)]
-        if (types is not None and operands[0] is None) or (pattern and operands[1] is None):
+        if types is not None and operands[0] is None:
             return None
         check = Raised(
             types=operands[0],
@@ -108,7 +119,12 @@ class StatementReader:
             is_warning=name in WARNING,
         )
         rest = [ast.keyword(arg=arg, value=value) for arg, value in keywords.items()]
-        return check, named, ast.Call(func=call.func, args=arguments, keywords=rest)
+        return ExpectedError(
+            check=check,
+            tokens=tuple(named),
+            rest=ast.Call(func=call.func, args=arguments, keywords=rest),
+            is_whole=pattern is None or operands[1] is not None,
+        )
 
     def _operand(self, node: ast.expr | None, named: list[ast.expr]) -> Operand | None:
         if node is None or not self._conditions.can_be_removed(node):
@@ -207,14 +223,17 @@ class StatementReader:
 
     def _unknown(self, call: ast.Call) -> SealedStatement:
         """An assertion that the host does not know: what it is given has to be the reference's."""
+        name = scopes.name_of(call.func)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if name in _COUNTS and isinstance(call.func, ast.Attribute):
+            parsed = ast.Attribute(value=call.func.value, attr=_COUNTS[name], ctx=ast.Load())
+            given = [ast.Call(func=parsed, args=[], keywords=[])]
         recorded = tuple(
             node.value if isinstance(node, ast.Starred) else node
             for node in given
             if not self._conditions.can_be_removed(node)
         )
         check = LikeReference(indices=tuple(range(len(recorded))))
-        name = scopes.name_of(call.func)
         return SealedStatement(
             checks=(SealedCheck(check=check, recorded=recorded),),
             unsealed=None if recorded else f"the host cannot evaluate {name}",
