@@ -299,10 +299,12 @@ def test_large_values_are_bounded_and_have_the_digest_of_the_whole(value, other)
 @pytest.mark.parametrize(
     "form",
     [
-        None, 5, "int", [], ["int"], ["int", 5], ["int", "zz"], ["bool", 1], ["str", None], ["wide", "f"],
+        None, 5, "int", [], ["int"], ["int", 5], ["int", "zz"], ["bool", 1], ["str", None],
+        ["wide", "f"],
         ["float", "x"], ["float", "0x1p99999"], ["none", 1], ["unknown", 1], [["int", "1"]],
         ["object", "own", 5, None, [], [], {}], ["object", "own", [], None, [["a"]], [], {}],
-        ["digest", "short", 1], ["decimal", ["str", "1E99999999999999999999"]], ["decimal", ["int", "1"]],
+        ["digest", "short", 1], ["decimal", ["str", "1E99999999999999999999"]],
+        ["decimal", ["int", "1"]],
         ["fraction", ["int", "1"], ["int", "0"]], ["dict", ["int", "1"]], ["pair", ["int", "1"]],
     ],
     ids=str,
@@ -344,8 +346,10 @@ def test_recordings_are_read_past_torn_and_foreign_lines():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (6, "6"), ("a", "'a'"), ([1, (2,)], "[1, (2,)]"), ({"a": {1}}, "{'a': {1}}"), (set(), "set()"),
-        (Color.RED, "Color.RED"), (ValueError("x"), "ValueError('x')"), (2**20000, hex(2**20000)[:199] + "…"),
+        (6, "6"), ("a", "'a'"), ([1, (2,)], "[1, (2,)]"), ({"a": {1}}, "{'a': {1}}"),
+        (set(), "set()"),
+        (Color.RED, "Color.RED"), (ValueError("x"), "ValueError('x')"),
+        (2**20000, hex(2**20000)[:199] + "…"),
         (Stats(1), "TestStats"), (b"x" * 500, "b'" + "x" * 197 + "…"), (int, "int"),
         (date(2020, 1, 2), "date(2020, 1, 2)"), (types.SimpleNamespace(a=1), "namespace(a=1)"),
     ],

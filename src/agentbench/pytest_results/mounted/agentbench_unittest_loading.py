@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         def collect_skip(self, file: str, reason: str) -> None:
             """Record a file that skips itself."""
 
+
 __unittest = True  # hides the frames of this file from the tracebacks that unittest prints
 FAILED_IMPORT, SKIPPED_MODULE = "_FailedTest", "ModuleSkipped"  # classes of unittest.loader
 _TEXT_LIMIT = 40000
