@@ -148,7 +148,10 @@ def test_an_object_that_accepts_plausible_values_never_agrees(accepted):
         (float("nan"), "float('nan')", NO), (float("inf"), "float('inf')", YES),
         (-float("inf"), "-float('inf')", YES), (float("-inf"), "-math.inf", YES),
         (datetime(2020, 1, 2, tzinfo=UTC), "datetime(2020, 1, 2, tzinfo=timezone.utc)", YES),
-        (datetime(2020, 1, 2, tzinfo=UTC), "dt.datetime(2020, 1, 2, 2, tzinfo=timezone(timedelta(hours=2)))", YES),
+        (
+            datetime(2020, 1, 2, tzinfo=UTC),
+            "dt.datetime(2020, 1, 2, 2, tzinfo=timezone(timedelta(hours=2)))", YES,
+        ),
         (datetime(2020, 1, 2, tzinfo=UTC), "datetime(2020, 1, 2)", NO),
         (timedelta(1), "datetime.timedelta(days=1)", YES), (Decimal("1.50"), 'Decimal("1.5")', YES),
         (Fraction(1, 3), "Fraction(1, 3)", YES), (Path("a/b"), "Path('a/b')", YES),
