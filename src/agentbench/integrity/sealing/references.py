@@ -192,19 +192,20 @@ def _same_instance(actual: Instance, references: list[Instance]) -> bool:
 
 def _same_object(actual: Instance, references: list[Instance]) -> bool:
     first = references[0]
-    for state, states in (
-        (actual.public, [reference.public for reference in references]),
-        (actual.private, [reference.private for reference in references]),
-    ):
-        names = {name for name, _ in states[0]}
-        if names and names <= {name for name, _ in state}:
-            return _same_states(state, states)
-        if names:
-            break
     told = [name for name in _INFORMATIVE if first.disclosed(name) is not None]
-    if not told:
-        return first.name == actual.name and not first.public
-    return all(_same_disclosure(name, actual, references) for name in told)
+    says_same = [name for name in told if _same_disclosure(name, actual, references)]
+    if any(actual.disclosed(name) for name in told if name not in ("repr", *says_same)):
+        return False
+    state, states = actual.public, [reference.public for reference in references]
+    if not first.public:
+        state, states = actual.private, [reference.private for reference in references]
+    names = {name for name, _ in states[0]}
+    has_names = names <= {name for name, _ in state}
+    if names and has_names:
+        is_same = _same_states(state, states)
+        if is_same or first.public:
+            return is_same
+    return says_same == told if told else not names and first.name == actual.name
 
 
 def _same_disclosure(name: str, actual: Instance, references: list[Instance]) -> bool:

@@ -136,9 +136,9 @@ def _size(form: "Form") -> int:
     if form[0] == "object":
         names = [*form[2], *(name for name, _ in (*form[4], *form[5]))]
         return 64 + sum(len(name) + 6 for name in names)
-    if form[0] == "str" and not form[1].isalnum():  # JSON may escape each character
+    if form[0] == "str":  # JSON escapes characters
         return 16 + len(form[1].encode("ascii", "backslashreplace"))
-    return 16 + (len(form[-1]) if form[0] in _SINGLE and isinstance(form[-1], str) else 0)
+    return 16 + sum(len(part) for part in form[1:] if isinstance(part, str))
 
 
 def _chain(digests: "list[str]", tail: str) -> "list[str]":

@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Protocol
 
-    from agentbench.pytest_results.mounted.agentbench_unittest import Reporter
+    class CollectionReporter(Protocol):
+        """Records the files that could not be loaded."""
+
+        def collect_error(self, file: str, error: BaseException) -> None:
+            """Record a file that cannot be imported."""
+
+        def collect_skip(self, file: str, reason: str) -> None:
+            """Record a file that skips itself."""
+
 
 __unittest = True  # hides the frames of this file from the tracebacks that unittest prints
 FAILED_IMPORT, SKIPPED_MODULE = "_FailedTest", "ModuleSkipped"  # classes of unittest.loader
@@ -26,7 +34,7 @@ _TEXT_LIMIT = 40000
 class TargetLoader(unittest.TestLoader):
     """Loads given files and folders in place of what the command would load, if there are some."""
 
-    def __init__(self, targets: "list[str]", reporter: "Reporter") -> None:
+    def __init__(self, targets: "list[str]", reporter: "CollectionReporter") -> None:
         super().__init__()
         self._targets, self._reporter = targets, reporter
 
