@@ -69,14 +69,12 @@ class FormBuilder:
 
     def form(self, value: object) -> "Form":
         """The form of a part."""
+        if self._is_full() or len(self._path) > _DEEPEST:
+            return _CUT
         self._nodes += 1
         if self._state_depth:
             self._state_nodes += 1
             self._object_nodes += 1
-            if self._state_nodes > _MOST_STATE_NODES or self._object_nodes > _MOST_OBJECT_NODES:
-                return _CUT
-        if self._nodes > _MOST_NODES or len(self._path) > _DEEPEST:
-            return _CUT
         for levels, outer in enumerate(reversed(self._path), 1):
             if outer is value:
                 return ["back", levels]
@@ -90,7 +88,12 @@ class FormBuilder:
 
     def forms(self, values: "Iterable[object]") -> "list[Form]":
         """The forms of several parts."""
-        return [self.form(value) for value in values]
+        found = []  # type: list[Form]
+        for value in values:
+            found.append(self.form(value))
+            if self._is_full():
+                return [*found, _CUT]
+        return found
 
     def sorted_forms(self, values: "Iterable[object]") -> "list[Form]":
         """The forms of parts without order, in the order of their texts."""
@@ -98,7 +101,16 @@ class FormBuilder:
 
     def pairs(self, items: "Iterable[tuple[object, object]]") -> "list[Form]":
         """The forms of a mapping's items."""
-        return [["pair", self.form(key), self.form(value)] for key, value in items]
+        found = []  # type: list[Form]
+        for key, value in items:
+            found.append(["pair", self.form(key), self.form(value)])
+            if self._is_full():
+                return [*found, ["pair", _CUT, _CUT]]
+        return found
+
+    def _is_full(self) -> bool:
+        state = self._state_nodes >= _MOST_STATE_NODES or self._object_nodes >= _MOST_OBJECT_NODES
+        return self._nodes >= _MOST_NODES or (self._state_depth > 0 and state)
 
     def _read(self, value: object) -> "Form":
         mro = readers.MRO(type(value))
