@@ -5,6 +5,7 @@ had an assertion. The host, which kept the expected values, judges the recording
 only; Python 3.6 to 3.14.
 """
 
+import os
 import sys
 import threading
 import traceback
@@ -39,23 +40,25 @@ class _Recorder:
     """The recordings of this process, up to a limit."""
 
     def __init__(self, stream: "RecordStream | None" = None) -> None:
-        self._stream, self._lock = stream, threading.Lock()
+        self._stream, self._lock = stream, threading.RLock()
+        self._getpid, self._owner = os.getpid, os.getpid()
         self._left = _MOST_BYTES
         self.test = None  # type: str | None  # the node id of the running test
 
     def put(self, kind: str, site: int, field: str, values: "list[Any] | None") -> None:
-        """Record values, or that there is nothing to record."""
-        if self._stream is None or self._left <= 0:
+        """Record values, or that there is nothing to record; a fork stays silent."""
+        if self._stream is None or self._left <= 0 or self._getpid() != self._owner:
             return
-        found = None
-        if values is not None:
-            found = [_form(value, len(values)) for value in values]
+        found = [_form(value, len(values)) for value in values] if values is not None else None
+        forms = None if found is None else [form for form, _ in found]
+        content = forms[0] if forms and field == "raised" else forms
+        size = 100 + sum(size for _, size in found or ())
         with self._lock:
-            self._left -= 100 + sum(size for _, size in found or ())
-            forms = None if found is None else [form for form, _ in found]
-            content = forms[0] if forms and field == "raised" else forms
-            kind = kind if self._left > 0 else "full"
-            self._stream.put(kind, test=self.test, site=site, **{field: content})
+            if self._left > size:
+                self._stream.put(kind, test=self.test, site=site, **{field: content})
+            elif self._left > 0:
+                self._stream.put("full")
+            self._left -= size
 
 
 _recorder = _Recorder()
