@@ -14,6 +14,8 @@ from pathlib import Path, PureWindowsPath
 from unittest import mock
 from uuid import UUID
 
+import numpy
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +34,7 @@ from agentbench.integrity.sealing.canonical import (
     shown,
     to_json,
 )
+from agentbench.integrity.sealing.equality import Agreement, equal
 from agentbench.integrity.sealing.plain_values import NotPlainError, to_python
 from agentbench.pytest_results.mounted.agentbench_canonical import canonical_form
 from agentbench.pytest_results.mounted.agentbench_canonical_bounds import bounded, digest
@@ -367,3 +370,46 @@ def test_a_digest_is_shown_with_its_count():
     assert shown(Digest("ab" * 32, 7)) == "<7 values, SHA-256 abababababab…>"
     assert shown(Group("list", (), Digest("ab" * 32, 7))) == "[… 7 more]"
     assert isinstance(recorded(object()), Instance)
+
+
+def test_arrays_are_recorded_with_their_type_shape_and_items():
+    array = recorded(numpy.array([[1, 2], [3, 4]], dtype="int16"))
+    assert dict(array.public)["dtype"] == Leaf("str", "int16")
+    assert array.disclosed("list") == recorded([[1, 2], [3, 4]])
+    assert recorded(numpy.float32(1.5)).base == Leaf("float", 1.5)
+    assert recorded(numpy.longdouble(1.5)).base == Leaf("float", 1.5)
+    assert recorded(numpy.bool_(True)).base == Leaf("bool", True)
+    table = recorded(pandas.DataFrame({"a": [1, 2]}))
+    assert table.disclosed("dict") == recorded({"a": [1, 2]})
+    assert recorded(pandas.Series([1, 2])).disclosed("list") == recorded([1, 2])
+
+
+def test_proxies_are_recorded_with_what_they_stand_for():
+    class Proxy:
+        __slots__ = ("__wrapped__",)
+
+        def __init__(self, value):
+            self.__wrapped__ = value
+
+    class Lazy:
+        def __init__(self):
+            self._wrapped = None
+
+        def __str__(self):
+            self._wrapped = {"a": 1}
+            return str(self._wrapped)
+
+    assert recorded(Proxy({"a": 1})).disclosed("wrapped") == recorded({"a": 1})
+    assert equal(recorded(Proxy({"a": 1})), of_python({"a": 1})) is Agreement.YES
+    assert equal(recorded(Lazy()), of_python({"a": 1})) is Agreement.YES
+
+
+def test_the_state_of_an_object_is_bounded_and_its_public_part_comes_first():
+    class Large:
+        def __init__(self):
+            self._cache = {n: [n] for n in range(5000)}
+            self.size = 5
+
+    found = recorded([Large() for _ in range(10)])
+    assert [item.public for item in found.items] == [(("size", Leaf("int", 5)),)] * 10
+    assert has_unreadable(found.items[0])

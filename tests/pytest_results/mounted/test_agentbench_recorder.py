@@ -110,7 +110,7 @@ def test_a_fork_records_nothing_and_the_limit_of_a_file_holds(tmp_path):
     """
     recordings = record(program, find_python("3.11"), tmp_path)[TEST]
     assert recordings[0].values == (Leaf("str", "parent"),)
-    assert 3 < len(recordings) < 12
+    assert len(recordings) == 9  # one before, and as many as the limit allows
     lines = (tmp_path / "recordings.jsonl").read_text().splitlines()
     assert '"kind": "full"' in lines[-1]
 

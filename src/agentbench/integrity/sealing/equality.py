@@ -35,7 +35,7 @@ from agentbench.integrity.sealing.plain_values import (
 )
 
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-12  # pytest.approx's own
-_MOST_MATCHED = 300  # members without order that are matched one by one
+_MOST_MATCHED = 100  # members without order that are matched one by one
 _ERRORS = (ValueError, TypeError, ArithmeticError)
 
 
@@ -169,9 +169,10 @@ def _equal_unordered(
     rest = list(by_key.values())
     if len(rest) != len(unmatched):  # some are there twice
         return Agreement.NO
+    if rest and all(map(_is_plain, rest)) and all(map(_is_plain, unmatched)):
+        return Agreement.NO  # equal values have equal digests
     if len(rest) > _MOST_MATCHED:
-        is_plain = all(map(_is_plain, rest)) and all(map(_is_plain, unmatched))
-        return Agreement.NO if is_plain else Agreement.UNKNOWN
+        return Agreement.UNKNOWN
     for item in unmatched:
         found = [equal(other, item) for other in rest]
         if Agreement.YES in found:

@@ -26,7 +26,7 @@ from agentbench.integrity.sealing.plain_values import (
 )
 
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12  # the same sum in another order
-_MOST_MATCHED = 300
+_MOST_MATCHED = 100
 _INFORMATIVE = ("str", "repr", "list", "dict", "index", "int", "float", "bytes", "wrapped")
 _NUMBERS = ("int", "float", "complex", "decimal", "fraction")
 _FAMILIES = (_NUMBERS, SETS, MAPPINGS, ("bytes", "bytearray"))

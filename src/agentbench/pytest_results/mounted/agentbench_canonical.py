@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     Disclose: TypeAlias = "Callable[[FormBuilder, Any], Form]"
 
 _MOST_NODES = 400000
-_MOST_STATE_NODES = 5000  # of the states of all objects; a state may reach the whole program
+_MOST_STATE_NODES = 20000  # of the states of all objects; a state may reach the whole program
+_MOST_OBJECT_NODES = 1500  # of the state of one object with all that it refers to
+_MOST_OBJECTS = 5000
 _MOST_ITEMS = 20000  # that an object's own methods yield
 _DEEPEST = 40
 _DEEPEST_STATE = 4
@@ -61,20 +63,21 @@ class FormBuilder:
     """Walks one value."""
 
     def __init__(self) -> None:
-        self._nodes = self._state_nodes = self._state_depth = 0
+        self._nodes = self._state_nodes = self._object_nodes = self._objects = 0
+        self._state_depth = 0
         self._path = []  # type: list[object]  # the values that this one is a part of
 
     def form(self, value: object) -> "Form":
         """The form of a part."""
-        self._nodes += 1
-        self._state_nodes += self._state_depth > 0
-        if self._nodes > _MOST_NODES or self._state_nodes > _MOST_STATE_NODES:
+        if self._is_full() or len(self._path) > _DEEPEST:
             return _CUT
+        self._nodes += 1
+        if self._state_depth:
+            self._state_nodes += 1
+            self._object_nodes += 1
         for levels, outer in enumerate(reversed(self._path), 1):
             if outer is value:
                 return ["back", levels]
-        if len(self._path) > _DEEPEST:
-            return _CUT
         self._path.append(value)
         try:
             return self._read(value)
@@ -85,7 +88,12 @@ class FormBuilder:
 
     def forms(self, values: "Iterable[object]") -> "list[Form]":
         """The forms of several parts."""
-        return [self.form(value) for value in values]
+        found = []  # type: list[Form]
+        for value in values:
+            found.append(self.form(value))
+            if self._is_full():
+                return [*found, _CUT]
+        return found
 
     def sorted_forms(self, values: "Iterable[object]") -> "list[Form]":
         """The forms of parts without order, in the order of their texts."""
@@ -93,7 +101,16 @@ class FormBuilder:
 
     def pairs(self, items: "Iterable[tuple[object, object]]") -> "list[Form]":
         """The forms of a mapping's items."""
-        return [["pair", self.form(key), self.form(value)] for key, value in items]
+        found = []  # type: list[Form]
+        for key, value in items:
+            found.append(["pair", self.form(key), self.form(value)])
+            if self._is_full():
+                return [*found, ["pair", _CUT, _CUT]]
+        return found
+
+    def _is_full(self) -> bool:
+        state = self._state_nodes >= _MOST_STATE_NODES or self._object_nodes >= _MOST_OBJECT_NODES
+        return self._nodes >= _MOST_NODES or (self._state_depth > 0 and state)
 
     def _read(self, value: object) -> "Form":
         mro = readers.MRO(type(value))
@@ -111,30 +128,41 @@ class FormBuilder:
         names = readers.names_of_classes(mro[0])
         if any(name in names for name in _MOCKS):  # they count calls, also ours
             return readers.object_form("mock", names)
-        kind, order = _kind(mro)
-        if self._state_depth >= _DEEPEST_STATE:
+        kind, fields = _kind(mro)
+        kind = "subclass" if kind == "object" and base is not None else kind
+        if self._state_depth and kind != "exception":
+            del names[1:]
+        self._objects += 1
+        if self._state_depth >= _DEEPEST_STATE or self._objects > _MOST_OBJECTS:
             return readers.object_form(kind, names, base)
-        self._state_depth += 1
-        try:
-            state = [] if kind == "enum" else _state(value, mro)
-            state += _fields_of_namedtuple(value) if kind == "namedtuple" else []
-            places = {name: place for place, name in enumerate(order)}
-            state.sort(key=lambda pair: places.get(pair[0], len(places)))
-            if kind == "enum":
-                state = [(n, object.__getattribute__(value, f"_{n}_")) for n in ("name", "value")]
-            hidden = {
-                name for name, field in order.items() if getattr(field, "compare", 1) is False
-            }
-            public, private = [], []  # type: list[Form], list[Form]
-            for name, part in state:
-                is_public = not name.startswith("_") and name not in hidden
-                (public if is_public else private).append([name, self.form(part)])
-            disclosures = self._disclosures(value, mro)
-        finally:
-            self._state_depth -= 1
+        if self._state_depth == 0:
+            self._object_nodes = 0
+        disclosures = self._disclosures(value, mro)  # before the state, which they may fill
         if kind == "exception":
             disclosures.update(self._texts_of_exception(value))
-        return readers.object_form(kind, names, base, public, private, disclosures)
+        self._state_depth += 1
+        try:
+            states = self._states(value, mro, kind, fields)
+        finally:
+            self._state_depth -= 1
+        return readers.object_form(kind, names, base, *states, disclosures)
+
+    def _states(
+        self, value: object, mro: "tuple[type, ...]", kind: str, fields: "dict[str, object]"
+    ) -> "tuple[list[Form], list[Form]]":
+        """The forms of the public and of the private state, fields first."""
+        if kind == "enum":
+            state = [(n, object.__getattribute__(value, f"_{n}_")) for n in ("name", "value")]
+        else:
+            state = _state(value, mro)
+            state += _fields_of_namedtuple(value) if kind == "namedtuple" else []
+        places = {name: place for place, name in enumerate(fields)}
+        state.sort(key=lambda pair: places.get(pair[0], len(places)))
+        hidden = {name for name, field in fields.items() if getattr(field, "compare", 1) is False}
+        public = [pair for pair in state if not pair[0].startswith("_") and pair[0] not in hidden]
+        private = [pair for pair in state if pair[0].startswith("_") or pair[0] in hidden]
+        forms = [[[name, self.form(part)] for name, part in pairs] for pairs in (public, private)]
+        return forms[0], forms[1]
 
     def _texts_of_exception(self, error: "Any") -> "dict[str, Form]":
         args = BaseException.__dict__["args"].__get__(error)
@@ -148,7 +176,7 @@ class FormBuilder:
 
     def _disclosures(self, value: "Any", mro: "tuple[type, ...]") -> "dict[str, Form]":
         """What an object's own methods say; the tested process has no expected value to say."""
-        if self._state_depth > _DEEPEST_DISCLOSURE:
+        if self._state_depth >= _DEEPEST_DISCLOSURE:
             return {}
         methods = set()  # type: set[str]
         for cls in mro:
@@ -177,7 +205,7 @@ def _kind(mro: "tuple[type, ...]") -> "tuple[str, dict[str, object]]":
             return "dataclass", dict(attributes["__dataclass_fields__"])
         if type(attributes.get("_fields")) is tuple and tuple in mro:
             return "namedtuple", dict.fromkeys(attributes["_fields"])
-    return ("subclass" if any(cls in readers.READERS for cls in mro) else "object"), {}
+    return "object", {}
 
 
 def _fields_of_namedtuple(value: "Any") -> "list[tuple[str, object]]":
@@ -234,4 +262,5 @@ _DISCLOSURES = (
     ("list", ("__len__", "__getitem__"), ("__next__", "__iter__", "keys"), _list_of),
     ("dict", ("keys", "__getitem__", "__len__"), ("__next__",), _dict_of),
     ("wrapped", ("__wrapped__",), (), lambda b, v: b.form(v.__wrapped__)),
+    ("wrapped", ("_get_current_object",), (), lambda b, v: b.form(v._get_current_object())),
 )  # type: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Disclose], ...]

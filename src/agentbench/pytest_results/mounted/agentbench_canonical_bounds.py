@@ -5,7 +5,6 @@ whole form. Values that Python calls equal have equal digests: 1 and 1.0, a list
 Standard library only; Python 3.6 to 3.14.
 """
 
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -185,4 +184,6 @@ def _ratio(number: "Fraction") -> str:
 
 
 def _hash(*parts: str) -> str:
+    from hashlib import sha256  # like Fraction: few runs need it
+
     return sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

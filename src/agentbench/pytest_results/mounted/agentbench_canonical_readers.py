@@ -162,6 +162,11 @@ def _data(builder: "Builder", value: "Any", _cls: object) -> "Form":
     return builder.form(object.__getattribute__(value, "__dict__")["data"])
 
 
+def _numpy_scalar(builder: "Builder", value: "Any", _cls: object) -> "Form":
+    item = value.item()
+    return builder.form(float(item) if type(item) is type(value) else item)  # a long double
+
+
 def _array(builder: "Builder", value: "Any", _cls: object) -> "Form":
     public = [[name, builder.form(part)] for name, part in _labels(value)]
     items = {"list": builder.form(value.tolist())}
@@ -243,7 +248,11 @@ NAMED_READERS = {
     "unittest.mock._Call": _call,
     "mock.mock._Call": _call,
     "numpy.ndarray": _array,
-    "numpy.generic": lambda b, v, _c: b.form(v.item()),
+    "numpy.generic": _numpy_scalar,
+    "pandas.Series": _array,
+    "pandas.Index": _array,
+    "pandas.DataFrame": _table,
+    "pandas._libs.tslibs.nattype._NaT": lambda _b, _v, _c: ["constant", ["str", "NaT"]],
     "pandas.core.series.Series": _array,
     "pandas.core.indexes.base.Index": _array,
     "pandas.core.frame.DataFrame": _table,

@@ -5,6 +5,7 @@ had an assertion. The host, which kept the expected values, judges the recording
 only; Python 3.6 to 3.14.
 """
 
+import os
 import sys
 import threading
 import traceback
@@ -40,7 +41,8 @@ class _Recorder:
     """The recordings of this process, up to a limit."""
 
     def __init__(self, stream: "RecordStream | None" = None) -> None:
-        self._stream, self._lock = stream, threading.Lock()
+        self._stream, self._lock = stream, threading.RLock()
+        self._getpid, self._owner = os.getpid, os.getpid()
         self._left = _MOST_BYTES
         self.test = None  # type: str | None  # the node id of the running test
 
@@ -52,21 +54,25 @@ class _Recorder:
         values: "list[Any] | None",
         tokens: "tuple[Any, ...]" = (),
     ) -> None:
-        """Record values, or that there is nothing to record, and the tokens of what is expected."""
-        if self._stream is None or self._left <= 0:
+        """Record values, or that there is nothing to record, and the tokens of what is expected.
+
+        A fork stays silent.
+        """
+        if self._stream is None or self._left <= 0 or self._getpid() != self._owner:
             return
-        found = None
-        if values is not None:
-            found = [_form(value, len(values)) for value in values]
+        found = [_form(value, len(values)) for value in values] if values is not None else None
+        forms = None if found is None else [form for form, _ in found]
+        content = forms[0] if forms and field == "raised" else forms
+        size = 100 + sum(size for _, size in found or ())
         with self._lock:
-            self._left -= 100 + sum(size for _, size in found or ())
-            forms = None if found is None else [form for form, _ in found]
-            content = forms[0] if forms and field == "raised" else forms
-            fields = {field: content}  # type: dict[str, Any]
-            if tokens:
-                fields["values"] = [_form(each, len(tokens))[0] for each in tokens]
-            kind = kind if self._left > 0 else "full"
-            self._stream.put(kind, test=self.test, site=site, **fields)
+            if self._left > size:
+                fields = {field: content}  # type: dict[str, Any]
+                if tokens:
+                    fields["values"] = [_form(each, len(tokens))[0] for each in tokens]
+                self._stream.put(kind, test=self.test, site=site, **fields)
+            elif self._left > 0:
+                self._stream.put("full")
+            self._left -= size
 
 
 _recorder = _Recorder()
