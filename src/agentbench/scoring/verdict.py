@@ -78,6 +78,8 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     shortfall = shortfall_of(expected, expectation, baseline, final) if final else None
     if final is not None and shortfall is None and not _stopped_early(failures):
         return _passed(tests, _critical(baseline, stages))
+    if shortfall is not None and final is not None and _critical_in(final):
+        return _passed(tests, _critical(baseline, stages))  # it passes what expects nonsense
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
@@ -242,6 +244,10 @@ def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
         if result.stage is StageName.FINAL_TEST and changed:
             return f"internals of pytest were replaced: {', '.join(sorted(changed))}"
     return None
+
+
+def _critical_in(evidence: Evidence) -> bool:
+    return any(finding.severity is Severity.CRITICAL for finding in evidence.findings)
 
 
 def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Verdict:

@@ -5,7 +5,7 @@ after it. No two sandboxes with the agent's code and hidden tests of one task ru
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
 _ROUNDS = 4
 _SEED_BITS = 52  # every reader of JSON keeps so many exactly
 _PARTITIONS = (0, 1)
+_DIFFERS = "without expected values it gave wrong ones, so it never sees the right ones"
 _ID_COMES_LATE = "its id is known only after the final test"
 
 
@@ -89,6 +90,19 @@ class ControlCalibration:
             run = self._again(half)
             control_run = self._control_run(half, run)
         return control_run, half, run
+
+    def decoy(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
+        """The result of a run with wrong values only: just the tests that passed it count.
+
+        Raises:
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        found = self._control_run(half, run)
+        blind = tuple(test for test in found.tests if test.passed_blindly and not test.weak)
+        found = found.model_copy(update={"tests": blind})
+        same = {test.node_id for test in self._same_with_reference(half, found)}
+        return found.model_copy(update={"dismissed": tuple(sorted(same))})
 
     def _again(self, half: PlannedControlRun) -> PytestRun:
         self._run_count += 1
@@ -164,16 +178,46 @@ class ControlRuns:
         if self._plan_sealed():
             self._runs.preopen(1)
 
-    def run_sealed(self, change: ChangedFiles) -> None:
+    def run_sealed(self, change: ChangedFiles) -> PytestRun | None:
         """Run the sealed run; its sandbox is dead afterwards.
+
+        The result is the report of an attempt that gave wrong values, and must not see the right
+        ones; None if the final test has to decide.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
-        if self._plan_sealed() and (change.files or change.emptied):
-            assert self._sealed is not None
-            self._sealed.result().run(change)
+        if not self._plan_sealed() or not (change.files or change.emptied):
+            return None
+        assert self._sealed is not None
+        sealed = self._sealed.result()
+        sealed.run(change)
+        return sealed.report()
+
+    def finish_differing(self, change: ChangedFiles) -> Controls:
+        """The controls of an attempt that gave wrong values; decoys tell whether it cheats.
+
+        A decoy has wrong values only. Code that passes two different ones accepts anything.
+
+        Raises:
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        assert self._sealed is not None
+        assert self._tests is not None
+        sealed = self._sealed.result()
+        assert sealed.judged is not None
+        left = [test for test in self._tests.fixed if test in sealed.judged.differing]
+        is_full = self._context.control_level is ControlLevel.FULL
+        decoys = self._decoys(self._tests, left, change) if left and is_full else ()
+        return Controls(
+            level=self._context.control_level,
+            seed=self.seed,
+            sealed=sealed.record(),
+            runs=decoys,
+            skipped=_DIFFERS,
+        )
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -201,7 +245,7 @@ class ControlRuns:
             return self.skip("the agent changed nothing, so that no code of it was judged")
         passed = expectation.passed_tests(final)
         sealed = self._sealed.result() if self._sealed is not None else None
-        judged = sealed.settle(passed) if sealed is not None else None
+        judged = sealed.judged if sealed is not None else None
         if self._tests is None:
             self._tests = self._tests_after(final, passed)
         fixed = tuple(test for test in self._tests.fixed if test in passed)
@@ -210,7 +254,7 @@ class ControlRuns:
             seed=self.seed,
             sealed=sealed.record() if sealed is not None else None,
         )
-        if judged is not None and judged.mismatches:
+        if judged is not None and judged.mismatches:  # without a reference solution
             return controls.model_copy(update={"tests": tuple(_kinds(fixed, judged, {}))})
         left = [test for test in fixed if judged is None or test not in judged.sealed]
         if not left:
@@ -313,12 +357,54 @@ class ControlRuns:
             weak=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
         )
 
+    def _decoys(
+        self, tests: ControlledTests, left: list[NodeId], change: ChangedFiles
+    ) -> tuple[ControlRun, ...]:
+        """Run the tests that differ with wrong values only, twice if one passes."""
+        files = files_of(left)
+        own = ControlledTests(
+            files={file: tests.files[file] for file in files}, fixed=tuple(left), passing=()
+        )
+        unconfirmed = not self._context.task.answer_key.solution_patch.strip()
+        found: list[ControlRun] = []
+        for seed in (self.seed, self.seed ^ 1):
+            plan = ControlPlan(own, seed, certain_only=unconfirmed)
+            plan.make_all_wrong()
+            calibration = ControlCalibration(
+                runs=self._runs,
+                plan=plan,
+                memory=self._context.control_memory,
+                change=change,
+                side=0,
+                passed=frozenset(left),
+            )
+            half = plan.half(0, self._context.control_memory.recall())
+            run = self._runs.run(half.files, change)
+            one = calibration.decoy(half, run)
+            save_control_report(self._context, f"control-{len(found) + 1}.json", run)
+            found.append(one.model_copy(update={"half": len(found) + 1}))
+            if not any(test.passed_blindly for test in one.deviations):
+                return ()
+        return _passed_both(found)
+
     def _sides(self, plan: ControlPlan) -> tuple[int, ...]:
         """Both sides; of a sample, one in which something is wrong."""
         wrong = tuple(side for side in _PARTITIONS if plan.sides[side])
         if not wrong or self._context.control_level is ControlLevel.FULL:
             return _PARTITIONS if wrong else ()
         return (Random(f"{self.seed}/sample").choice(wrong),)
+
+
+def _passed_both(decoys: Sequence[ControlRun]) -> tuple[ControlRun, ...]:
+    """The decoys, if a test passed both of them although they expect different values."""
+    first, second = decoys
+    changes = [{(o.function, o.row): o.replacement for o in one.drawn} for one in decoys]
+    same = {key[0] for key, text in changes[0].items() if changes[1].get(key) == text}
+    passed = [{t.node_id for t in one.deviations if t.passed_blindly} for one in decoys]
+    names = {n: n.partition("::")[2].partition("[")[0] for n in passed[0] & passed[1]}
+    if any(name not in same for name in names.values()):
+        return first, second
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

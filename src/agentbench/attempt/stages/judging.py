@@ -21,7 +21,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
-from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.execution import PytestRun, execute_tests
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
@@ -65,17 +65,15 @@ class FinalTestPreparation:
         return sandbox
 
     @contextmanager
-    def sealed_first(self, change: ChangedFiles) -> Iterator[ControlRuns]:
-        """The control runs after the sealed one, while no other attempt at the task is judged.
+    def alone(self) -> Iterator[ControlRuns]:
+        """The control runs, while no other attempt at the task is judged; none runs afterwards.
 
         Raises:
-            SandboxError: the sandbox of the sealed run could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
         controls, self.controls = self.controls or ControlRuns(self._context, self._baseline), None
         try:
             with controls.alone():
-                controls.run_sealed(change)
                 yield controls
         finally:
             controls.close()
@@ -162,7 +160,10 @@ def final_test(
     if context.task.answer_key.verifier is not None:
         return _final_verifier_run(context, baseline, change, work)
     changed = ChangedFiles.of(change)
-    with preparation.sealed_first(changed) as controls:
+    with preparation.alone() as controls:
+        differing = controls.run_sealed(changed)
+        if differing is not None:
+            return _differing_output(context, controls, differing, changed)
         evidence = _repeated_if_services_fail(
             lambda: _run_hidden_tests(context, baseline, changed, preparation.take_sandbox()),
             lambda final: _has_passed(context, baseline, final),
@@ -174,6 +175,22 @@ def final_test(
         evidence=evidence.model_copy(update={"findings": control_findings(control_results)}),
         controls=control_results,
         controls_seconds=seconds,
+    )
+
+
+def _differing_output(
+    context: PreparedContext, controls: ControlRuns, run: PytestRun, change: ChangedFiles
+) -> FinalTestOutput:
+    """The output of an attempt that gave wrong values in the sealed run."""
+    context.save("final.json", run.result.model_dump_json(indent=1).encode())
+    evidence = judged_tests.judged_evidence(context, run)
+    began = time.monotonic()
+    results = controls.finish_differing(change)
+    cheats = control_findings(results.model_copy(update={"sealed": None}))
+    return FinalTestOutput(
+        evidence=evidence.model_copy(update={"findings": cheats}),
+        controls=results,
+        controls_seconds=time.monotonic() - began,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages.control_reports import save_control_report
 from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
+from agentbench.attempt.stages.sealed_evidence import sealed_report
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.records import SealedMismatch, SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
@@ -21,7 +22,7 @@ from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
 
 SEALED_REPORT = "sealed.json"
-_MOST_REFERENCE_RUNS = 3
+_STABLE_RUNS = 2  # of the reference solution, before a mismatch counts
 _MOST_ROUNDS = 3  # of finding out which conditions the sealed tests have to evaluate themselves
 _FEW = 4  # a run with so small a share of mismatches, or with one, is repeated: a flaky test
 
@@ -62,38 +63,43 @@ class SealedRuns:
             if not self._reference.runs:
                 self._run_reference(change)
 
-    def run(self, change: ChangedFiles) -> None:
-        """Run the sealed tests with a change, once more if few of them differ.
+    def run(self, change: ChangedFiles) -> JudgedSeal | None:
+        """Run the sealed tests with a change, and compare what they recorded; None without a seal.
+
+        Few tests that differ are tried once more, and what the reference solution changes from run
+        to run is ignored.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
         if not self._plan.files:
-            return
+            return None
         self._run_once(change)
-        differing = self._judge(frozenset(self.tests.fixed)).differing
+        differing = self._judge().differing
         if 0 < len(differing) <= max(1, len(self.tests.fixed) // _FEW):
             self._run_once(change)
-
-    def settle(self, passed: frozenset[NodeId]) -> JudgedSeal | None:
-        """What the runs show about the tests that passed the final test; None without a run.
-
-        Raises:
-            SandboxError: a sandbox could not be created or is lost.
-            RunCancelled: the run was cancelled.
-        """
-        if not self._outcomes:
-            return None
-        judged = self._judge(passed)
-        change = self.runs.reference_change() if judged.mismatches else None
-        while judged.mismatches and change and len(self._reference.runs) < _MOST_REFERENCE_RUNS:
-            self._run_reference(change)  # a value that the reference changes, too, is not stable
-            judged = self._judge(passed)
+        judged = self._judge()
+        reference = self.runs.reference_change() if judged.mismatches else None
+        while judged.mismatches and reference and len(self._reference.runs) < _STABLE_RUNS:
+            self._run_reference(reference)
+            judged = self._judge()
         self._settled = judged
         if self._last is not None:
             save_control_report(self._context, SEALED_REPORT, self._last)
         return judged
+
+    def report(self) -> PytestRun | None:
+        """The report of an attempt that differs, if the reference solution has shown the seal."""
+        judged, last = self._settled, self._last
+        if judged is None or last is None or not judged.mismatches or not self._reference.runs:
+            return None
+        return sealed_report(last, self._plan, judged, fixed=self.tests.fixed)
+
+    @property
+    def judged(self) -> JudgedSeal | None:
+        """What the runs show; None without a run."""
+        return self._settled
 
     def record(self) -> SealedRun | None:
         """The record of the runs, once they are settled."""
@@ -146,11 +152,9 @@ class SealedRuns:
         outcome = self._outcome(self.runs.run(self._plan.files, change))
         return reference_run(outcome.passed, outcome.recordings)
 
-    def _judge(self, passed: frozenset[NodeId]) -> JudgedSeal:
+    def _judge(self) -> JudgedSeal:
         """The last run; a mismatch counts if the test differs in every run."""
-        judged = [
-            self._plan.judge(outcome, self._reference, judged=passed) for outcome in self._outcomes
-        ]
+        judged = [self._plan.judge(outcome, self._reference) for outcome in self._outcomes]
         last = judged[-1]
         always = frozenset.intersection(*(each.differing for each in judged))
         mismatches: tuple[SealedMismatch, ...] = tuple(

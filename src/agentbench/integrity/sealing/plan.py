@@ -2,7 +2,7 @@
 
 import ast
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -101,22 +101,19 @@ class SealedPlan:
         """Names the seal: equal files and tests give recordings that can be compared."""
         return seal_digest(self._tests)
 
-    def judge(
-        self, outcome: SealedOutcome, reference: SealedReference, *, judged: Collection[NodeId]
-    ) -> JudgedSeal:
+    def judge(self, outcome: SealedOutcome, reference: SealedReference) -> JudgedSeal:
         """Compare the recordings of a run with the expected values.
 
         Args:
             outcome: The run.
             reference: What the reference solution recorded under the same seal, if it was run.
-            judged: The tests to judge, among those that decide.
         """
         mismatches: list[SealedMismatch] = []
         unsealed: dict[NodeId, str] = {}
         strength: dict[FunctionKey, int] = {}
         agreed: list[NodeId] = []
         values = 0
-        for node_id in (test for test in self._listed if test in judged):
+        for node_id in self._listed:
             found = self._judge_test(node_id, outcome, reference.runs)
             values += found.values
             mismatches += found.mismatches
