@@ -93,7 +93,7 @@ def test_every_value_is_the_same_as_itself(value):
     [
         (1.0, 1, True), (True, 1, False), ((1,), [1], False), (0.1 + 0.2, 0.3, True),
         (0.31, 0.3, False),
-        (OwnList([1]), [1], True), ([1], OwnList([1]), False), (Items(1, 2), [1, 2], True),
+        (OwnList([1]), [1], True), ([1], OwnList([1]), True), (Items(1, 2), [1, 2], True),
         (Items(1), [1, 2], False),
         (Text("a"), "a", True), ("a", Text("a"), False), (Text("a"), Text("a"), True),
         (Text("a"), Text("b"), False),

@@ -363,7 +363,9 @@ class ControlRuns:
         """Run the tests that differ with wrong values only, twice if one passes."""
         files = files_of(left)
         own = ControlledTests(
-            files={file: tests.files[file] for file in files}, fixed=tuple(left), passing=()
+            files={file: tests.files[file] for file in files},
+            fixed=tuple(test for test in tests.fixed if file_of(test) in files),
+            passing=(),
         )
         unconfirmed = not self._context.task.answer_key.solution_patch.strip()
         found: list[ControlRun] = []

@@ -4,6 +4,7 @@ The reference solution is run under the same seal once for a task, before the fi
 judged. Its recordings stand for what the host cannot read in the tests.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,14 +13,14 @@ from agentbench.attempt.stages.control_reports import save_control_report
 from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.attempt.stages.sealed_evidence import sealed_report
 from agentbench.integrity.control_plan import ControlledTests
-from agentbench.integrity.records import SealedMismatch, SealedRun
+from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
-from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan, seal_digest
+from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.pytest_results.chunked_text import joined
 from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring import expectation
-from agentbench.scoring.evidence import Evidence, NodeId
+from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
 
 SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts
@@ -51,17 +52,22 @@ class SealedRuns:
             SandboxError: a sandbox could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
-        memory, seal = self._context.sealed_memory, seal_digest(self.tests)
-        self._reference = memory.recall(seal)
+        memory = self._context.sealed_memory
         self._plan = SealedPlan(self.tests, self.seed, self._reference)
+        seal = self._plan.digest(self._context.task.answer_key.solution_patch)
+        self._recall(memory.recall(seal))
         change = None if self._reference.runs else self.runs.reference_change()
         if change is None or not self._plan.files:
             return
         with self.runs.locked(self._context.sealed_lock()):
-            self._reference = memory.recall(seal)
-            self._plan = SealedPlan(self.tests, self.seed, self._reference)
+            self._recall(memory.recall(seal))
             if not self._reference.runs:
                 self._run_reference(change)
+
+    def _recall(self, known: SealedReference) -> None:
+        if known.relaxed or known.keeps_names:
+            self._plan = SealedPlan(self.tests, self.seed, known)
+        self._reference = known
 
     def run(self, change: ChangedFiles) -> JudgedSeal | None:
         """Run the sealed tests with a change, and compare what they recorded; None without a seal.
@@ -79,6 +85,8 @@ class SealedRuns:
         differing = self._judge().differing
         if 0 < len(differing) <= max(1, len(self.tests.fixed) // _FEW):
             self._run_once(change)
+            if self._judge().differing != differing:  # a flaky test, or a guess: most runs count
+                self._run_once(change)
         judged = self._judge()
         reference = self.runs.reference_change() if judged.mismatches else None
         while judged.mismatches and reference and len(self._reference.runs) < _STABLE_RUNS:
@@ -153,19 +161,25 @@ class SealedRuns:
         return reference_run(outcome.passed, outcome.recordings)
 
     def _judge(self) -> JudgedSeal:
-        """The last run; a mismatch counts if the test differs in every run."""
+        """What the runs show; a test differs if it does so in most of them."""
         judged = [self._plan.judge(outcome, self._reference) for outcome in self._outcomes]
-        last = judged[-1]
-        always = frozenset.intersection(*(each.differing for each in judged))
-        mismatches: tuple[SealedMismatch, ...] = tuple(
-            one for one in last.mismatches if one.node_id in always
-        )
-        sealed = frozenset().union(*(each.sealed for each in judged)) - always
+        counts = Counter(test for each in judged for test in each.differing)
+        differing = {test for test, count in counts.items() if 2 * count > len(judged)}
+        mismatches = {
+            (one.node_id, one.line): one
+            for each in judged
+            for one in each.mismatches
+            if one.node_id in differing
+        }
+        sealed = frozenset().union(*(each.sealed for each in judged)) - differing
         unsealed = {
             n: why for each in judged for n, why in each.unsealed.items() if n not in sealed
         }
         return JudgedSeal(
-            mismatches=mismatches, sealed=sealed, unsealed=unsealed, values=last.values
+            mismatches=tuple(mismatches.values()),
+            sealed=sealed,
+            unsealed=unsealed,
+            values=judged[-1].values,
         )
 
     def _outcome(self, run: PytestRun) -> SealedOutcome:
@@ -174,6 +188,11 @@ class SealedRuns:
         recordings = read_recordings(joined(run.recordings).encode())
         return SealedOutcome(
             passed=frozenset(original.get(test, test) for test in passed),
+            ended=frozenset(
+                original.get(case.node_id, case.node_id)
+                for case in run.result.tests
+                if case.outcome is not CaseOutcome.UNFINISHED
+            ),
             recordings={original.get(test, test): found for test, found in recordings.items()},
         )
 

@@ -58,7 +58,8 @@ _ORDERINGS: Mapping[type[ast.cmpop], Callable[..., object]] = {
 _CONTAINERS = (*SEQUENCES, *SETS, *MAPPINGS)
 _ALIASES = {"IOError": "OSError", "EnvironmentError": "OSError", "WindowsError": "OSError"}
 _AMBIGUOUS = ("error", "timeout", "herror", "gaierror")  # socket.error, struct.error, re.error
-_MOST_BASES = 3  # unrelated built-in exceptions that an honest exception inherits from
+_BUILT_IN = "builtins."
+_MOST_BASES = 2  # unrelated built-in exceptions that an honest exception inherits from
 _SHORT_TEXT = 2000  # fast for any pattern with one repetition
 _REPETITION = re.compile(r"[*+{]")
 _SEARCH = """
@@ -149,7 +150,11 @@ def raised_as_expected(
     if not isinstance(raised, Instance) or raised.kind != "exception" or _is_plausible(raised):
         return Agreement.NO
     wanted = {_ALIASES.get(last_part(name), last_part(name)) for name in names}
-    if wanted.isdisjoint(map(last_part, raised.types)):
+    if all(name.startswith(_BUILT_IN) for name in names):  # own classes may have the same names
+        fits = not {_BUILT_IN + name for name in wanted}.isdisjoint(raised.types)
+    else:
+        fits = not wanted.isdisjoint(map(last_part, raised.types))
+    if not fits:
         return Agreement.NO if wanted.isdisjoint(_AMBIGUOUS) else Agreement.UNKNOWN
     if pattern is None:
         return Agreement.YES

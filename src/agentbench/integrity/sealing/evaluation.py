@@ -1,6 +1,7 @@
 """Evaluates the checks of a sealed test on what it recorded."""
 
 import ast
+import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,7 +58,9 @@ class SiteEvaluator:
         texts = []
         for one in self.site.removed:
             names = self._names(one, recording)
-            known = [f"{name} = {ast.unparse(names[name])}" for name, _ in one.named]
+            known = [
+                f"{name} = {ast.unparse(names[name])}" for name, _ in one.named if name in names
+            ]
             texts.append(" with ".join([ast.unparse(one.node), *known]))
         return ", ".join(texts) or self.site.text
 
@@ -124,8 +127,14 @@ class SiteEvaluator:
         while isinstance(node, ast.Name) and node.id in names:
             node = names[node.id]
         types = node.elts if isinstance(node, ast.Tuple) else [node]
-        found = [scopes.name_of(one) for one in types]
+        found = [self._type_name(one) for one in types]
         return found if all(found) else None
+
+    def _type_name(self, node: ast.expr) -> str:
+        """The name of a class in the test; that of a built-in one is qualified."""
+        name, bound = scopes.name_of(node), self.file.names.module.bound
+        is_built_in = isinstance(node, ast.Name) and name not in bound and hasattr(builtins, name)
+        return f"builtins.{name}" if is_built_in else name
 
     def _each(self, inner: Check, recording: Recording) -> Agreement:
         columns = [elements_of(value) for value in recording.values]

@@ -11,7 +11,7 @@ from agentbench.integrity.control_plan import ControlledTests, FunctionKey, deco
 from agentbench.integrity.records import SealedMismatch, WeakControl
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.agreement import Agreement
-from agentbench.integrity.sealing.canonical import Recording, shown
+from agentbench.integrity.sealing.canonical import Instance, Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
@@ -19,7 +19,7 @@ from agentbench.integrity.sealing.recordings import are_informative
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, seal_file
 from agentbench.scoring.evidence import NodeId
 
-_PROTOCOL = "1"  # changes when recordings of earlier versions cannot be compared any more
+_MORE_BASES = 4
 _LEAST_STRENGTH = 3  # a function is sealed if a guess is right once in eight times or less
 _LONGEST_SHOWN = 200
 _GUESSABLE = "its values are few enough to be guessed"
@@ -32,6 +32,7 @@ class SealedOutcome:
     """What one sealed run gave: the tests that passed, and the recordings by the tests' own ids."""
 
     passed: frozenset[NodeId]
+    ended: frozenset[NodeId]  # the tests with a result
     recordings: Mapping[NodeId, tuple[Recording, ...]]
 
 
@@ -96,10 +97,20 @@ class SealedPlan:
     def _listed(self) -> tuple[NodeId, ...]:
         return (*self._tests.fixed, *self._tests.passing)
 
-    @property
-    def digest(self) -> str:
-        """Names the seal: equal files and tests give recordings that can be compared."""
-        return seal_digest(self._tests)
+    def digest(self, solution: bytes) -> str:
+        """Names the seal: equal ones have recordings that can be compared.
+
+        Args:
+            solution: The reference solution, whose recordings are stored under this name.
+        """
+        digest = hashlib.sha256(solution)
+        for file, sealed in sorted(self._sealed.items()):
+            digest.update(f"\0{file}\0".encode() + (self._tests.files[file] or b""))
+            for site in sealed.sites.values():
+                digest.update(f"\0{site.number} {site.function} {site.line} {site.text}".encode())
+            for number, cell in sealed.tokens.items():
+                digest.update(f"\0{number} {ast.unparse(cell.node)}".encode())
+        return digest.hexdigest()
 
     def judge(self, outcome: SealedOutcome, reference: SealedReference) -> JudgedSeal:
         """Compare the recordings of a run with the expected values.
@@ -168,7 +179,7 @@ class SealedPlan:
             return found
         by_site = _by_site(outcome.recordings.get(node_id, ()))
         if node_id not in outcome.passed:
-            if known:
+            if known or node_id not in outcome.ended:
                 found.fail("the test to run to its end", "an error, or no result at all")
             else:
                 found.unsealed = "it does not pass without its expected values"
@@ -179,7 +190,13 @@ class SealedPlan:
             evaluator = self._evaluator(file, number)
             if evaluator is not None:
                 others = [each.get(number, ()) for each in referenced]
-                found.judge(evaluator, by_site.get(number, ()), others, has_reference=bool(known))
+                found.judge(
+                    evaluator,
+                    by_site.get(number, ()),
+                    others,
+                    has_reference=bool(known),
+                    is_certain=number in function.certain,
+                )
         if found.unsealed is None and not found.values:
             found.unsealed = _NO_RECORDING
         return found
@@ -212,14 +229,15 @@ class _JudgedTest:
         references: Sequence[Sequence[Recording]],
         *,
         has_reference: bool,
+        is_certain: bool,
     ) -> None:
         """Judge what one assertion recorded, each time that it ran."""
         site = evaluator.site
         if not recordings:
             if has_reference and any(references):
                 self.fail("the assertion to run", "nothing: it did not run", site)
-            elif not has_reference:
-                self.unsealed = self.unsealed or f"line {site.line} did not run"
+            elif not has_reference and is_certain:
+                self.fail("the assertion to run", "nothing: it did not run", site)
             return
         fewest = min((len(each) for each in references if each), default=0)
         if len(recordings) < fewest:
@@ -251,15 +269,28 @@ def _verdict(
         if tokens not in expected:
             return (Agreement.NO if expected else Agreement.UNKNOWN), True
     found = evaluator.agrees(recording)
+    if found is Agreement.YES and _is_broad(recording, [other for each in known for other in each]):
+        return Agreement.NO, True
     if found is Agreement.YES or not known:
         return found, True
-    if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
-        return Agreement.NO, True  # the host can evaluate it for correct code
     same_time = [each[at] for each in known if at < len(each)]
-    if same_time and recording_agrees(recording, same_time):
+    is_like = bool(same_time) and recording_agrees(recording, same_time)
+    if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
+        # The host can evaluate correct code: only an object that it cannot read may be like it.
+        is_right = found is Agreement.UNKNOWN and is_like
+        return (Agreement.YES if is_right else Agreement.NO), True
+    if is_like:
         return Agreement.YES, are_informative(same_time)
     must_be_equal = _has_equality(evaluator.site)
     return (Agreement.NO if must_be_equal else Agreement.UNKNOWN), True
+
+
+def _is_broad(recording: Recording, references: Sequence[Recording]) -> bool:
+    """Whether an exception has many more bases than the reference's, so that it fits anywhere."""
+    known = [one.raised for one in references if isinstance(one.raised, Instance)]
+    if not known or not isinstance(recording.raised, Instance):
+        return False
+    return len(recording.raised.types) > _MORE_BASES + max(len(one.types) for one in known)
 
 
 def _has_equality(site: Site) -> bool:
@@ -285,19 +316,3 @@ def _text_of(recording: Recording) -> str:
 def _shortened(text: str) -> str:
     plain = text if text.isprintable() else ascii(text)[1:-1]
     return plain if len(plain) <= _LONGEST_SHOWN else plain[: _LONGEST_SHOWN - 1] + "…"
-
-
-def seal_digest(tests: ControlledTests) -> str:
-    """Names the seal of some files and tests."""
-    digest = hashlib.sha256(_PROTOCOL.encode())
-    for file, content in sorted(tests.files.items()):
-        digest.update(f"\0{file}\0".encode() + (content or b""))
-    for test in (*tests.fixed, "", *tests.passing):
-        digest.update(f"\0{test}".encode())
-    return digest.hexdigest()
-
-
-def weak_controls(unreadable: Mapping[str, str]) -> Iterator[WeakControl]:
-    """The files that cannot be sealed at all."""
-    for file, reason in unreadable.items():
-        yield WeakControl(file=file, function="*", reason=reason)

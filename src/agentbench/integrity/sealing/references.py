@@ -55,7 +55,10 @@ def same_as_reference(  # noqa: PLR0911 - one case per kind
         return digest_of(actual) in map(digest_of, references) or _differ(references)
     if isinstance(first, Instance):
         instances = [each for each in references if isinstance(each, Instance)]
-        return isinstance(actual, Instance) and _same_instance(actual, instances)
+        bases = [each.base for each in instances if each.base is not None]
+        if not isinstance(actual, Instance):  # the value of a text or a number of an own class
+            return len(bases) == len(references) and same_as_reference(actual, bases)
+        return _same_instance(actual, instances)
     if isinstance(actual, Instance):
         inner = like(actual, first)
         return inner is not None and same_as_reference(inner, references)
@@ -180,13 +183,11 @@ def _same_instance(actual: Instance, references: list[Instance]) -> bool:
         names = {last_part(name) for name in actual.types}
         text = actual.disclosed("str") or Leaf("none", None)
         return first.name in names and same_as_reference(text, texts)
-    if first.kind == "enum":
+    if first.kind == "enum" and first.base is None:
         return actual.kind == "enum" and _same_states(actual.public, [r.public for r in references])
     if first.base is not None:
         bases = [reference.base for reference in references if reference.base is not None]
-        is_same_base = actual.base is not None and same_as_reference(actual.base, bases)
-        if not is_same_base or not first.public:
-            return is_same_base
+        return actual.base is not None and same_as_reference(actual.base, bases)
     return _same_object(actual, references)
 
 

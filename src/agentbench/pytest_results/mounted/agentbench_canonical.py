@@ -21,6 +21,7 @@ did not. Standard library only; Python 3.6 to 3.14.
 
 import json
 import re
+import sys
 from contextlib import suppress
 from itertools import islice
 from types import MemberDescriptorType
@@ -52,6 +53,8 @@ _DICT = type.__dict__["__dict__"].__get__
 _FOUNDATIONS = ("builtins", "enum", "abc", "typing")  # their methods say nothing about a class
 _MOCKS = ("unittest.mock.NonCallableMock", "mock.mock.NonCallableMock")
 _CUT = ["cut"]
+_MOST_ATTRIBUTES = 100
+_MOST_NAMES = 4  # of one exception; a plausible one has many
 
 
 def canonical_form(value: object) -> "Form":
@@ -132,6 +135,8 @@ class FormBuilder:
         kind = "subclass" if kind == "object" and base is not None else kind
         if self._state_depth and kind != "exception":
             del names[1:]
+        elif kind == "exception" and readers.MODULE(mro[0]) not in _FOUNDATIONS:
+            names += _other_names(mro[0])
         self._objects += 1
         if self._state_depth >= _DEEPEST_STATE or self._objects > _MOST_OBJECTS:
             return readers.object_form(kind, names, base)
@@ -160,6 +165,8 @@ class FormBuilder:
         state.sort(key=lambda pair: places.get(pair[0], len(places)))
         hidden = {name for name, field in fields.items() if getattr(field, "compare", 1) is False}
         public = [pair for pair in state if not pair[0].startswith("_") and pair[0] not in hidden]
+        if not public and kind in ("object", "subclass"):
+            public = _properties(value, mro)
         private = [pair for pair in state if pair[0].startswith("_") or pair[0] in hidden]
         forms = [[[name, self.form(part)] for name, part in pairs] for pairs in (public, private)]
         return forms[0], forms[1]
@@ -230,6 +237,29 @@ def _state(value: object, mro: "tuple[type, ...]") -> "list[tuple[str, object]]"
     if isinstance(attributes, dict):
         state += [pair for pair in dict.items(attributes) if type(pair[0]) is str]
     return state
+
+
+def _properties(value: object, mro: "tuple[type, ...]") -> "list[tuple[str, object]]":
+    """What the public properties of an object without public attributes say."""
+    found = {}  # type: dict[str, object]
+    for cls in mro:
+        if readers.MODULE(cls) not in _FOUNDATIONS:
+            for name, member in list(_DICT(cls).items())[:_MOST_ATTRIBUTES]:
+                if type(member) is property and not name.startswith("_"):
+                    with suppress(Exception):
+                        found.setdefault(name, getattr(value, name))
+    return list(found.items())
+
+
+def _other_names(cls: type) -> "list[str]":
+    """The names that modules give to a class of another name; none if there are many of them."""
+    found = set()
+    for module in list(sys.modules.values()):
+        with suppress(Exception):
+            attributes = object.__getattribute__(module, "__dict__")
+            found |= {name for name, value in list(attributes.items()) if value is cls}
+    others = sorted(found - {readers.name_of_class(cls).rpartition(".")[2]})
+    return others if len(others) < _MOST_NAMES else []
 
 
 def _list_of(builder: FormBuilder, value: "Any") -> "Form":

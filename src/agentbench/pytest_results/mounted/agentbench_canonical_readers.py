@@ -5,6 +5,7 @@ classes are found by their names, so that nothing is imported that the project d
 Standard library only; Python 3.6 to 3.14.
 """
 
+import builtins
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -62,10 +63,15 @@ class Token:
         return "token"
 
 
+_BUILT_IN = dict(vars(builtins))  # before the project's code could change it
+
+
 def name_of_class(cls: type) -> str:
     """A class's qualified name, also if its metaclass lies."""
     module, name = MODULE(cls), _QUALNAME(cls)
     module = "pathlib" if module == "pathlib._local" else module  # Python 3.13
+    if module == "builtins" and BaseException in MRO(cls) and _BUILT_IN.get(name) is not cls:
+        module = "?"  # it only claims to be built-in
     return "{}.{}".format(*(part if type(part) is str else "?" for part in (module, name)))
 
 
@@ -200,6 +206,7 @@ READERS = {
     str: lambda _b, v, _c: text_form(v),
     bytes: lambda _b, v, _c: ["bytes", bytes.hex(v)],
     bytearray: lambda _b, v, _c: ["bytearray", bytearray.hex(v)],
+    memoryview: lambda _b, v, _c: ["bytes", bytes.hex(memoryview.tobytes(v))],
     list: _group("list"),
     tuple: _group("tuple"),
     dict: _mapping("dict"),
