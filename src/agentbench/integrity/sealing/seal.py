@@ -7,8 +7,9 @@ from random import Random
 
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
-from agentbench.integrity.expectation_changes.functions import FoundFunction, split_id
+from agentbench.integrity.expectation_changes.functions import FoundFunction, functions_of, split_id
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
+from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing import names as sealed_names
 from agentbench.integrity.sealing.checks import Check, LikeReference, SealedCheck, Site
 from agentbench.integrity.sealing.conditions import relaxed
@@ -18,6 +19,8 @@ from agentbench.integrity.sealing.statements import RAISING, StatementReader, ca
 
 RECORDER = "agentbench_recorder"
 _SHARED = "line {}: its expected value is an input of the test, too"
+_TELLING = 4  # characters; shorter texts are in most files
+_ELSEWHERE = "line {}: its expected value is an input of another test"
 _FOREIGN = "line {}: its expected value is in another file"
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _COMPUTED_TEXT = "line {}: the test computes the expected text"
@@ -95,6 +98,7 @@ def seal_file(
     written = _written(sealer.transformed(), path)
     tree = source_text.parse_source(written, path).tree  # the host keeps parts of the first one
     _empty_others(tree, {name.rpartition("::")[2] for name in selected})
+    sealer.compare_with_inputs(tree)
     rename_definitions(tree, names)
     text = _written(tree, path)
     return SealedFile(
@@ -116,6 +120,24 @@ def _written(tree: ast.Module, path: str) -> str:
         return ast.unparse(ast.fix_missing_locations(tree))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be written again: {error}") from error
+
+
+def _texts_by_function(tree: ast.Module) -> dict[str, set[str]]:
+    """The constant texts of each function, and of the rest of the file under an empty name."""
+    found: dict[str, set[str]] = {}
+    inside: set[int] = set()
+    for name, function in functions_of(tree).functions.items():
+        nodes = [node for statement in function.node.body for node in ast.walk(statement)]
+        inside.update(map(id, nodes))
+        found[name] = set(_texts(nodes))
+    found[""] = set(_texts(node for node in ast.walk(tree) if id(node) not in inside))
+    return found
+
+
+def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def _empty_others(tree: ast.Module, listed: Collection[str]) -> None:
@@ -280,6 +302,29 @@ class _Sealer:
                     if not self._is_inert(key):
                         return _SHARED.format(site.line)
         return None
+
+    def compare_with_inputs(self, tree: ast.Module) -> None:
+        """Find the assertions whose expected texts are in other functions of the sealed tree."""
+        texts = _texts_by_function(tree)
+        for number, site in self.sites.items():
+            if site.unsealed is None:
+                own = texts.get(site.function, set())
+                others = set().union(*(found for name, found in texts.items() if found is not own))
+                if any(text in others and text not in own for text in self._expected_texts(site)):
+                    why = _ELSEWHERE.format(site.line)
+                    self.sites[number] = replace(site, unsealed=why)
+
+    def _expected_texts(self, site: Site) -> Iterator[str]:
+        """The whole texts that an assertion expects."""
+        for one in site.removed:
+            nodes = [one.node]
+            for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
+                key = self.names.key(name, site.function)
+                nodes += [cell.node for cell in self.names.cells.get(key, ())]
+            for node in nodes:
+                value = evaluate(node)
+                if isinstance(value, str) and len(value) >= _TELLING:
+                    yield value
 
     def _is_inert(self, key: NameKey) -> bool:
         """Whether the values of a name are no more than names of classes and the like."""
