@@ -82,11 +82,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOnlyMount:
-    """A host file or folder, read-only in the sandbox; copied if the engine cannot see it."""
+    """A host file or folder, read-only in the sandbox, which gets a copy of its own."""
 
     name: str
     source: Path
-    live: bool = False  # holds a socket, so it is omitted where it would have to be copied
+    live: bool = False  # holds a socket: never copied, and omitted if the engine cannot see it
+    shared: bool = False  # large: copied only if the engine cannot see it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

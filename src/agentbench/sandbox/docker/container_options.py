@@ -4,13 +4,14 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
+from agentbench.sandbox.docker.private_files import MASKED_PATHS
 from agentbench.sandbox.docker.public_network import ENGINES_OWN
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 
@@ -53,6 +54,8 @@ class ContainerPlan:
     shared: tuple[Mapping[str, object], ...] = ()  # mounts of its services, in the engine's terms
     bound: tuple[interface.ReadOnlyMount, ...] = ()  # mounted from the host
     copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
+    replaced: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
+    """Host files in place of the container's own, by their paths inside."""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """For commands only: the container's own variables would become part of its snapshots."""
     workspace: PurePosixPath = interface.WORKSPACE
@@ -165,6 +168,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         # Half of the memory, since /tmp is in memory: files in a full /tmp must be removable.
         "Tmpfs": {**plan.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"},
         "LogConfig": {"Type": "none"},
+        "MaskedPaths": [*MASKED_PATHS],
         "Mounts": _mounts(plan),
         **plan.extra,
     }
@@ -200,14 +204,10 @@ def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
         for folder in folders
         if str(folder) not in {each["Target"] for each in plan.shared}
     ]
+    sources = {str(interface.MOUNTS / mount.name): mount.source for mount in plan.bound}
     binds: list[dict[str, object]] = [
-        {
-            "Type": "bind",
-            "Source": os.path.realpath(mount.source),
-            "Target": str(interface.MOUNTS / mount.name),
-            "ReadOnly": True,
-        }
-        for mount in plan.bound
+        {"Type": "bind", "Source": os.path.realpath(source), "Target": target, "ReadOnly": True}
+        for target, source in {**sources, **plan.replaced}.items()
     ]
     return [*volumes, *binds, *map(dict, plan.shared)]
 
