@@ -39,7 +39,7 @@ def stand_ins(memory_mib: int) -> Mapping[str, bytes]:
     The memory is the sandbox's own. Processors are those of the machine, as in `sched_getaffinity`.
     """
     try:
-        processors, memory, boot_time = _constants()
+        processors, memory, pages, boot_time = _constants()
     except OSError:
         return {}
 
@@ -63,19 +63,21 @@ def stand_ins(memory_mib: int) -> Mapping[str, bytes]:
         "meminfo": _MEMORY.sub(amount, memory),
         "stat": b"".join(lines) + counts,
         "uptime": b"%.2f %.2f\n" % (up, up * len(names)),
+        "vmstat": re.sub(rb"\d+$", b"0", pages, flags=re.MULTILINE),
     }
 
 
 @cache
-def _constants() -> tuple[bytes, bytes, int]:
-    """The processors, the names in meminfo, and the time of the machine's start.
+def _constants() -> tuple[bytes, bytes, bytes, int]:
+    """The files cpuinfo, meminfo and vmstat, and the time of the machine's start.
 
     Read once, so that they are the same in all sandboxes: frequencies change with the load.
     """
     proc = Path("/proc")
     found = re.search(rb"^btime (\d+)$", (proc / "stat").read_bytes(), re.MULTILINE)
     started = 0 if found is None else int(found[1])
-    return (proc / "cpuinfo").read_bytes(), (proc / "meminfo").read_bytes(), started
+    files = [(proc / name).read_bytes() for name in ("cpuinfo", "meminfo", "vmstat")]
+    return files[0], files[1], files[2], started
 
 
 def private_copies(mounts: Iterable[ReadOnlyMount], folder: Path) -> Iterator[ReadOnlyMount]:

@@ -83,10 +83,12 @@ class PrivateView:
         folder = reachable.of(self.folder)
         (self.folder / _EMPTY_FILE).touch(0o444)
         arguments: list[str] = []
+        contents = stand_ins(memory_mib)
         for path, is_folder in _hidden_paths():
             empty = folder / (_EMPTY_FOLDER if is_folder else _EMPTY_FILE)
-            arguments += ["--ro-bind", str(empty), path]
-        for name, content in stand_ins(memory_mib).items():
+            if path.removeprefix("/proc/") not in contents:
+                arguments += ["--ro-bind", str(empty), path]
+        for name, content in contents.items():
             (self.folder / _PROC / name).write_bytes(content)
             (self.folder / _PROC / name).chmod(0o444)
             arguments += ["--ro-bind", str(folder / _PROC / name), f"/proc/{name}"]

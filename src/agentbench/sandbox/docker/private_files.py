@@ -29,6 +29,8 @@ MASKED_PATHS = (
     "/sys/fs/bpf", "/sys/fs/btrfs", "/sys/fs/ext4", "/sys/fs/xfs", "/sys/kernel", "/sys/module",
 )  # fmt: skip
 """Files and folders that are empty in every container."""
+_REPLACEABLE = frozenset({"cpuinfo", "loadavg", "meminfo", "stat", "uptime"})
+"""The files in /proc that runc mounts others over."""
 _INIT = "/sbin/docker-init"  # where the engine binds its own program
 
 
@@ -55,8 +57,9 @@ def private_files(
         with owned_folder("agentbench-mounts-") as folder:
             replaced: dict[str, Path] = {}
             if facts.kernel == platform.release():  # its /proc is ours
-                for name, content in stand_ins(memory_mib).items():
-                    (folder / name).write_bytes(content)
+                contents = stand_ins(memory_mib)
+                for name in _REPLACEABLE & contents.keys():
+                    (folder / name).write_bytes(contents[name])
                     replaced[f"/proc/{name}"] = folder / name
             init = shutil.which("docker-init")
             if init is not None and facts.product is EngineProduct.DOCKER:
