@@ -31,7 +31,7 @@ import threading
 def work():
     while True:
         open({path!r}, "rb").close()
-threading.Thread(target=work).start()
+threading.Thread(target=work, daemon=True).start()
 """
 _WATCH = """
 import ctypes, os, select
@@ -54,17 +54,26 @@ libc = ctypes.CDLL(None)
 key = libc.syscall(248, b"user", b"agentbench-signal", b"1", 1, -4)
 if key < 0:
     raise SystemExit("refused")
+atexit.register(libc.syscall, 250, 9, key, -4)
 """
 _FIND_KEY = """
 import ctypes
 libc = ctypes.CDLL(None)
 print(int(libc.syscall(250, 10, -4, b"user", b"agentbench-signal", 0) > 0))
 """
-_SEMAPHORE = "import ctypes; assert ctypes.CDLL(None).semget(0x5ab5ab, 1, 0o1666) >= 0"
+_SEMAPHORE = """
+import ctypes
+libc = ctypes.CDLL(None)
+held = libc.semget(0x5ab5ab, 1, 0o1666)
+assert held >= 0
+atexit.register(libc.semctl, held, 0, 0)
+"""
 _FIND_SEMAPHORE = "import ctypes; print(int(ctypes.CDLL(None).semget(0x5ab5ab, 1, 0o666) >= 0))"
 _QUEUE = """
 import ctypes, os
-assert ctypes.CDLL(None).mq_open(b"/agentbench-signal", os.O_CREAT | os.O_RDWR, 0o666, None) >= 0
+libc = ctypes.CDLL(None)
+assert libc.mq_open(b"/agentbench-signal", os.O_CREAT | os.O_RDWR, 0o666, None) >= 0
+atexit.register(libc.mq_unlink, b"/agentbench-signal")
 """
 _FIND_QUEUE = """
 import ctypes, os
@@ -83,7 +92,11 @@ except OSError:
 """
 _ABSTRACT = {"family": "UNIX", "address": "'\\0agentbench-signal'"}
 _PORT = {"family": "INET", "address": "('127.0.0.1', 47811)"}
-_SHARED_MEMORY = "open('/dev/shm/agentbench-signal', 'w').close()"
+_SHARED_MEMORY = """
+import os
+open("/dev/shm/agentbench-signal", "w").close()
+atexit.register(os.unlink, "/dev/shm/agentbench-signal")
+"""
 _FIND_SHARED_MEMORY = "import os; print(int(os.path.exists('/dev/shm/agentbench-signal')))"
 _MANY_LOCKS = """
 import fcntl, tempfile
@@ -117,6 +130,17 @@ print(int.from_bytes(answer.raw[80:82], "little"))
 """
 
 
+HOLD = """
+import atexit, signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+{signal}
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+"""A program that signals until it is ended, and then leaves nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
     """A way to signal, as a row of the table in docs/integrity.md names it."""
@@ -125,6 +149,11 @@ class Channel:
     signal: str
     look: str
     threshold: int = 1
+
+    @property
+    def sender(self) -> str:
+        """The program that holds the signal."""
+        return HOLD.format(signal=self.signal)
 
     def arrived(self, before: int, during: int) -> bool:
         """Whether two looks differ by enough."""
@@ -163,7 +192,7 @@ def channels(mounted: str) -> dict[str, Channel]:
         ),
         "watch of a mounted file": watch(mounts, mounted),
         "lock of a program": lock(system, "/usr/bin/env"),
-        "watch of a program": watch(system, "/usr/bin/env"),
+        "watch of a program": watch(system, "/usr/lib/os-release"),
         "lock of the engine's init": lock(system, "/sbin/docker-init"),
         "lock of a device": lock("locks on device files", "/dev/null"),
         "list of locks": number(counters, "/proc/locks", r"^(\d+):.*\n?\Z", _MANY_LOCKS, 30),

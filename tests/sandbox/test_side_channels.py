@@ -1,4 +1,4 @@
-"""One sandbox signals, the other one looks: nothing arrives over a channel that is called closed."""
+"""One sandbox signals, the other one looks: nothing arrives over a closed channel."""
 
 import re
 import subprocess
@@ -29,7 +29,6 @@ LAUNCHER = "agentbench_launch.py"
 OURS = next(mount.source for mount in reporter_mounts() if mount.name == LAUNCHER_MOUNT) / LAUNCHER
 CHANNELS = channels(str(OURS))
 TABLE = Path(__file__).parents[2] / "docs" / "integrity.md"
-HOLD = "\nprint('ready', flush=True)\nimport threading\nthreading.Event().wait()\n"
 Pair = tuple[Sandbox, Sandbox]
 READ_HIDDEN = """
 import os, sys
@@ -62,7 +61,7 @@ def signalling(sandbox: Sandbox, program: str) -> Iterator[None]:
             ready.set()
 
     def run() -> None:
-        argv = ("python", "-c", program + HOLD)
+        argv = ("python", "-c", program)
         command = Command(argv=argv, timeout=PATIENCE, sink=sink, cancel=cancel)
         with suppress(RunCancelled):
             sandbox.run(command)
@@ -89,7 +88,7 @@ def arrives(pair: Pair, name: str) -> bool:
     sender, receiver = pair
     channel = channels(f"{sender.mounted(LAUNCHER_MOUNT)}/{LAUNCHER}")[name]
     before = seen(receiver, channel.look)
-    with signalling(sender, channel.signal):
+    with signalling(sender, channel.sender):
         return channel.arrived(before, seen(receiver, channel.look))
 
 
@@ -123,14 +122,14 @@ def arrives_here(channel: Channel) -> bool:
         return int(subprocess.run(argv, capture_output=True, check=True, text=True).stdout)
 
     before = look()
-    argv = [sys.executable, "-c", channel.signal + HOLD]
+    argv = [sys.executable, "-c", channel.sender]
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as sender:
         assert sender.stdout is not None
         try:
             assert sender.stdout.readline() == b"ready\n"
             return channel.arrived(before, look())
         finally:
-            sender.kill()
+            sender.terminate()
 
 
 @pytest.mark.parametrize("name", sorted(CHANNELS))
