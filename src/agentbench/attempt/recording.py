@@ -204,6 +204,7 @@ def _environment(
         files=limits.files,
         network=_networks(task),
         user=limits.user,
+        runtime=limits.runtime,
         verifier_user=verifier.user if verifier is not None else None,
         verifier_environment=verifier.environment if verifier is not None else None,
     )

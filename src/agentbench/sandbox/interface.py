@@ -78,6 +78,7 @@ class Limits:
     files: int = 300_000  # files, folders and links in the writable folders
     open_files: int = 16_384  # descriptors of each process
     user: UserName = AGENT_USER
+    runtime: str | None = None  # of the engine's runtimes; None: its default one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

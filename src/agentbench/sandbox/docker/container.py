@@ -400,7 +400,7 @@ class ContainerLauncher:
         with ExitStack() as stack:
             files = PrivateFiles()
             if self.shares_files:
-                made = private_files(self._engine, mounts, plan.limits.memory_mib)
+                made = private_files(self._engine, mounts, plan.limits)
                 files = stack.enter_context(made)
             container = self._planned(
                 replace(plan, replaced=files.replaced), files.mounts or mounts

@@ -168,7 +168,8 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         # Half of the memory, since /tmp is in memory: files in a full /tmp must be removable.
         "Tmpfs": {**plan.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"},
         "LogConfig": {"Type": "none"},
-        "MaskedPaths": [*MASKED_PATHS],
+        **({"MaskedPaths": [*MASKED_PATHS]} if limits.runtime is None else {}),
+        "Runtime": limits.runtime,
         "Mounts": _mounts(plan),
         **plan.extra,
     }

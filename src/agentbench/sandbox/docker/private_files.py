@@ -15,7 +15,7 @@ from types import MappingProxyType
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.engine import Engine, EngineProduct
-from agentbench.sandbox.interface import ReadOnlyMount
+from agentbench.sandbox.interface import Limits, ReadOnlyMount
 from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, private_copies, stand_ins
 
 MASKED_PATHS = (
@@ -45,7 +45,7 @@ class PrivateFiles:
 
 @contextmanager
 def private_files(
-    engine: Engine, mounts: Sequence[ReadOnlyMount], memory_mib: int
+    engine: Engine, mounts: Sequence[ReadOnlyMount], limits: Limits
 ) -> Iterator[PrivateFiles]:
     """The files of a container on an engine that sees our files, until the end of the block.
 
@@ -56,8 +56,9 @@ def private_files(
     try:
         with owned_folder("agentbench-mounts-") as folder:
             replaced: dict[str, Path] = {}
-            if facts.kernel == platform.release():  # its /proc is ours
-                contents = stand_ins(memory_mib)
+            # Another runtime may have a kernel and a /proc of its own.
+            if facts.kernel == platform.release() and limits.runtime is None:
+                contents = stand_ins(limits.memory_mib)
                 for name in _REPLACEABLE & contents.keys():
                     (folder / name).write_bytes(contents[name])
                     replaced[f"/proc/{name}"] = folder / name
