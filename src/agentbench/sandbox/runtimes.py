@@ -3,7 +3,13 @@
 from typing import Protocol, runtime_checkable
 
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.interface import Promise, SandboxProvider
+
+UNCERTAIN = frozenset({Promise.PIDS_LIMIT, Promise.TELLS_OOM})
+"""Promises that another runtime than the default one need not keep.
+
+GVisor counts its own processes, and ends as a whole at the memory limit.
+"""
 
 
 @runtime_checkable
@@ -33,3 +39,8 @@ def check_runtime(provider: SandboxProvider, runtime: str | None) -> None:
             f"{provider.name} has no runtime {runtime!r}: use a container engine, --sandbox docker"
         )
     provider.check_runtime(runtime)
+
+
+def promises_of(provider: SandboxProvider, runtime: str | None) -> frozenset[Promise]:
+    """The promises that a back end keeps with a runtime."""
+    return provider.promises - (UNCERTAIN if runtime else frozenset())

@@ -334,8 +334,10 @@ class DockerContainer:
 
     def _end_error(self) -> SandboxError:
         """The error of a container that does not run any more, with who ended it."""
-        if self.plan.owner_id == 0 and not self._was_signalled():
-            what = "a program in the sandbox ended the sandbox itself, as its root can"
+        # With another runtime, such as gVisor, a program that exceeds a limit can do so, too.
+        may_end = self.plan.owner_id == 0 or self.plan.limits.runtime is not None
+        if may_end and not self._was_signalled():
+            what = "a program in the sandbox ended the sandbox itself"
             return SandboxError(what).blamed_on(Fault.AGENT.value)
         return SandboxError(f"another program ended the container {self.name}")
 

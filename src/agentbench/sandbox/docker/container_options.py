@@ -27,6 +27,7 @@ QUICK_DNS = ("ndots:0", "timeout:1", "attempts:1")
 NO_DNS = "192.0.2.1"  # a documentation address: no request leaves the engine's machine
 _TMP = "/tmp"
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
+_OTHER_RUNTIME = 16  # times as many processes: gVisor has some of its own for each
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
 
@@ -163,7 +164,8 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Memory": memory,
         "MemorySwap": memory,
         "NanoCpus": int(min(limits.cpus, cpus) * 1e9),
-        "PidsLimit": limits.pids + _OWN_PROCESSES,
+        "PidsLimit": limits.pids * (1 if limits.runtime is None else _OTHER_RUNTIME)
+        + _OWN_PROCESSES,
         "Ulimits": [*(each for each in own if each["Name"] not in named), *plan.ulimits],
         # Half of the memory, since /tmp is in memory: files in a full /tmp must be removable.
         "Tmpfs": {**plan.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"},

@@ -7,14 +7,14 @@ and watches are visible in all of them. So each container gets copies in a folde
 import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
-from agentbench.sandbox.docker.engine import Engine, EngineProduct
+from agentbench.sandbox.docker.engine import Engine, EngineFacts, EngineProduct
 from agentbench.sandbox.interface import Limits, ReadOnlyMount
 from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, private_copies, stand_ins
 
@@ -52,21 +52,28 @@ def private_files(
     Raises:
         SandboxError: they cannot be written.
     """
-    facts = engine.facts
-    try:
-        with owned_folder("agentbench-mounts-") as folder:
-            replaced: dict[str, Path] = {}
-            # Another runtime may have a kernel and a /proc of its own.
-            if facts.kernel == platform.release() and limits.runtime is None:
-                contents = stand_ins(limits.memory_mib)
-                for name in _REPLACEABLE & contents.keys():
-                    (folder / name).write_bytes(contents[name])
-                    replaced[f"/proc/{name}"] = folder / name
-            init = shutil.which("docker-init")
-            if init is not None and facts.product is EngineProduct.DOCKER:
-                replaced[_INIT] = Path(shutil.copy(init, folder))
-            copies = folder / "mounts"
-            copies.mkdir()
-            yield PrivateFiles(mounts=tuple(private_copies(mounts, copies)), replaced=replaced)
-    except OSError as fault:
-        raise SandboxError(f"cannot copy files for a container: {fault}") from fault
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(owned_folder("agentbench-mounts-"))
+            files = _copied(folder, engine.facts, mounts, limits)
+        except OSError as fault:
+            raise SandboxError(f"cannot copy files for a container: {fault}") from fault
+        yield files
+
+
+def _copied(
+    folder: Path, facts: EngineFacts, mounts: Sequence[ReadOnlyMount], limits: Limits
+) -> PrivateFiles:
+    replaced: dict[str, Path] = {}
+    # Another runtime may have a kernel and a /proc of its own.
+    if facts.kernel == platform.release() and limits.runtime is None:
+        contents = stand_ins(limits.memory_mib)
+        for name in _REPLACEABLE & contents.keys():
+            (folder / name).write_bytes(contents[name])
+            replaced[f"/proc/{name}"] = folder / name
+    init = shutil.which("docker-init")
+    if init is not None and facts.product is EngineProduct.DOCKER:
+        replaced[_INIT] = Path(shutil.copy(init, folder))
+    copies = folder / "mounts"
+    copies.mkdir()
+    return PrivateFiles(mounts=tuple(private_copies(mounts, copies)), replaced=replaced)
