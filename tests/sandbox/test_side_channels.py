@@ -42,13 +42,16 @@ for path in sys.argv[1:]:
 """
 
 
+COLUMNS = ("docker", "bubblewrap", "gvisor")
+
+
 def is_closed(row: str, back_end: str) -> bool:
     """Whether the documentation calls a channel closed."""
     found = re.search(
         rf"^\| {re.escape(row)} \|(.*)\|(.*)\|(.*)\|$", TABLE.read_text(), re.MULTILINE
     )
     assert found is not None, f"{TABLE} has no row {row!r}"
-    return found[1 if back_end == "docker" else 2].strip().startswith("closed")
+    return found[1 + COLUMNS.index(back_end)].strip().startswith("closed")
 
 
 @contextmanager

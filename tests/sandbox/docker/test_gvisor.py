@@ -37,6 +37,7 @@ from tests.sandbox.private_engines import (
     need_second_engine,
 )
 from tests.sandbox.second_engine import SecondEngine, second_engine
+from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, two
 
 pytestmark = pytest.mark.docker
 
@@ -147,6 +148,18 @@ def test_every_gap_in_the_table_is_one_of_a_test() -> None:
 def test_a_sandbox_has_a_kernel_of_its_own(provider: DockerProvider, image: ImageId) -> None:
     with provider.open(image, limits=LIMITS, network=False) as sandbox:
         assert "gVisor" in sh(sandbox, "dmesg").stdout
+
+
+@pytest.fixture(scope="module")
+def pair(provider: DockerProvider, image: ImageId) -> Iterator[Pair]:
+    with two(provider, image) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", sorted(CHANNELS))
+def test_no_signal_passes_gvisor(pair: Pair, name: str) -> None:
+    assert is_closed(CHANNELS[name].row, "gvisor")
+    assert not arrives(pair, name)
 
 
 def test_an_unknown_runtime_is_refused_with_those_that_there_are(engine: Engine) -> None:
