@@ -7,10 +7,12 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 
 import pytest
 
+from agentbench import RunOptions, run_tasks
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
@@ -26,6 +28,7 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.sandbox.runtimes import UNCERTAIN, check_runtime
+from tests.e2e.conftest import discard_snapshots
 from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
@@ -42,6 +45,7 @@ from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed,
 pytestmark = pytest.mark.docker
 
 RUNSC = "runsc"
+SHIPPED = Path(__file__).parents[3] / "tasks"
 # No hardware virtualisation is needed, and no network: old versions refuse that of new kernels.
 WRAPPER = """#!/bin/sh
 exec {runsc} --platform=ptrace --network=none --file-access=shared "$@"
@@ -165,6 +169,22 @@ def test_no_signal_passes_gvisor(pair: Pair, name: str) -> None:
 def test_an_unknown_runtime_is_refused_with_those_that_there_are(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match=r"no runtime 'kata'; it has: .*runc.*runsc"):
         check_runtime(DockerProvider(engine), "kata")
+
+
+def test_shipped_tasks_are_judged_with_the_runtime_of_the_run(
+    engine: Engine, tmp_path: Path
+) -> None:
+    provider = DockerProvider(engine)
+    options = RunOptions(
+        runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache", retries=0, runtime=RUNSC
+    )
+    folders = [SHIPPED / name for name in ("lru-expiry", "interval-merge-touching")]
+    oracle = list(run_tasks(folders, "oracle", sandbox=provider, options=options))
+    noop = list(run_tasks(folders, "noop", sandbox=provider, options=options))
+    discard_snapshots(provider, tmp_path / "cache")
+    assert [record.resolved for record in (*oracle, *noop)] == [True, True, False, False]
+    assert {record.environment.runtime for record in (*oracle, *noop)} == {RUNSC}
+    assert Promise.TELLS_OOM.value in oracle[0].environment.lacks
 
 
 class TestGvisorAttempts(EngineAttempts):
