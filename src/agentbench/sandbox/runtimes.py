@@ -5,11 +5,9 @@ from typing import Protocol, runtime_checkable
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.interface import Promise, SandboxProvider
 
-UNCERTAIN = frozenset({Promise.PIDS_LIMIT, Promise.TELLS_OOM})
-"""Promises that another runtime than the default one need not keep.
-
-GVisor counts its own processes, and ends as a whole at the memory limit.
-"""
+UNCERTAIN = frozenset({Promise.PIDS_LIMIT})
+"""Promises that another runtime than the default one need not keep: gVisor has processes of its
+own, for which the engine's limit must have room."""
 
 
 @runtime_checkable

@@ -184,7 +184,7 @@ def test_shipped_tasks_are_judged_with_the_runtime_of_the_run(
     discard_snapshots(provider, tmp_path / "cache")
     assert [record.resolved for record in (*oracle, *noop)] == [True, True, False, False]
     assert {record.environment.runtime for record in (*oracle, *noop)} == {RUNSC}
-    assert Promise.TELLS_OOM.value in oracle[0].environment.lacks
+    assert Promise.PIDS_LIMIT.value in oracle[0].environment.lacks
 
 
 class TestGvisorAttempts(EngineAttempts):

@@ -129,8 +129,15 @@ class DockerContainer:
             created = api.exec_create(
                 self.name, argv, user=account_of(who), environment=variables, stdin=True
             )
-            stream = AttachedStream(api.exec_start(created["Id"], socket=True))
+            started = api.exec_start(created["Id"], socket=True)
+            stream = AttachedStream(started, is_orphaned=self._leaves_commands_open)
         return StartedExec(id=str(created["Id"]), stream=stream)
+
+    def _leaves_commands_open(self) -> bool:
+        """Whether it has ended, and its runtime did not close the streams of its commands."""
+        if self.plan.limits.runtime is None or self._main is None:
+            return False
+        return self._main.has_ended
 
     def run_main(self) -> None:
         """Start what runs beside all commands: that of services' `main`, or the entrypoint."""
