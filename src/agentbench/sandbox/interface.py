@@ -118,8 +118,7 @@ class SandboxUse:
     """What a sandbox is for, as far as it must be able to do more than others."""
 
     plain_workspace: bool = False
-    """Whether folders of the source's workspace can be renamed. Overlay file systems refuse that,
-    so Docker has to copy the workspace."""
+    """Whether folders of the source's workspace can be renamed; in layers they cannot (Docker)."""
     lasting: bool = False
     """Whether it is a `LastingSandbox`, if the back end has such ones."""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -127,8 +126,7 @@ class SandboxUse:
     changes_network: bool = False
     """Whether `LastingSandbox.set_network` may be called. Its services have no network then."""
     services: Services | None = None
-    """The services that it reaches by their names. They are started before it, and removed with
-    it."""
+    """The services that it reaches by their names; they start before it, and end with it."""
 
 
 ORDINARY_USE = SandboxUse()
