@@ -81,7 +81,8 @@ class PrivateView:
             OSError: the files cannot be written.
         """
         folder = reachable.of(self.folder)
-        (self.folder / _EMPTY_FILE).touch(0o444)
+        (self.folder / _EMPTY_FILE).touch()
+        (self.folder / _EMPTY_FILE).chmod(0o444)
         arguments: list[str] = []
         contents = stand_ins(memory_mib)
         for path, is_folder in _hidden_paths():

@@ -56,6 +56,7 @@ class EngineFacts:
     seccomp: bool
     runtimes: tuple[str, ...] = ()
     """Programs that run its containers, by the names that `docker run --runtime` takes."""
+    labels_files: bool = False  # by SELinux: containers read none of our own
     remaps_users: bool = False
     """Whether root of a container is a user without rights on the engine's machine."""
 
@@ -121,6 +122,7 @@ def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> Eng
         limits_cpu=bool(info.get("CpuCfsQuota")),
         seccomp=any("seccomp" in str(option) for option in security),
         runtimes=tuple(sorted(runtimes)) if isinstance(runtimes, dict) else (),
+        labels_files=any("name=selinux" in str(option) for option in security),
         remaps_users=any(
             word in str(option) for option in security for word in ("name=userns", "name=rootless")
         ),

@@ -4,6 +4,7 @@ Files that the engine binds into several containers are one file for the kernel:
 and watches are visible in all of them. So each container gets copies in a folder of its own.
 """
 
+import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,14 +66,18 @@ def _copied(
     folder: Path, facts: EngineFacts, mounts: Sequence[ReadOnlyMount], limits: Limits
 ) -> PrivateFiles:
     replaced: dict[str, Path] = {}
-    # Another runtime may have a kernel and a /proc of its own.
-    if facts.kernel == platform.release() and limits.runtime is None:
+    folder.chmod(0o711)  # for engines that remap users
+    # Another runtime may have a kernel, and so a /proc, of its own.
+    is_our_proc = facts.kernel == platform.release() and limits.runtime is None
+    if is_our_proc and not facts.labels_files:
         contents = stand_ins(limits.memory_mib)
         for name in _REPLACEABLE & contents.keys():
             (folder / name).write_bytes(contents[name])
+            (folder / name).chmod(0o444)
             replaced[f"/proc/{name}"] = folder / name
     init = shutil.which("docker-init")
-    if init is not None and facts.product is EngineProduct.DOCKER:
+    may_run = not os.statvfs(folder).f_flag & os.ST_NOEXEC and not facts.labels_files
+    if init is not None and facts.product is EngineProduct.DOCKER and may_run:
         replaced[_INIT] = Path(shutil.copy(init, folder))
     copies = folder / "mounts"
     copies.mkdir()
