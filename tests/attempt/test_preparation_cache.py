@@ -229,6 +229,7 @@ CHANGES = {
     "environment": lambda t, _: t.model_copy(
         update={"environment": TaskEnvironment(env={"A": "1"})}
     ),
+    "runtime": lambda t, _: t.model_copy(update={"environment": TaskEnvironment(runtime="runsc")}),
     "repository": lambda t, folder: with_repo(t, folder, other=""),
     "commit": lambda t, _: t.model_copy(
         update={"source": RepoSource(url="https://x.invalid", commit="0" * 40)}

@@ -7,11 +7,13 @@ import pytest
 
 from agentbench.attempt.task_image import (
     TaskImage,
+    check_services,
     image_of,
     python_warnings,
     why_python,
     with_image,
     with_images,
+    with_runtime,
 )
 from agentbench.errors import UnavailableError
 from agentbench.tasks.task import RepoSource, Task, TaskEnvironment
@@ -105,3 +107,15 @@ def test_why_a_task_has_its_python_can_be_said(task, tmp_path):
     assert why_python(asking(task, ">=3.8", tmp_path / "new"), mirrors()) == ""
     old = asking(task, "<3.10", tmp_path)
     assert why_python(old, mirrors()) == "needs Python 3.9 (Requires-Python is <3.10); "
+
+
+def test_the_runtime_of_a_run_outranks_that_of_the_task(task):
+    assert with_runtime(task, None) == task
+    asked = with_runtime(task, "runsc")
+    assert asked.environment.runtime == "runsc"
+    assert with_runtime(asked, "kata").environment.runtime == "kata"
+
+
+def test_a_back_end_without_runtimes_refuses_one(task):
+    with pytest.raises(UnavailableError, match=r"no runtime 'runsc': use a container engine"):
+        check_services(with_runtime(task, "runsc"), CONTAINERS)

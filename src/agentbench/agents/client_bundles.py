@@ -149,7 +149,7 @@ class ClientBundles:
                 self._install_bundle(name, install, image, folder)
             if folder not in self._uses:
                 self._uses[folder] = SharedLock(folder)
-        return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / _TOOLS_FOLDER)
+        return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / _TOOLS_FOLDER, shared=True)
 
     def _install_bundle(
         self, name: str, install: InstallTable, image: ImageId, folder: Path

@@ -215,4 +215,5 @@ def limits_of(task: Task) -> Limits:
         disk_mib=environment.disk_mib,
         files=environment.files,
         user=environment.user,
+        runtime=environment.runtime,
     )

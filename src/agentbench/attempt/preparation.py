@@ -22,7 +22,7 @@ from agentbench.attempt.stages.preparation_stages import (
     git_clone,
     setup,
 )
-from agentbench.attempt.task_image import with_image
+from agentbench.attempt.task_image import with_image, with_runtime
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
@@ -129,6 +129,7 @@ class TaskPreparation:
         if self._context is None:
             resources = self._resources
             task = with_image(self._task, resources.provider, resources.mirrors)
+            task = with_runtime(task, resources.settings.runtime)
             self.task = task
             self._context = StageContext(
                 task=task,

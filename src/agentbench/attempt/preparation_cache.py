@@ -88,6 +88,8 @@ def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> st
     }
     if task.environment.user != AGENT_USER:  # other keys are those of an older agentbench
         parts["user"] = task.environment.user
+    if task.environment.runtime is not None:  # the same
+        parts["runtime"] = task.environment.runtime
     if task.environment.compose is not None:  # set-up may have used the services
         parts["compose"] = tree_digest(task.environment.compose.parent, without={PROOF_FILE})
     return _digest_of_json(parts)
@@ -99,6 +101,7 @@ def shared_setup_key(task: Task, image: ImageId, provider: SandboxProvider) -> s
     return _digest_of_json(
         [_FORMAT, provider.name, image, setup.shared, setup.network, task.environment.env]
         + ([task.environment.user] if task.environment.user != AGENT_USER else [])
+        + ([f"runtime {task.environment.runtime}"] if task.environment.runtime else [])
     )
 
 
@@ -112,7 +115,7 @@ def baseline_key(task: Task, preparation: str) -> str:
         key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass", "verifier"}),
         tree_digest(task.folder / VERIFIER_FOLDER) if key.verifier is not None else None,
         task.problem.model_dump(mode="json", include={"test_command", "test_paths"}),
-        task.environment.model_dump(mode="json", exclude={"dockerfile", "compose"}),
+        task.environment.model_dump(mode="json", exclude={"dockerfile", "compose", "runtime"}),
     ]
     return _digest_of_json(parts)
 

@@ -132,6 +132,7 @@ class EnvironmentRecord(Schema):
     )
     """By stage. The text is that of records from before tasks could ask for one."""
     user: UserName = AGENT_USER
+    runtime: str | None = None  # None: the engine's default one
     verifier_user: UserName | None = None  # None: the same, or no script judges
     verifier_environment: VerifierPlace | None = None  # None: no script judges
 

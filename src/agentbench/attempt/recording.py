@@ -19,6 +19,7 @@ from agentbench.core.network import Network
 from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.sandbox.runtimes import promises_of
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
 from agentbench.scoring.steps import StepEvidence
@@ -188,11 +189,12 @@ def _environment(
     task: Task, provider: SandboxProvider, outputs: AttemptOutputs
 ) -> record.EnvironmentRecord:
     limits, image = limits_of(task), image_of(task, provider)
+    kept = promises_of(provider, limits.runtime)
     verifier = None if task.steps else task.answer_key.verifier  # each step has its own
     return record.EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),
-        lacks=tuple(promise.value for promise in Promise if promise not in provider.promises),
+        lacks=tuple(promise.value for promise in Promise if promise not in kept),
         image=outputs.image,
         image_name=image.name,
         python=_python_that_ran(outputs.results) or image.python,
@@ -204,6 +206,7 @@ def _environment(
         files=limits.files,
         network=_networks(task),
         user=limits.user,
+        runtime=limits.runtime,
         verifier_user=verifier.user if verifier is not None else None,
         verifier_environment=verifier.environment if verifier is not None else None,
     )

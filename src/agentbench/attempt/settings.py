@@ -46,6 +46,7 @@ class RunSettings(Schema):
     allow_env: tuple[str, ...] = ()
     """Variables of this machine that tasks may read."""
     integrity_controls: ControlLevel | None = None  # None: each task's own
+    runtime: str | None = None  # of the container engine; None: each task's own
     shuffle_seed: int | None = None
 
     def scaled(self, seconds: float) -> timedelta:

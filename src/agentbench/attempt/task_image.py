@@ -16,6 +16,7 @@ from agentbench.sandbox.interface import (
     SandboxProvider,
     Services,
 )
+from agentbench.sandbox.runtimes import check_runtime
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -54,6 +55,14 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
     return task.model_copy(update={"environment": named})
 
 
+def with_runtime(task: Task, runtime: str | None) -> Task:
+    """The task with another runtime, if there is one."""
+    if runtime is None:
+        return task
+    environment = task.environment.model_copy(update={"runtime": runtime})
+    return task.model_copy(update={"environment": environment})
+
+
 def with_images(tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors) -> list[Task]:
     """All tasks with their images; one whose repository is still to be cloned has none yet.
 
@@ -89,7 +98,7 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
 
 
 def check_services(task: Task, provider: SandboxProvider) -> None:
-    """Check that a back end has what a task needs: services, steps, networks of listed hosts.
+    """Check that a back end has what a task needs: services, steps, a runtime, a network.
 
     Raises:
         UnavailableError: it cannot; says what to install.
@@ -99,6 +108,7 @@ def check_services(task: Task, provider: SandboxProvider) -> None:
     stages = [task.environment.network, task.problem.network, judged_with]
     stages += [each for step in task.steps for each in (step.network, step.verifier.network)]
     check_networks(task.setup.network, stages, provider)
+    check_runtime(provider, task.environment.runtime)
     if task.steps and not isinstance(provider, EngineProvider):
         what = f"{task.folder}: {provider.name} keeps no sandbox running from step to step"
         raise UnavailableError(f"{what}: use a container engine, --sandbox docker")

@@ -55,6 +55,14 @@ AllowEnv = Annotated[
         metavar="NAME",
     ),
 ]
+Runtime = Annotated[
+    str | None,
+    typer.Option(
+        "--runtime",
+        help="Run all containers with this runtime of the engine, such as runsc (gVisor).",
+        show_default="each task's own",
+    ),
+]
 Registry = Annotated[
     str | None,
     typer.Option(
@@ -260,6 +268,7 @@ class PreparationOptions:
 
     no_cache: NoCache = False
     registry: Registry = None
+    runtime: Runtime = None
     timeout_scale: TimeoutScale = 1.0
 
 

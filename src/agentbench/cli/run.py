@@ -78,6 +78,7 @@ def run(
         attempts=attempts, jobs=options.parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
         runs_dir=runs_dir, run_id=run_id, retries=retries, allow_env=tuple(allow_env or ()),
         use_cache=not preparation.no_cache, registry=preparation.registry,
+        runtime=preparation.runtime,
         max_outage=None if max_outage is None else timedelta(minutes=max_outage),
         attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
         timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,

@@ -112,6 +112,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
+    tasks = [task_image.with_runtime(task, options.runtime) for task in tasks]
     originals, tasks = tasks, task_image.with_images(tasks, provider, resources.mirrors)
     _check_images(originals, tasks, resources)
     _build_agent_programs(agent, tasks, provider)

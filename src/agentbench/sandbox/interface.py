@@ -78,15 +78,17 @@ class Limits:
     files: int = 300_000  # files, folders and links in the writable folders
     open_files: int = 16_384  # descriptors of each process
     user: UserName = AGENT_USER
+    runtime: str | None = None  # of the engine's runtimes; None: its default one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOnlyMount:
-    """A host file or folder, read-only in the sandbox; copied if the engine cannot see it."""
+    """A host file or folder, read-only in the sandbox, which gets a copy of its own."""
 
     name: str
     source: Path
-    live: bool = False  # holds a socket, so it is omitted where it would have to be copied
+    live: bool = False  # holds a socket: never copied, and omitted if the engine cannot see it
+    shared: bool = False  # large: copied only if the engine cannot see it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +118,7 @@ class SandboxUse:
     """What a sandbox is for, as far as it must be able to do more than others."""
 
     plain_workspace: bool = False
-    """Whether folders of the source's workspace can be renamed. Overlay file systems refuse that,
-    so Docker has to copy the workspace."""
+    """Whether folders of the source's workspace can be renamed; in layers they cannot (Docker)."""
     lasting: bool = False
     """Whether it is a `LastingSandbox`, if the back end has such ones."""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -125,8 +126,7 @@ class SandboxUse:
     changes_network: bool = False
     """Whether `LastingSandbox.set_network` may be called. Its services have no network then."""
     services: Services | None = None
-    """The services that it reaches by their names. They are started before it, and removed with
-    it."""
+    """The services that it reaches by their names; they start before it, and end with it."""
 
 
 ORDINARY_USE = SandboxUse()

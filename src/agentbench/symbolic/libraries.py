@@ -51,7 +51,9 @@ def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMou
         UnavailableError: the libraries are not installed, or not available for that Python.
     """
     programs = ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER)
-    return programs, ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python))
+    return programs, ReadOnlyMount(
+        name=LIBRARY_MOUNT, source=library_folder(cache_dir, python), shared=True
+    )
 
 
 def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:

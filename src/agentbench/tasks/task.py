@@ -57,6 +57,7 @@ class TaskEnvironment(Schema):
     disk_mib: int = 4096
     files: int = 300_000
     user: UserName = AGENT_USER
+    runtime: str | None = None  # of the container engine; None: its default one
     lasting: bool = False
     network: Network = False
     """Of the commands around the agent, and of the agent unless it has another one."""

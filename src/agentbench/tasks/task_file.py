@@ -180,6 +180,7 @@ class EnvironmentTable(Schema):
     disk_mib: Mebibytes = 4096
     files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
     user: scripts.SandboxUser = AGENT_USER
+    runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
     lasting: Annotated[bool, Field(strict=True)] = False
     """Whether processes of the agent go on between its commands, and the image's entrypoint runs;
     always, if a script judges in the agent's container."""

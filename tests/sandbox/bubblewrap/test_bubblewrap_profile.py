@@ -6,12 +6,15 @@ import pytest
 from agentbench.sandbox.bubblewrap.profile import (
     BindMount,
     OverlayMount,
+    ReachablePaths,
+    ReadOnlyOverlay,
     bind_arguments,
     command_arguments,
     limited_argv,
     python_binds,
     start_argv,
     system_arguments,
+    system_binds,
 )
 from agentbench.sandbox.host_environment import host_python
 
@@ -22,7 +25,9 @@ def test_the_walls_are_all_there() -> None:
         assert wall in arguments
     assert arguments[arguments.index("--cap-drop") + 1] == "ALL"
     assert "--share-net" not in arguments
-    assert "/etc/resolv.conf" not in arguments
+    assert PurePosixPath("/etc/resolv.conf") not in {
+        bind.target for bind in system_binds(network=False)
+    }
 
 
 def test_a_network_is_shared_when_asked_for() -> None:
@@ -32,7 +37,8 @@ def test_a_network_is_shared_when_asked_for() -> None:
 def test_nothing_of_the_machine_is_bound_writable() -> None:
     arguments = system_arguments(network=True)
     assert not {"--bind", "--dev-bind", "--bind-try"} & set(arguments)
-    assert "/" not in [arguments[n + 1] for n, word in enumerate(arguments) if word == "--ro-bind"]
+    binds = [*system_binds(network=True)]
+    assert not any(bind.writable or bind.target == PurePosixPath("/") for bind in binds)
 
 
 def test_a_python_below_usr_needs_no_bind_of_its_own() -> None:
@@ -46,11 +52,13 @@ def test_binds_and_overlays_become_options() -> None:
         BindMount(source=Path("/a"), target=target),
         BindMount(source=Path("/b"), target=target, writable=True),
         OverlayMount(lower=Path("/l"), upper=Path("/r/up"), work=Path("/r/work"), target=target),
+        ReadOnlyOverlay(lower=Path("/l"), empty=Path("/e"), target=target),
     ]
     with ExitStack() as keep:
-        words = bind_arguments(binds, None, keep)
+        words = bind_arguments(binds, ReachablePaths(None, keep))
     assert " ".join(words) == (
-        "--ro-bind /a /t --bind /b /t --overlay-src /l --overlay /r/up /r/work /t"
+        "--ro-bind /a /t --bind /b /t --overlay-src /l --overlay /r/up /r/work /t "
+        "--overlay-src /e --overlay-src /l --ro-overlay /t"
     )
 
 

@@ -55,6 +55,14 @@ def test_an_engine_that_answers_is_told_with_the_way_to_it(
 
 
 @pytest.mark.docker
+def test_runtimes_are_listed_with_how_to_get_or_use_gvisor(engine: Engine) -> None:
+    for names, hint in ((("runc",), "install gVisor"), (("runc", "runsc"), "--runtime runsc")):
+        said = " ".join(diagnosis._remarks(engine, replace(engine.facts, runtimes=names)))
+        assert f"runtimes: {', '.join(names)}" in said
+        assert hint in said
+
+
+@pytest.mark.docker
 def test_what_is_not_as_it_should_be_comes_with_what_to_do(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,7 +124,10 @@ def test_files_that_an_engine_does_not_see_are_copied_in(second: SecondEngine) -
     folder = second.hidden / "folder"
     folder.mkdir()
     (folder / "file").write_text("text")
-    mounts = [ReadOnlyMount(name="a", source=second.hidden), ReadOnlyMount(name="b", source=folder)]
+    mounts = [
+        ReadOnlyMount(name="a", source=second.hidden, shared=True),
+        ReadOnlyMount(name="b", source=folder, shared=True),
+    ]
     for mount in mounts:  # there, but empty in its eyes; and not there at all
         provider = _provider_of(second)
         assert provider.describe()["files"] == "shared"

@@ -112,7 +112,7 @@ def git_clone(context: StageContext, opened: ExitStack) -> CloneOutput:
 
 
 def _mount_of(mirror: Mirror) -> ReadOnlyMount:
-    return ReadOnlyMount(name=_MIRROR, source=mirror.path)
+    return ReadOnlyMount(name=_MIRROR, source=mirror.path, shared=True)
 
 
 def _fetch_commit(context: StageContext, sandbox: Sandbox, mirror: Mirror) -> CommandResult:

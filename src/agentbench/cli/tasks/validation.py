@@ -46,6 +46,7 @@ def validation_settings(
         allow_env=tuple(validation.allow_env or ()),
         use_cache=not preparation.no_cache,
         registry=preparation.registry,
+        runtime=preparation.runtime,
         timeout_scale=preparation.timeout_scale,
         integrity_controls=ControlLevel.FULL,
         cache_dir=usable_cache_dir(),

@@ -8,7 +8,7 @@ so that programs such as glibc and git fall back. `clone3` fails with ENOSYS, so
 import os
 import platform
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import IntEnum
@@ -70,6 +70,7 @@ _LOCAL_FILES = {
     "/etc/hosts": "127.0.0.1 localhost agentbench\n::1 localhost\n",
     "/etc/nsswitch.conf": "hosts: files\n",
 }
+_REACHED_BY_ALL = (Path("/usr"), *(Path("/", name) for name in _MERGED), Path("/etc"))
 _SCRATCH_BYTES = 64 << 20  # each, as Docker's /dev/shm
 _FINAL_ARGUMENTS = ("--remount-ro", "/dev", "--remount-ro", "/")
 _PRLIMIT = Path("/usr/bin/prlimit")  # of util-linux, which every distribution installs
@@ -159,19 +160,33 @@ class OverlayMount:
     target: PurePosixPath
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOnlyOverlay:
+    """A read-only folder with inodes of its own, shown at a path inside."""
+
+    lower: Path
+    empty: Path  # an empty folder: an overlay needs two
+    target: PurePosixPath
+
+
+def system_binds(*, network: bool) -> Iterator[BindMount]:
+    """The system's programs and settings."""
+    folders = (Path("/usr"), *(Path("/", name) for name in _MERGED))
+    for path in folders:
+        if path.is_dir() and not path.is_symlink():
+            yield BindMount(source=path, target=PurePosixPath(path))
+    for name in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
+        path = Path("/etc", name)
+        if _may_be_visible(path):
+            yield BindMount(source=path.resolve(), target=PurePosixPath(path))
+
+
 def system_arguments(*, network: bool) -> list[str]:
-    """The namespaces, the kernel's file systems and the system's programs."""
+    """The namespaces and the kernel's file systems."""
     arguments = [*_ISOLATION, *(["--share-net"] if network else [])]
-    arguments += ["--ro-bind", "/usr", "/usr"]
-    for name in _MERGED:
-        path = Path("/", name)
+    for path in (Path("/", name) for name in _MERGED):
         if path.is_symlink():
             arguments += ["--symlink", str(path.readlink()), str(path)]
-        elif path.is_dir():
-            arguments += ["--ro-bind", str(path), str(path)]
-    for name in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
-        if _may_be_visible(Path("/etc", name)):
-            arguments += ["--ro-bind", str(Path("/etc", name).resolve()), f"/etc/{name}"]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     for scratch in ("/dev/shm", "/run"):
         arguments += ["--size", str(_SCRATCH_BYTES), "--tmpfs", scratch]
@@ -188,33 +203,52 @@ def python_binds(python: HostPython) -> list[BindMount]:
     ]
 
 
+class ReachablePaths:
+    """Where bwrap can reach files of this machine, until a stack is closed."""
+
+    def __init__(self, namespace: MountNamespace | None, stack: ExitStack) -> None:
+        self._namespace, self._stack = namespace, stack
+        self._shown: dict[Path, Path] = {path: path for path in _REACHED_BY_ALL}
+
+    def of(self, source: Path) -> Path:
+        """The path of a file or folder; a folder below a shown one is not shown again.
+
+        Raises:
+            OSError: it does not exist.
+        """
+        if self._namespace is None:
+            return source
+        for above in (source, *source.parents):
+            if above in self._shown:
+                return self._shown[above] / source.relative_to(above)
+        shown = self._shown[source] = self._namespace.show(source)
+        self._stack.callback(self._namespace.hide, shown)
+        return shown
+
+
 def bind_arguments(
-    binds: Iterable[BindMount | OverlayMount], namespace: MountNamespace | None, stack: ExitStack
+    binds: Iterable[BindMount | OverlayMount | ReadOnlyOverlay], reachable: ReachablePaths
 ) -> list[str]:
-    """The arguments for mounts, whose sources go through the mount namespace if there is one.
+    """The arguments for mounts.
 
     Raises:
         OSError: a source does not exist.
     """
-
-    def reachable_path(source: Path) -> Path:
-        """The path at which bwrap can reach a source."""
-        if namespace is None:
-            return source
-        target = namespace.show(source)
-        stack.callback(namespace.hide, target)
-        return target
-
     arguments: list[str] = []
     for bind in binds:
-        if isinstance(bind, OverlayMount):
-            lower = reachable_path(bind.lower)
-            both = reachable_path(bind.upper.parent)  # `upper` and `work` must be of one mount
-            arguments += ["--overlay-src", str(lower), "--overlay", str(both / bind.upper.name)]
-            arguments += [str(both / bind.work.name), str(bind.target)]
-        else:
-            option = "--bind" if bind.writable else "--ro-bind"
-            arguments += [option, str(reachable_path(bind.source)), str(bind.target)]
+        match bind:
+            case ReadOnlyOverlay():
+                for source in (bind.empty, bind.lower):
+                    arguments += ["--overlay-src", str(reachable.of(source))]
+                arguments += ["--ro-overlay", str(bind.target)]
+            case OverlayMount():
+                both = reachable.of(bind.upper.parent)  # `upper` and `work` must be of one mount
+                arguments += ["--overlay-src", str(reachable.of(bind.lower))]
+                arguments += ["--overlay", str(both / bind.upper.name)]
+                arguments += [str(both / bind.work.name), str(bind.target)]
+            case BindMount():
+                option = "--bind" if bind.writable else "--ro-bind"
+                arguments += [option, str(reachable.of(bind.source)), str(bind.target)]
     return arguments
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,12 @@ _NEW_MOUNTS: Final = 0x00020000  # CLONE_NEWNS
 _BIND, _RECURSIVE, _SLAVE, _DETACH = 4096, 16384, 1 << 19, 2
 _OFTEN_EMPTY = (Path("/media"), Path("/srv"), Path("/mnt"))
 _OUR_OWN = Path("/run/agentbench")  # if none of these is empty
+
+DEVICES: Final = {
+    "null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9),
+    "tty": (5, 0),
+}  # fmt: skip
+"""The device files of a sandbox, with their numbers."""
 
 _T = TypeVar("_T")
 _OLDEST = (0, 11)  # --bind-fd, overlays
@@ -112,6 +119,29 @@ class MountNamespace:
                 target.unlink()
 
         self._in_thread(unbind)
+
+    def create_devices(self) -> Path:
+        """Create a folder with device files, which have locks and watches of their own.
+
+        Raises:
+            PermissionError: this process may not create device files.
+        """
+        folder = self._folder / secrets.token_hex(8)
+
+        def create() -> Path:
+            """Create the folder."""
+            folder.mkdir()
+            folder.chmod(0o755)
+            for name, numbers in DEVICES.items():
+                os.mknod(folder / name, stat.S_IFCHR, os.makedev(*numbers))
+                (folder / name).chmod(0o666)
+            return folder
+
+        return self._in_thread(create)
+
+    def remove_devices(self, folder: Path) -> None:
+        """Remove a folder of `create_devices`."""
+        self._in_thread(lambda: shutil.rmtree(folder))
 
     def start(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
         """Start a process that sees the mounts.

@@ -12,7 +12,7 @@ import resource
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -23,7 +23,13 @@ from typing import Self
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import folder_sandbox, host_environment, interface
 from agentbench.sandbox.bubblewrap import cgroups, profile
-from agentbench.sandbox.bubblewrap.profile import BindMount, OverlayMount, seccomp_filter
+from agentbench.sandbox.bubblewrap.private_view import PrivateView, device_arguments
+from agentbench.sandbox.bubblewrap.profile import (
+    BindMount,
+    OverlayMount,
+    ReadOnlyOverlay,
+    seccomp_filter,
+)
 from agentbench.sandbox.bubblewrap.program import (
     BwrapProgram,
     find_bwrap,
@@ -288,16 +294,26 @@ class BubblewrapProvider(FolderProvider):
             group = cgroups.make_group(self.hierarchy, name, request.limits)
             stack.callback(group.remove)
         environment = folder_sandbox.base_environment(interface.HOME, interface.VENV)
-        binds = self._binds(request)
+        namespace = self.program.mount_namespace
+        reachable = profile.ReachablePaths(namespace, stack)
+        reachable.of(folders.root)
+        view = PrivateView.create(folders.root / "private", overlays=self.overlays)
+        system = [*profile.system_binds(network=request.network)]
         if request.network:
             environment |= host_environment.forwarded_settings(self.environ)
             if (bundle := host_environment.ca_bundle(self.environ)) is not None:
                 environment |= host_environment.ca_variables(str(profile.CERTIFICATES))
-                binds.append(BindMount(source=bundle.resolve(), target=profile.CERTIFICATES))
-        mounts = profile.bind_arguments(binds, self.program.mount_namespace, stack)
+                system.append(BindMount(source=bundle.resolve(), target=profile.CERTIFICATES))
+        mounts = view.mounts(request.mounts)
+        binds = [*view.of_system(system), *self._binds(request, view, mounts)]
         runner = BwrapRunner(
             program=self.program,
-            arguments=(*profile.system_arguments(network=request.network), *mounts),
+            arguments=(
+                *profile.system_arguments(network=request.network),
+                *view.kernel_arguments(request.limits.memory_mib, reachable),
+                *device_arguments(namespace, stack),
+                *profile.bind_arguments(binds, reachable),
+            ),
             environment=environment,
             limits=request.limits,
             network=request.network,
@@ -309,11 +325,13 @@ class BubblewrapProvider(FolderProvider):
             home=interface.HOME,
             tmp=_TMP,
             python=PurePosixPath(self.python.executable),
-            mounts={mount.name: interface.MOUNTS / mount.name for mount in request.mounts},
+            mounts={mount.name: interface.MOUNTS / mount.name for mount in mounts},
         )
         return self._assembled(request, paths, runner, tuple if group is None else group.processes)
 
-    def _binds(self, request: SandboxRequest) -> list[BindMount | OverlayMount]:
+    def _binds(
+        self, request: SandboxRequest, view: PrivateView, mounts: Iterable[interface.ReadOnlyMount]
+    ) -> list[BindMount | OverlayMount | ReadOnlyOverlay]:
         folders, lower, venv = request.folders, request.lower, interface.VENV
         writable = {
             interface.WORKSPACE: folders.workspace,
@@ -330,8 +348,8 @@ class BubblewrapProvider(FolderProvider):
         return [
             *(BindMount(source=writable[path], target=path, writable=True) for path in writable),
             *overlays,
-            *profile.python_binds(self.python),
-            *(BindMount(source=m.source, target=interface.MOUNTS / m.name) for m in request.mounts),
+            *view.of_system(profile.python_binds(self.python)),
+            *(BindMount(source=m.source, target=interface.MOUNTS / m.name) for m in mounts),
         ]
 
     def _probe(self) -> None:

@@ -7,6 +7,7 @@ import os
 import socket
 import ssl
 import struct
+from collections.abc import Callable
 from io import RawIOBase
 from typing import NamedTuple, cast
 
@@ -28,8 +29,17 @@ class OutputFrame(NamedTuple):
 class AttachedStream:
     """A connection from `attach` or `exec`: it receives frames and sends bytes."""
 
-    def __init__(self, hijacked: object) -> None:
+    def __init__(
+        self, hijacked: object, *, is_orphaned: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Take over a connection.
+
+        Args:
+            hijacked: The SDK's result.
+            is_orphaned: Whether its container has ended, for engines that leave it open then.
+        """
         self._hijacked = hijacked
+        self._is_orphaned = is_orphaned
         self._socket = _socket_of(hijacked)
         self._pending = bytearray()
         self._stream = Stream.STDOUT
@@ -54,7 +64,9 @@ class AttachedStream:
 
     def receive(self, patience: float) -> list[OutputFrame]:
         """The frames that arrive within some seconds; none once the connection has ended."""
-        return self._receive(max(patience, 0.001))  # 0 would not wait at all
+        frames = self._receive(max(patience, 0.001))  # 0 would not wait at all
+        self.ended = self.ended or (not frames and self._is_orphaned())
+        return frames
 
     def receive_now(self) -> list[OutputFrame]:
         """The frames that have arrived."""

@@ -7,7 +7,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TypeVar
@@ -25,6 +25,7 @@ from agentbench.sandbox.docker.container_options import (
 )
 from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
+from agentbench.sandbox.docker.private_files import PrivateFiles, private_files
 from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
@@ -128,8 +129,15 @@ class DockerContainer:
             created = api.exec_create(
                 self.name, argv, user=account_of(who), environment=variables, stdin=True
             )
-            stream = AttachedStream(api.exec_start(created["Id"], socket=True))
+            started = api.exec_start(created["Id"], socket=True)
+            stream = AttachedStream(started, is_orphaned=self._leaves_commands_open)
         return StartedExec(id=str(created["Id"]), stream=stream)
+
+    def _leaves_commands_open(self) -> bool:
+        """Whether it has ended, and its runtime did not close the streams of its commands."""
+        if self.plan.limits.runtime is None or self._main is None:
+            return False
+        return self._main.has_ended
 
     def run_main(self) -> None:
         """Start what runs beside all commands: that of services' `main`, or the entrypoint."""
@@ -333,8 +341,10 @@ class DockerContainer:
 
     def _end_error(self) -> SandboxError:
         """The error of a container that does not run any more, with who ended it."""
-        if self.plan.owner_id == 0 and not self._was_signalled():
-            what = "a program in the sandbox ended the sandbox itself, as its root can"
+        # With another runtime, such as gVisor, a program that exceeds a limit can do so, too.
+        may_end = self.plan.owner_id == 0 or self.plan.limits.runtime is not None
+        if may_end and not self._was_signalled():
+            what = "a program in the sandbox ended the sandbox itself"
             return SandboxError(what).blamed_on(Fault.AGENT.value)
         return SandboxError(f"another program ended the container {self.name}")
 
@@ -396,19 +406,26 @@ class ContainerLauncher:
         Raises:
             SandboxError: it cannot be created or removed.
         """
-        container = self._planned(plan, mounts)
-        try:
-            self._launch(container)
-            if not self.shares_files and container.plan.bound:
-                container.remove()
-                container = self._planned(plan, mounts)
+        with ExitStack() as stack:
+            files = PrivateFiles()
+            if self.shares_files:
+                made = private_files(self._engine, mounts, plan.limits)
+                files = stack.enter_context(made)
+            container = self._planned(
+                replace(plan, replaced=files.replaced), files.mounts or mounts
+            )
+            try:
                 self._launch(container)
-            yield container
-        except BaseException:
-            with suppress(SandboxError):  # report the first error
-                container.remove()
-            raise
-        container.remove()
+                if not self.shares_files and (container.plan.bound or container.plan.replaced):
+                    container.remove()
+                    container = self._planned(plan, mounts)
+                    self._launch(container)
+                yield container
+            except BaseException:
+                with suppress(SandboxError):  # report the first error
+                    container.remove()
+                raise
+            container.remove()
 
     def _planned(self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]) -> DockerContainer:
         """A container before its creation; mounts are bound, or copied unless they are live."""
@@ -422,7 +439,9 @@ class ContainerLauncher:
         try:
             container.launch()
         except SandboxError as fault:
-            if not bound or not any(text in str(fault) for text in _MISSING_SOURCE):
+            if not (bound or container.plan.replaced) or not any(
+                text in str(fault) for text in _MISSING_SOURCE
+            ):
                 raise
             self.shares_files = False
             return

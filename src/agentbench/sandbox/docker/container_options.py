@@ -4,13 +4,14 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
+from agentbench.sandbox.docker.private_files import MASKED_PATHS
 from agentbench.sandbox.docker.public_network import ENGINES_OWN
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 
@@ -26,6 +27,7 @@ QUICK_DNS = ("ndots:0", "timeout:1", "attempts:1")
 NO_DNS = "192.0.2.1"  # a documentation address: no request leaves the engine's machine
 _TMP = "/tmp"
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
+_OTHER_RUNTIME = 16  # times as many processes: gVisor has some of its own for each
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
 
@@ -53,6 +55,8 @@ class ContainerPlan:
     shared: tuple[Mapping[str, object], ...] = ()  # mounts of its services, in the engine's terms
     bound: tuple[interface.ReadOnlyMount, ...] = ()  # mounted from the host
     copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
+    replaced: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
+    """Host files in place of the container's own, by their paths inside."""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """For commands only: the container's own variables would become part of its snapshots."""
     workspace: PurePosixPath = interface.WORKSPACE
@@ -160,11 +164,14 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Memory": memory,
         "MemorySwap": memory,
         "NanoCpus": int(min(limits.cpus, cpus) * 1e9),
-        "PidsLimit": limits.pids + _OWN_PROCESSES,
+        "PidsLimit": limits.pids * (1 if limits.runtime is None else _OTHER_RUNTIME)
+        + _OWN_PROCESSES,
         "Ulimits": [*(each for each in own if each["Name"] not in named), *plan.ulimits],
         # Half of the memory, since /tmp is in memory: files in a full /tmp must be removable.
         "Tmpfs": {**plan.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"},
         "LogConfig": {"Type": "none"},
+        **({"MaskedPaths": [*MASKED_PATHS]} if limits.runtime is None else {}),
+        "Runtime": limits.runtime,
         "Mounts": _mounts(plan),
         **plan.extra,
     }
@@ -200,14 +207,10 @@ def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:
         for folder in folders
         if str(folder) not in {each["Target"] for each in plan.shared}
     ]
+    sources = {str(interface.MOUNTS / mount.name): mount.source for mount in plan.bound}
     binds: list[dict[str, object]] = [
-        {
-            "Type": "bind",
-            "Source": os.path.realpath(mount.source),
-            "Target": str(interface.MOUNTS / mount.name),
-            "ReadOnly": True,
-        }
-        for mount in plan.bound
+        {"Type": "bind", "Source": os.path.realpath(source), "Target": target, "ReadOnly": True}
+        for target, source in {**sources, **plan.replaced}.items()
     ]
     return [*volumes, *binds, *map(dict, plan.shared)]
 

@@ -11,6 +11,8 @@ from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.connection import connect_to_socket
 from agentbench.sandbox.docker.engine import Engine, EngineFacts
 
+RUNSC = "runsc"
+GVISOR_GUIDE = "docs/sandboxes.md, gVisor"
 _ENOUGH_DISK = 5 * 2**30  # bytes: a base image and some snapshots
 _LAYERED = ("overlay", "overlay2", "fuse-overlayfs", "overlayfs", "btrfs", "zfs")
 _CONNECT_SECONDS = 1.0
@@ -84,6 +86,7 @@ def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
             "`seccomp_profile` in its containers.conf to forbid it"
         )
     yield _services(facts)
+    yield _runtimes(facts)
     if _free(engine, facts) is None:
         yield "the free space of its disk is unknown"
 
@@ -93,6 +96,13 @@ def _services(facts: EngineFacts) -> str:
         return f"services are started by Docker Compose {find_compose(facts).version}"
     except UnavailableError as fault:
         return str(fault)
+
+
+def _runtimes(facts: EngineFacts) -> str:
+    names = f"runtimes: {', '.join(facts.runtimes) or 'unknown'}"
+    if RUNSC in facts.runtimes:
+        return f"{names}; --runtime {RUNSC} gives each container a kernel of its own (gVisor)"
+    return f"{names}; for a kernel of its own per container install gVisor ({GVISOR_GUIDE})"
 
 
 def _free(engine: Engine, facts: EngineFacts) -> int | None:

@@ -54,6 +54,9 @@ class EngineFacts:
     limits_pids: bool
     limits_cpu: bool
     seccomp: bool
+    runtimes: tuple[str, ...] = ()
+    """Programs that run its containers, by the names that `docker run --runtime` takes."""
+    labels_files: bool = False  # by SELinux: containers read none of our own
     remaps_users: bool = False
     """Whether root of a container is a user without rights on the engine's machine."""
 
@@ -101,7 +104,7 @@ def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> Eng
 
     options = info.get("SecurityOptions")
     security = options if isinstance(options, list) else []
-    components = version.get("Components")
+    components, runtimes = version.get("Components"), info.get("Runtimes")
     names = str(components).lower() if isinstance(components, list) else ""
     return EngineFacts(
         product=EngineProduct.PODMAN if "podman" in names else EngineProduct.DOCKER,
@@ -118,6 +121,8 @@ def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> Eng
         limits_pids=bool(info.get("PidsLimit")),
         limits_cpu=bool(info.get("CpuCfsQuota")),
         seccomp=any("seccomp" in str(option) for option in security),
+        runtimes=tuple(sorted(runtimes)) if isinstance(runtimes, dict) else (),
+        labels_files=any("name=selinux" in str(option) for option in security),
         remaps_users=any(
             word in str(option) for option in security for word in ("name=userns", "name=rootless")
         ),

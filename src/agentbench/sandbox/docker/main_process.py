@@ -113,6 +113,12 @@ class MainProcess:
             pause = min(2 * pause, 0.05)
         return None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is dead, and its container with it."""
+        self._received += b"".join(frame.data for frame in self._stream.receive_now())
+        return self._stream.ended
+
     def close(self) -> None:
         """Close its input, so that it ends with its container."""
         self._stream.close()

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from threading import Event
 
 from agentbench.core.choices import AGENT_USER, UserName
-from agentbench.errors import SandboxError
+from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
@@ -128,6 +128,13 @@ class DockerProvider:
     def image_bytes(self) -> int:
         """See ManagesImages.image_bytes."""
         return images.image_bytes(self._engine)
+
+    def check_runtime(self, runtime: str) -> None:
+        """See HasRuntimes.check_runtime."""
+        if runtime not in (known := self._engine.facts.runtimes):
+            raise UnavailableError(
+                f"the engine has no runtime {runtime!r}; it has: {', '.join(known) or 'unknown'}"
+            )
 
     def check_services(self) -> None:
         """See RunsServices.check_services."""

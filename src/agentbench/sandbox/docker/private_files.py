@@ -1,0 +1,84 @@
+"""Closes side channels between containers: hidden files, and private ones in place of shared ones.
+
+Files that the engine binds into several containers are one file for the kernel: its locks, times
+and watches are visible in all of them. So each container gets copies in a folder of its own.
+"""
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from agentbench.core.files import owned_folder
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker.engine import Engine, EngineFacts, EngineProduct
+from agentbench.sandbox.interface import Limits, ReadOnlyMount
+from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, private_copies, stand_ins
+
+MASKED_PATHS = (
+    # Those of the engine, whose list this one replaces.
+    "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/latency_stats", "/proc/sched_debug",
+    "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+    *HIDDEN_IN_PROC,
+    "/sys/block", "/sys/devices/pci0000:00", "/sys/devices/platform", "/sys/devices/system/node",
+    "/sys/devices/virtual/bdi", "/sys/devices/virtual/block", "/sys/devices/virtual/workqueue",
+    "/sys/fs/bpf", "/sys/fs/btrfs", "/sys/fs/ext4", "/sys/fs/xfs", "/sys/kernel", "/sys/module",
+)  # fmt: skip
+"""Files and folders that are empty in every container."""
+_REPLACEABLE = frozenset({"cpuinfo", "loadavg", "meminfo", "stat", "uptime"})
+"""The files in /proc that runc mounts others over."""
+_INIT = "/sbin/docker-init"  # where the engine binds its own program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateFiles:
+    """Files of this machine for one container."""
+
+    mounts: tuple[ReadOnlyMount, ...] = ()
+    replaced: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
+    """In place of the container's own files, by their paths inside."""
+
+
+@contextmanager
+def private_files(
+    engine: Engine, mounts: Sequence[ReadOnlyMount], limits: Limits
+) -> Iterator[PrivateFiles]:
+    """The files of a container on an engine that sees our files, until the end of the block.
+
+    Raises:
+        SandboxError: they cannot be written.
+    """
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(owned_folder("agentbench-mounts-"))
+            files = _copied(folder, engine.facts, mounts, limits)
+        except OSError as fault:
+            raise SandboxError(f"cannot copy files for a container: {fault}") from fault
+        yield files
+
+
+def _copied(
+    folder: Path, facts: EngineFacts, mounts: Sequence[ReadOnlyMount], limits: Limits
+) -> PrivateFiles:
+    replaced: dict[str, Path] = {}
+    folder.chmod(0o711)  # for engines that remap users
+    # Another runtime may have a kernel, and so a /proc, of its own.
+    is_our_proc = facts.kernel == platform.release() and limits.runtime is None
+    if is_our_proc and not facts.labels_files:
+        contents = stand_ins(limits.memory_mib)
+        for name in _REPLACEABLE & contents.keys():
+            (folder / name).write_bytes(contents[name])
+            (folder / name).chmod(0o444)
+            replaced[f"/proc/{name}"] = folder / name
+    init = shutil.which("docker-init")
+    may_run = not os.statvfs(folder).f_flag & os.ST_NOEXEC and not facts.labels_files
+    if init is not None and facts.product is EngineProduct.DOCKER and may_run:
+        replaced[_INIT] = Path(shutil.copy(init, folder))
+    copies = folder / "mounts"
+    copies.mkdir()
+    return PrivateFiles(mounts=tuple(private_copies(mounts, copies)), replaced=replaced)

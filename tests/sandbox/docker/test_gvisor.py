@@ -1,0 +1,192 @@
+"""Containers with a kernel of their own: gVisor's runtime runsc, in an engine of the tests' own.
+
+The gate makes the attempts; the soak runs the whole conformance suite, too.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentbench import RunOptions, run_tasks
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.interface import (
+    ORDINARY_USE,
+    ImageId,
+    Limits,
+    Promise,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxProvider,
+    SandboxUse,
+    SnapshotId,
+)
+from agentbench.sandbox.runtimes import UNCERTAIN, check_runtime
+from tests.e2e.conftest import discard_snapshots
+from tests.e2e.engine_attempts import EngineAttempts
+from tests.sandbox.conformance import SandboxConformance
+from tests.sandbox.conformance_base import LIMITS, sh
+from tests.sandbox.docker_fixtures import left_in
+from tests.sandbox.private_engines import (
+    folder_of_an_engine,
+    give_base_image,
+    need,
+    need_second_engine,
+)
+from tests.sandbox.second_engine import SecondEngine, second_engine
+from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, two
+
+pytestmark = pytest.mark.docker
+
+RUNSC = "runsc"
+SHIPPED = Path(__file__).parents[3] / "tasks"
+# No hardware virtualisation is needed, and no network: old versions refuse that of new kernels.
+WRAPPER = """#!/bin/sh
+exec {runsc} --platform=ptrace --network=none --file-access=shared "$@"
+"""
+_STATX = "old versions refuse the call statx as `ls` and `stat` make it"
+CANNOT = {
+    "test_links_pipes_and_sockets_are_not_followed_nor_waited_for": "no pipe gets to the disk",
+    "test_an_installed_environment_and_the_workspace_come_back": _STATX,
+    "test_no_descriptor_of_ours_comes_along": _STATX,
+    "test_there_are_no_privileges_to_gain": "its /proc does not say so",
+    "test_no_capability_comes_with_a_new_user_namespace": "they are those of gVisor's own kernel",
+}
+"""What is asked of every sandbox and does not hold there; a test of it that passes fails."""
+
+
+class _InGvisor(DockerProvider):
+    """Opens every sandbox with the runtime."""
+
+    @property
+    def promises(self) -> frozenset[Promise]:
+        return frozenset(Promise) - UNCERTAIN
+
+    def open(
+        self,
+        source: ImageId | SnapshotId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+        use: SandboxUse = ORDINARY_USE,
+    ) -> AbstractContextManager[Sandbox]:
+        limits = replace(limits, runtime=RUNSC)
+        return super().open(
+            source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
+        )
+
+
+@pytest.fixture(scope="module")
+def gvisor_engine() -> Iterator[SecondEngine]:
+    need_second_engine()
+    program = shutil.which(RUNSC)
+    need([] if program else [RUNSC])
+    with folder_of_an_engine() as folder:
+        wrapper = folder / RUNSC
+        wrapper.write_text(WRAPPER.format(runsc=program))
+        wrapper.chmod(0o755)
+        options = ("--bridge=none", "--iptables=false", f"--add-runtime={RUNSC}={wrapper}")
+        with second_engine(folder, options=lambda _: options) as engine:
+            yield engine
+
+
+@pytest.fixture(scope="module")
+def engine(gvisor_engine: SecondEngine) -> Engine:
+    engine = gvisor_engine.await_engine()
+    give_base_image(engine)
+    return engine
+
+
+@pytest.fixture(scope="module")
+def provider(engine: Engine) -> DockerProvider:
+    return _InGvisor(engine)
+
+
+@pytest.fixture(scope="module")
+def image(provider: DockerProvider) -> ImageId:
+    return provider.resolve_image(None)
+
+
+@pytest.fixture(scope="module")
+def gaps() -> frozenset[Promise]:
+    return UNCERTAIN
+
+
+@pytest.fixture(scope="module")
+def reconnect(gvisor_engine: SecondEngine) -> Callable[[], SandboxProvider]:
+    return lambda: _InGvisor(Engine.connect(gvisor_engine.base_url))
+
+
+@pytest.fixture(scope="module")
+def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
+    return lambda: left_in(engine)
+
+
+@pytest.fixture(scope="module")
+def reachable_host() -> None:
+    return None
+
+
+@pytest.mark.soak
+class TestGvisorConformance(SandboxConformance):
+    """All that is asked of any sandbox, except what gVisor cannot do."""
+
+    @pytest.fixture(autouse=True)
+    def known_gap(self, request: pytest.FixtureRequest) -> None:
+        reason = CANNOT.get(request.node.originalname)
+        if reason is not None:
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+
+
+def test_every_gap_in_the_table_is_one_of_a_test() -> None:
+    assert [name for name in CANNOT if not hasattr(SandboxConformance, name)] == []
+
+
+def test_a_sandbox_has_a_kernel_of_its_own(provider: DockerProvider, image: ImageId) -> None:
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        assert "gVisor" in sh(sandbox, "dmesg").stdout
+
+
+@pytest.fixture(scope="module")
+def pair(provider: DockerProvider, image: ImageId) -> Iterator[Pair]:
+    with two(provider, image) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", sorted(CHANNELS))
+def test_no_signal_passes_gvisor(pair: Pair, name: str) -> None:
+    assert is_closed(CHANNELS[name].row, "gvisor")
+    assert not arrives(pair, name)
+
+
+def test_an_unknown_runtime_is_refused_with_those_that_there_are(engine: Engine) -> None:
+    with pytest.raises(UnavailableError, match=r"no runtime 'kata'; it has: .*runc.*runsc"):
+        check_runtime(DockerProvider(engine), "kata")
+
+
+def test_shipped_tasks_are_judged_with_the_runtime_of_the_run(
+    engine: Engine, tmp_path: Path
+) -> None:
+    provider = DockerProvider(engine)
+    options = RunOptions(
+        runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache", retries=0, runtime=RUNSC
+    )
+    folders = [SHIPPED / name for name in ("lru-expiry", "interval-merge-touching")]
+    oracle = list(run_tasks(folders, "oracle", sandbox=provider, options=options))
+    noop = list(run_tasks(folders, "noop", sandbox=provider, options=options))
+    discard_snapshots(provider, tmp_path / "cache")
+    assert [record.resolved for record in (*oracle, *noop)] == [True, True, False, False]
+    assert {record.environment.runtime for record in (*oracle, *noop)} == {RUNSC}
+    assert Promise.PIDS_LIMIT.value in oracle[0].environment.lacks
+
+
+class TestGvisorAttempts(EngineAttempts):
+    """Whole attempts in gVisor."""
