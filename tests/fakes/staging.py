@@ -20,6 +20,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
+from agentbench.integrity.sealing.memory import SealedMemory
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls
 from agentbench.sandbox.interface import Sandbox, SandboxProvider, Stream
@@ -85,6 +86,7 @@ class StagedAttempt:
     cancel: Event = field(default_factory=Event)
     secrets: frozenset[str] = frozenset()
     control_memory: ControlMemory = field(default_factory=ControlMemory)
+    sealed_memory: SealedMemory = field(default_factory=SealedMemory)
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
     clone: CloneOutput | None = None
@@ -127,7 +129,7 @@ class StagedAttempt:
     def ready(self) -> PreparedContext:
         """What a stage after set-up is given."""
         assert self.prepared is not None
-        return self.inputs.after_setup(self.prepared, self.control_memory)
+        return self.inputs.after_setup(self.prepared, self.control_memory, self.sealed_memory)
 
     def run(self, stage: StageName) -> Evidence:
         """Run one stage, and keep what it returns."""

@@ -43,10 +43,11 @@ class Runs:
         self.agent, self.reference = list(agent), reference
         self.asked: list[str] = []
 
-    def run(self, half, change):
+    def run(self, files, change):
         self.asked.append(change)
         wrong, right = self.agent.pop(0) if change == "agent" else self.reference
-        return ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
+        changed = self.half.must_fail[0]
+        return ended({changed: wrong, **dict.fromkeys(self.half.must_pass, right)})
 
     def reference_change(self):
         return "reference" if self.reference else None
@@ -72,7 +73,7 @@ def ended(outcomes) -> PytestRun:
 
 
 def settle(plan, runs, first):
-    half = plan.half(0, KnownFunctions())
+    half = runs.half = plan.half(0, KnownFunctions())
     memory = ControlMemory()
     settling = ControlCalibration(
         runs=runs, plan=plan, memory=memory, change="agent", side=0, passed=frozenset(IDS)
@@ -132,8 +133,8 @@ def test_a_change_that_the_reference_passes_too_is_made_a_failing_end(plan):
 
 def test_a_failing_end_that_is_not_reached_says_nothing(plan):
     class Unreached(Runs):
-        def run(self, half, change):
-            outcomes = dict.fromkeys((*half.must_fail, *half.must_pass), PASSED)
+        def run(self, files, change):
+            outcomes = dict.fromkeys((*self.half.must_fail, *self.half.must_pass), PASSED)
             self.asked.append(change)
             return ended(outcomes)
 

@@ -312,7 +312,7 @@ def test_large_values_are_bounded_and_have_the_digest_of_the_whole(value, other)
         ["decimal", ["int", "1"]],
         ["fraction", ["int", "1"], ["int", "0"]], ["dict", ["int", "1"]], ["pair", ["int", "1"]],
     ],
-    ids=str,
+    ids=lambda value: ascii(value) if isinstance(value, str | int) else type(value).__name__,
 )  # fmt: skip
 def test_a_malformed_form_is_unreadable(form):
     assert parse_canonical(form) == Unreadable()
