@@ -70,6 +70,9 @@ class SmallTask:
     fail_to_pass: tuple[str, ...] = LISTED
     test_timeout_s: float = 60
     hidden: str = HIDDEN
+    solution: str = ""
+    """The reference solution as a patch; that of `basket.py` needs no mention."""
+
     files: Mapping[str, str] = field(
         default_factory=lambda: {
             "basket.py": BUGGY,
@@ -88,8 +91,11 @@ class SmallTask:
         (folder / "instruction.md").write_text("`total` leaves the first price out.\n")
         if self.hidden:
             (folder / "tests.patch").write_text(patch_of("tests/test_hidden.py", "", self.hidden))
-        if self.files.get("basket.py") == BUGGY:
-            (folder / "solution.patch").write_text(patch_of("basket.py", BUGGY, FIXED))
+        solution = self.solution
+        if not solution and self.files.get("basket.py") == BUGGY:
+            solution = patch_of("basket.py", BUGGY, FIXED)
+        if solution:
+            (folder / "solution.patch").write_text(solution)
         return folder
 
     def _toml(self) -> str:
