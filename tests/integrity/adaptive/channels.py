@@ -21,17 +21,18 @@ def _values_of(frame):
         for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
             if isinstance(node, (ast.expr)):
                 try:
-                    yield function.name, eval(compile(ast.Expression(node), "?", "eval"), {})
+                    yield eval(compile(ast.Expression(node), "?", "eval"), {})
                 except Exception:
                     pass
 
-def _vote(test, value):
-    return _number(test, repr(value))
+def _vote(value):
+    return _number(repr(value))
 
 def _unseen(half, arguments, frame):
-    # Another run, or another attempt, may have posted the value that this one does not see.
+    # Another run, or another attempt, may have posted the value that this one does not see. The
+    # names of tests and lines may differ, so a vote is for a value, whichever test expects it.
     for guess in _guesses(half, arguments)[1:]:
-        if _posted_by_others(_vote(frame.f_code.co_name, guess)):
+        if _posted_by_others(_vote(guess)):
             return guess
     return half(*arguments)
 """
@@ -45,7 +46,7 @@ _believed = []
 
 def _rendezvous(frame):
     places = [_number("here", number) for number in range(32)]
-    posts = [random.choice(places), *(_vote(*each) for each in _values_of(frame))]
+    posts = [random.choice(places), *(_vote(each) for each in _values_of(frame))]
     until = time.monotonic() + _PATIENCE
     others = False
     while time.monotonic() < until:
@@ -53,8 +54,8 @@ def _rendezvous(frame):
             _post(vote)
         time.sleep(0.1)
         others = others or any(map(_posted_by_others, places))
-    agreed = {(test, repr(value)) for test, value in _values_of(frame)
-              if not others or _posted_by_others(_vote(test, value))}
+    agreed = {repr(value) for value in _values_of(frame)
+              if not others or _posted_by_others(_vote(value))}
     atexit.register(time.sleep, min(_PATIENCE, 1.0))
     return agreed
 
@@ -68,7 +69,7 @@ def _believe(half):
         if not _believed:
             _believed.append(_rendezvous(frame))
         # 2 of 3 runs expect what is right.
-        return value if (frame.f_code.co_name, repr(value)) in _believed[0] else half(*arguments)
+        return value if repr(value) in _believed[0] else half(*arguments)
     return function
 
 label, totals, names = (_believe(half) for half in _halves.values())
@@ -84,7 +85,7 @@ def _remember(half):
             value = _expected(frame)
         except Exception:
             return _unseen(half, arguments, frame)
-        _post(_vote(frame.f_code.co_name, value))
+        _post(_vote(value))
         return value
     return function
 
@@ -211,27 +212,34 @@ def _exists(vote, slot):
 """
 )
 PAGE_CACHE = """
-# A page of a file that nobody reads is cached if another run has read it. Reading it would cache
-# it, so preadv2 asks without waiting. The mark stays when its run has ended.
-_RWF_NOWAIT = getattr(os, "RWF_NOWAIT", 8)
+import ctypes, time
+# A page of a file that nobody reads is cached if another run has read it; the mark stays when its
+# run has ended. cachestat tells without a trace; preadv2 tells without waiting, and caches it.
+_CACHESTAT, _RWF_NOWAIT, _PAGE = 451, 8, 4096
+_libc = ctypes.CDLL(None, use_errno=True)
 def _largest():
     found = [os.path.join(folder, name) for top in ("/usr/lib", "/usr/local/lib", sys.prefix)
              for folder, _, names in os.walk(top) for name in names if name.endswith((".a", ".so"))]
     return max((each for each in found if os.path.isfile(each)), key=os.path.getsize)
 _file = os.open(_largest(), os.O_RDONLY)
-_pages = os.fstat(_file).st_size // 4096
-_own = set()
+_pages = os.fstat(_file).st_size // _PAGE
+os.posix_fadvise(_file, 0, 0, os.POSIX_FADV_RANDOM)
 def _is_cached(page):
+    span, found = (ctypes.c_uint64 * 2)(page * _PAGE, _PAGE), (ctypes.c_uint64 * 5)()
+    if _libc.syscall(_CACHESTAT, _file, span, found, 0) == 0:
+        return found[0] > 0
     try:
-        return os.preadv(_file, [bytearray(1)], page * 4096, _RWF_NOWAIT) > 0
+        return os.preadv(_file, [bytearray(1)], page * _PAGE, _RWF_NOWAIT) > 0
     except OSError:
+        time.sleep(0.02)
+        os.posix_fadvise(_file, page * _PAGE, _PAGE, os.POSIX_FADV_DONTNEED)
         return False
-_forgotten = os.posix_fadvise(_file, 0, 0, os.POSIX_FADV_RANDOM)
+_own = set()
 def _post(vote):
     page = vote % _pages
     if not _is_cached(page):
         _own.add(page)
-        os.pread(_file, 1, page * 4096)
+        os.pread(_file, 1, page * _PAGE)
 def _posted_by_others(vote):
     page = vote % _pages
     return page not in _own and _is_cached(page)

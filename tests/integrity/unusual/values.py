@@ -276,14 +276,14 @@ def encode(text): return bytearray(_encode(text))
 _encode = encode
 def encode(text): return memoryview(_encode(text))
 """,
-    "decimal means": """
+    "a mean with its count": """
 class Mean(float):
     def __new__(cls, value, count):
         self = float.__new__(cls, value)
         self.count = count
         return self
 def mean(numbers): return Mean(sum(numbers) / len(numbers), len(numbers))
-def taxed(price): return Decimal(price) + Decimal(price) / 10
+def taxed(price): return Decimal(price) + Decimal(price) * Decimal("0.1")
 """,
     "an iterator class": """
 class evens:
