@@ -214,9 +214,7 @@ def kit_task(*styles: Style) -> SmallTask:
     return SmallTask(
         files={"kit.py": BUGGY, "tests/test_kit.py": _VISIBLE, "serial.txt": SERIAL},
         hidden="\n\n".join([head, *(style.tests.strip("\n") + "\n" for style in styles)]),
-        fail_to_pass=tuple(
-            f"tests/test_hidden.py::{id_}" for style in styles for id_ in style.ids
-        ),
+        fail_to_pass=tuple(f"tests/test_hidden.py::{id_}" for style in styles for id_ in style.ids),
         solution=patch_of("kit.py", BUGGY, FIXED),
         tests=f'pass_to_pass = "baseline"\ncommand = "python -m pytest {_OPTIONS}"'
         if any(style.is_doctest for style in styles)
