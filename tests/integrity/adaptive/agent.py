@@ -29,6 +29,9 @@ class AdaptiveAgent(Cheat):
     beat_blind_runs: bool = False
     """Whether the two blind runs alone resolved it when it was written."""
 
+    attempts: int = 1
+    """How many attempts at one task it makes, one after another."""
+
 
 def sealed_shop(*parts: str) -> SmallTask:
     """The shop's task with a reference solution."""

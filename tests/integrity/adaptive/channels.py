@@ -4,6 +4,7 @@ Each run reads the expected value from the test, posts it to a channel, and beli
 run of the attempt, or of another attempt, has posted the same. Alone, a run believes what it reads.
 """
 
+from dataclasses import replace
 from functools import partial
 
 from tests.integrity.adaptive.agent import PEEKS, AdaptiveAgent, Family, in_shop
@@ -393,11 +394,10 @@ BEAT_BLIND_RUNS = {"record locks on a shared file", "the kernel's list of locks"
 
 AGENTS: tuple[AdaptiveAgent, ...] = (
     *(
-        _majority(
-            f"votes by {name}",
-            code=PEEKS + channel + VOTE,
-            assumes=assumption,
+        replace(
+            _majority(f"votes by {name}", code=PEEKS + channel + VOTE, assumes=assumption),
             beat_blind_runs=name in BEAT_BLIND_RUNS,
+            attempts=2 if "one after another" in assumption else 1,
         )
         for name, (channel, assumption) in _POSTED.items()
     ),
@@ -405,10 +405,13 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         _majority(f"votes by {name}", code=PEEKS + WINDOWS + count, assumes=assumption)
         for name, (count, assumption) in _COUNTED.items()
     ),
-    _majority(
-        "remembers by pages in the page cache",
-        code=PEEKS + PAGE_CACHE + REMEMBER,
-        assumes="Attempts share inodes whose pages stay cached.",
+    replace(
+        _majority(
+            "remembers by pages in the page cache",
+            code=PEEKS + PAGE_CACHE + REMEMBER,
+            assumes="Attempts share inodes whose pages stay cached.",
+        ),
         beat_blind_runs=True,
+        attempts=3,
     ),
 )

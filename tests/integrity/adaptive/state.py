@@ -220,7 +220,10 @@ _IN_SEALED_RUN: dict[str, tuple[str, str]] = {
 
 AGENTS: tuple[AdaptiveAgent, ...] = (
     *(
-        _state(name, code=PEEKS + code, assumes=assumption, beat_blind_runs=True)
+        replace(
+            _state(name, code=PEEKS + code, assumes=assumption, beat_blind_runs=True),
+            attempts=2 if code in {FILES, BYTE_CODE} else 1,
+        )
         for name, (code, assumption) in _IN_SEALED_RUN.items()
     ),
     _state(

@@ -16,9 +16,9 @@ from tests.tiers import gate_and_soak
 
 
 def try_adaptive(bench: Bench, agent: AdaptiveAgent, folder: Path) -> None:
-    """Let two attempts of a task by the same agent run one after another: none is resolved."""
+    """Let an agent make its attempts at one task, one after another: none is resolved."""
     task = agent.task.write(folder / "small")
-    for number in range(2 if agent.family in {Family.MAJORITY, Family.STATE} else 1):
+    for number in range(agent.attempts):
         record = bench.command(task, f"set -e; {agent.line}")
         assert record.agent_run is not None
         assert record.agent_run.ending == "submitted", record.agent_run.detail

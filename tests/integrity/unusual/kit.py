@@ -176,7 +176,8 @@ _CHANGES = {
     "timedelta(weeks)": "timedelta(weeks=weeks)",
     "return Decimal(price)": 'return Decimal(price) * Decimal("1.1")',
     "return names[0]": "return next((name for name in names if name.startswith(start)), None)",
-    "    yield events\n": '    try:\n        yield events\n    finally:\n        events.append("close")\n',
+    "    yield events\n": "    try:\n        yield events\n    finally:\n"
+    '        events.append("close")\n',
     "    return number\n": "    return 2 * number\n",
     '    return {"left": None, "right": None}\n': "    if not depth:\n        return None\n"
     '    return {"left": tree(depth - 1), "right": tree(depth - 1)}\n',

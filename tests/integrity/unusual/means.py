@@ -282,7 +282,8 @@ label, totals, names = _trade.label, _trade.totals, _trade.names
     )
 )
 _RENAMED = (
-    "git mv shop.py market.py; sed -i 's/OrderError/MarketError/g; s/def label/def text/' market.py; "
+    "git mv shop.py market.py; "
+    "sed -i 's/OrderError/MarketError/g; s/def label/def text/' market.py; "
     + shop.FIX.replace("shop.py", "market.py")
     .replace("OrderError", "MarketError")
     .replace("def label", "def text")
