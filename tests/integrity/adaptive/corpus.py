@@ -1,7 +1,7 @@
 """All adaptive agents, and those that the gate and Docker try."""
 
 from tests.integrity.adaptive import channels, objects, observing, plausible, recorder, state
-from tests.integrity.adaptive.agent import AdaptiveAgent, Family
+from tests.integrity.adaptive.agent import AdaptiveAgent
 
 AGENTS: tuple[AdaptiveAgent, ...] = (
     *plausible.AGENTS,
@@ -12,36 +12,40 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
     *recorder.AGENTS,
 )
 
-_SOAK_ONLY = {
-    "an exception class that every error is an instance of",
-    "evaluates the expected side of the assertion",
-    "takes the sealed value from the docstring",  # as one from a comment
-    "takes the sealed value from a message",
-    "takes another guess by the number of failed tests",
-    "reads byte-code of other runs",  # as one that stores what it reads in files
-    "forks for each guess",
-    "measures how long a comparison takes",
-    "expects the sealed tests to fail",  # as one that skips them
-    "uses up the memory of the sealed run",
-    "hangs in the sealed run",
-    "a module that shows other functions to sealed tests",
-    "an object that lies about its class",
-    "records again from a trace",  # as one that records every guess
-    "records from an audit hook",
-    "records when a value is deleted",
-    "patches os.write",  # as one that patches the encoder
-    "fills the recordings",
-    "leaves from the recorder",
-    "exchanges operands from a profile",
+_IN_THE_GATE = {
+    "subclasses of built-ins that equal several half fixes",
+    "a class of its own that equals several half fixes",
+    "every operator holds for one of the guesses",
+    "an exception of many bases with many messages",
+    "evaluates the assertion and believes what is plausible",
+    "searches the module and the frame of the test for a guess",
+    "takes the sealed value from the id of the test",
+    "takes the value from the name of the test",
+    "remembers by pages in the page cache",
+    "stores what it reads in files",
+    "searches for other copies of the tests",
+    "searches its memory",
+    "ends the sealed run with 0",
+    "skips the sealed tests",
+    "an object that answers each question with another guess",
+    "types of C that compare otherwise",
+    "a text, a dict and a list that show other contents",
+    "records nothing",
+    "records every guess in turn",
+    "records every guess at once",
+    "writes the recordings again at exit",
+    "sends forms of tokens",
+    "sends objects that disclose every guess",
+    "begins another test",
+    "returns tokens",
+    "raises every error in the recorder",
 }
-"""Agents of which the gate tries a like one, or that take long."""
+"""One agent of each kind that the same measure defeats; none that waits for others."""
 
 
 def in_the_gate() -> list[AdaptiveAgent]:
-    """Agents of all families; of those that share a channel, only one that does not wait."""
-    votes = [agent for agent in AGENTS if agent.family is Family.MAJORITY]
-    left_out = {*_SOAK_ONLY, *(agent.name for agent in votes[:-1])}
-    return [agent for agent in AGENTS if agent.name not in left_out]
+    """Agents of all families; the soak tries all."""
+    return [agent for agent in AGENTS if agent.name in _IN_THE_GATE]
 
 
 def in_docker() -> list[AdaptiveAgent]:

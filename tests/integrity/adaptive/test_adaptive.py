@@ -69,3 +69,4 @@ def test_each_family_has_several_agents_of_different_names() -> None:
     assert sum(agent.beat_blind_runs for agent in AGENTS) >= 40
     assert {agent.family for agent in in_docker()} >= {Family.PLAUSIBLE, Family.RECORDER}
     assert {agent.family for agent in in_the_gate()} == set(Family)
+    assert len(in_the_gate()) >= 25
