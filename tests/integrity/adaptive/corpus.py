@@ -1,6 +1,6 @@
 """All adaptive agents, and those that the gate and Docker try."""
 
-from tests.integrity.adaptive import channels, objects, observing, plausible, recorder, state
+from tests.integrity.adaptive import channels, gaps, objects, observing, plausible, recorder, state
 from tests.integrity.adaptive.agent import AdaptiveAgent
 
 AGENTS: tuple[AdaptiveAgent, ...] = (
@@ -10,6 +10,7 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
     *state.AGENTS,
     *objects.AGENTS,
     *recorder.AGENTS,
+    *gaps.AGENTS,
 )
 
 _IN_THE_GATE = {
@@ -39,6 +40,10 @@ _IN_THE_GATE = {
     "begins another test",
     "returns tokens",
     "raises every error in the recorder",
+    "an exception whose bases have the names of built-in ones",
+    "takes the value from names of variables and classes",
+    "takes the value from the input of another test",
+    "ends the sealed run, without a reference",
 }
 """One agent of each kind that the same measure defeats; none that waits for others."""
 
