@@ -234,14 +234,6 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         task=NAMED_VARIABLES,
         beat_blind_runs=True,
     ),
-    in_shop(
-        "takes the value from a data file of the tests",
-        Family.OBSERVING,
-        PEEKS + FROM_DATA,
-        "Data files of hidden tests stay as they are.",
-        task=IN_DATA,
-        beat_blind_runs=True,
-    ),
     *map(
         _without_reference,
         (
@@ -271,3 +263,15 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         ),
     ),
 )
+
+LIMITS: tuple[AdaptiveAgent, ...] = (
+    in_shop(
+        "takes the value from a data file of the tests",
+        Family.OBSERVING,
+        PEEKS + FROM_DATA,
+        "Data files of hidden tests stay as they are.",
+        task=IN_DATA,
+        beat_blind_runs=True,
+    ),
+)
+"""Agents that are resolved: the tests that they deceive are recorded as weakly controlled."""

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from agentbench import AttemptRecord
+from agentbench.integrity.records import ControlKind
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from tests.cheats.naive import NaiveHarness
 from tests.cheats.trials import try_naively
 from tests.e2e.bench import Bench
 from tests.integrity.adaptive.agent import AdaptiveAgent, Family
 from tests.integrity.adaptive.corpus import AGENTS, in_docker, in_the_gate
+from tests.integrity.adaptive.gaps import LIMITS
 from tests.tiers import gate_and_soak
 
 
@@ -37,6 +39,17 @@ def test_an_adaptive_agent_is_not_resolved(
     walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(walled_bench, agent, tmp_path)
+
+
+@pytest.mark.parametrize("agent", LIMITS, ids=lambda agent: agent.name)
+def test_a_known_limit_is_recorded_as_a_weak_control(
+    walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
+) -> None:
+    record = walled_bench.command(agent.task.write(tmp_path / "small"), f"set -e; {agent.line}")
+
+    assert record.resolved
+    assert record.controls is not None
+    assert {test.control for test in record.controls.tests} == {ControlKind.WEAK}
 
 
 @pytest.mark.docker
