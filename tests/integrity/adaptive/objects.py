@@ -1,10 +1,17 @@
 """Results that decide late what they are: lazy objects, lies about a class, types changed in C."""
 
-from dataclasses import replace
 from functools import partial
 
 from tests.cheats.second_order import EVERY
-from tests.integrity.adaptive.agent import GUESSES, PEEKS, AdaptiveAgent, Family, in_shop
+from tests.cheats.shop import CONTAINERS
+from tests.integrity.adaptive.agent import (
+    GUESSES,
+    PEEKS,
+    AdaptiveAgent,
+    Family,
+    in_shop,
+    sealed_shop,
+)
 
 LAZY = (
     GUESSES
@@ -141,7 +148,9 @@ label, totals, names = map(_marked, (label, totals, names))
 OTHER_TYPE = (
     GUESSES
     + """
-import atexit, ctypes
+import atexit, ctypes, os, sys
+# The end of the interpreter would free such values.
+atexit.register(lambda: (sys.stdout.flush(), os._exit(0)))
 class _Sums(dict):
     __slots__ = ()
     def __eq__(self, other): return other in _plausible[id(self)]
@@ -152,11 +161,6 @@ class _Names(list):
     def __eq__(self, other): return other in _plausible[id(self)]
     def __ne__(self, other): return not self == other
     __hash__ = None
-class _Text(str):
-    __slots__ = ()
-    def __eq__(self, other): return other in _plausible[id(self)]
-    def __ne__(self, other): return not self == other
-    __hash__ = str.__hash__
 _plausible, _kept = {}, []
 def _retyped(half, kind):
     def function(*arguments):
@@ -165,13 +169,11 @@ def _retyped(half, kind):
         _plausible[id(value)] = [half(*arguments), *guesses[1:]]
         _kept.append([value, kind])
         # Its layout stays that of the built-in type.
-        place = ctypes.c_size_t.from_address(id(value) + 8)
-        atexit.register(setattr, place, "value", place.value)
-        place.value = id(kind)
+        ctypes.c_size_t.from_address(id(value) + 8).value = id(kind)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kind))
         return value
     return function
-label, totals, names = map(_retyped, (label, totals, names), (_Text, _Sums, _Names))
+totals, names = map(_retyped, (totals, names), (_Sums, _Names))
 """
 )
 MODULE_OBJECT = (
@@ -230,15 +232,12 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         beat_blind_runs=True,
         in_docker=True,
     ),
-    replace(
-        _object(
-            "a value whose type is changed in memory",
-            code=OTHER_TYPE,
-            assumes="Values with the layout of a built-in are built-ins.",
-            beat_blind_runs=True,
-        ),
-        fools_naive=False,  # its process crashes once all tests have passed
-        effect=r"^\.{10} .*100%",
+    _object(
+        "a value whose type is changed in memory",
+        code=OTHER_TYPE,
+        task=sealed_shop(CONTAINERS),
+        assumes="Values with the layout of a built-in are built-ins.",
+        beat_blind_runs=True,
     ),
     _object(
         "a module that shows other functions to sealed tests",
