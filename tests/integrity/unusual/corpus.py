@@ -2,6 +2,7 @@
 
 from tests.cheats.honest import Honest
 from tests.integrity.unusual import kit, means, values
+from tests.integrity.unusual.more_styles import MORE_STYLES
 from tests.integrity.unusual.styles import STYLES
 
 OF_STYLES = [
@@ -11,7 +12,7 @@ OF_STYLES = [
         task=kit.kit_task(style),
         in_docker=style.name == "unittest",
     )
-    for style in STYLES
+    for style in (*MORE_STYLES, *STYLES)
 ]
 FIXES: list[Honest] = [*OF_STYLES, *values.FIXES, *means.FIXES]
 
@@ -45,8 +46,10 @@ _IN_THE_GATE = {
 
 
 def in_the_gate() -> list[Honest]:
-    """Fixes of most kinds, and doctests; the soak tries all."""
-    return [fix for fix in FIXES if fix.name in _IN_THE_GATE or fix is OF_STYLES[-1]]
+    """Fixes of most kinds, and the styles that these do not meet; the soak tries all."""
+    return [
+        fix for fix in FIXES if fix.name in _IN_THE_GATE or fix in (*OF_STYLES[:2], OF_STYLES[-1])
+    ]
 
 
 def in_docker() -> list[Honest]:
