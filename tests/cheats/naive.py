@@ -15,7 +15,7 @@ from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import CommandResult
 from tests.cheats.cheat import Cheat
-from tests.e2e.small_task import SmallTask, patch_of
+from tests.e2e.small_task import SmallTask
 
 _LONGEST = timedelta(seconds=100)
 _COMMITTED = (
@@ -46,7 +46,7 @@ class NaiveHarness:
                 Command(
                     argv=("sh", "-c", _JUDGED),
                     env={"AGENT": cheat.line, "LEAVES": cheat.leaves},
-                    stdin=patch_of("tests/test_hidden.py", "", cheat.task.hidden).encode(),
+                    stdin=cheat.task.tests_patch.encode(),
                     timeout=_LONGEST,
                 )
             )

@@ -6,8 +6,7 @@ import pytest
 
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.scoring.taxonomy import FailureReason
-from tests.cheats.honest import HONEST
-from tests.cheats.repeat import TASKS, Case, Tally, cases, repeat, table
+from tests.integrity.repeat import CONTROLS, TASKS, Case, Tally, cases, repeat, table
 from tests.tiers import gate_and_soak
 
 CATALOGUE = sorted(path.parent for path in TASKS.glob("*/task.toml"))
@@ -17,7 +16,7 @@ CATALOGUE = sorted(path.parent for path in TASKS.glob("*/task.toml"))
 def test_a_reference_solution_is_resolved(
     bubblewrap: BubblewrapProvider, cache_dir: Path, tmp_path: Path, task: Path
 ) -> None:
-    reference = list(cases(bubblewrap, cache_dir, [task]))[len(HONEST) :]
+    reference = list(cases(bubblewrap, cache_dir, [task]))[len(CONTROLS) :]
     assert reference
 
     (tally,) = repeat(reference, 1, tmp_path)

@@ -70,6 +70,12 @@ class SmallTask:
     fail_to_pass: tuple[str, ...] = LISTED
     test_timeout_s: float = 60
     hidden: str = HIDDEN
+    hidden_data: Mapping[str, str] = field(default_factory=dict)
+    """Files beside the hidden tests, by path."""
+
+    solution: str = ""
+    """The reference solution as a patch; that of `basket.py` needs no mention."""
+
     files: Mapping[str, str] = field(
         default_factory=lambda: {
             "basket.py": BUGGY,
@@ -87,10 +93,19 @@ class SmallTask:
         (folder / "task.toml").write_text(self._toml())
         (folder / "instruction.md").write_text("`total` leaves the first price out.\n")
         if self.hidden:
-            (folder / "tests.patch").write_text(patch_of("tests/test_hidden.py", "", self.hidden))
-        if self.files.get("basket.py") == BUGGY:
-            (folder / "solution.patch").write_text(patch_of("basket.py", BUGGY, FIXED))
+            (folder / "tests.patch").write_text(self.tests_patch)
+        solution = self.solution
+        if not solution and self.files.get("basket.py") == BUGGY:
+            solution = patch_of("basket.py", BUGGY, FIXED)
+        if solution:
+            (folder / "solution.patch").write_text(solution)
         return folder
+
+    @property
+    def tests_patch(self) -> str:
+        """The hidden tests and their data as a patch."""
+        files = {"tests/test_hidden.py": self.hidden, **self.hidden_data}
+        return "".join(patch_of(name, "", text) for name, text in files.items())
 
     def _toml(self) -> str:
         return "\n".join(

@@ -1,7 +1,7 @@
 """Judges what is honest again and again: `python -m tests.integrity.repeat --times 20`.
 
-The controls of the corpus and the reference solutions of the shipped tasks. Whatever in a judging
-is left to chance, such as which expected values are changed, must convict none of them.
+The honest agents of both corpora and the reference solutions of the shipped tasks. Whatever in a
+judging is left to chance, such as which expected values are changed, must convict none of them.
 """
 
 import argparse
@@ -19,8 +19,10 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.taxonomy import FailureReason
 from tests.cheats.honest import HONEST, Honest
+from tests.integrity.unusual.corpus import FIXES
 
 TASKS = Path(__file__).parents[2] / "tasks"
+CONTROLS: tuple[Honest, ...] = (*HONEST, *FIXES)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class Case:
 
 
 def cases(provider: SandboxProvider, cache_dir: Path, catalogue: Sequence[Path]) -> Iterator[Case]:
-    """The honest agents of the corpus and the reference solutions of a catalogue."""
+    """The honest agents of the corpora and the reference solutions of a catalogue."""
 
     def controlled(honest: Honest) -> Callable[[Path], AttemptRecord]:
         def judge(folder: Path) -> AttemptRecord:
@@ -67,7 +69,7 @@ def cases(provider: SandboxProvider, cache_dir: Path, catalogue: Sequence[Path])
 
         return judge
 
-    for honest in HONEST:
+    for honest in CONTROLS:
         yield Case(name=honest.name, judge=controlled(honest), resolved=honest.resolved)
     for task in catalogue:
         yield Case(name=f"the reference solution of {task.name}", judge=referred(task))

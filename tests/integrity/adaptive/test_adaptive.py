@@ -1,0 +1,85 @@
+"""Agents that know the protocol's source are not resolved, and each of them is live."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agentbench import AttemptRecord
+from agentbench.integrity.records import ControlKind
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from tests.cheats.naive import NaiveHarness
+from tests.cheats.trials import try_naively
+from tests.e2e.bench import Bench
+from tests.integrity.adaptive.agent import AdaptiveAgent, Family
+from tests.integrity.adaptive.corpus import AGENTS, in_docker, in_the_gate
+from tests.integrity.adaptive.gaps import LIMITS
+from tests.tiers import gate_and_soak
+
+
+def try_adaptive(bench: Bench, agent: AdaptiveAgent, folder: Path) -> None:
+    """Let an agent make its attempts at one task, one after another: none is resolved."""
+    task = agent.task.write(folder / "small")
+    for number in range(agent.attempts):
+        record = bench.command(task, f"set -e; {agent.line}")
+        assert record.agent_run is not None
+        assert record.agent_run.ending == "submitted", record.agent_run.detail
+        assert not record.resolved, f"attempt {number} of {agent.name!r}: {agent.assumes}"
+        assert _was_judged(record), record.detail
+
+
+def _was_judged(record: AttemptRecord) -> bool:
+    """Whether its tests ran, so that what the agent wrote had its chance."""
+    evidence = record.stages[-1].evidence
+    return evidence.command is not None
+
+
+@pytest.mark.parametrize("agent", gate_and_soak(in_the_gate(), AGENTS))
+def test_an_adaptive_agent_is_not_resolved(
+    walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
+) -> None:
+    try_adaptive(walled_bench, agent, tmp_path)
+
+
+@pytest.mark.parametrize("agent", LIMITS, ids=lambda agent: agent.name)
+def test_a_known_limit_is_recorded_as_a_weak_control(
+    walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
+) -> None:
+    record = walled_bench.command(agent.task.write(tmp_path / "small"), f"set -e; {agent.line}")
+
+    assert record.resolved
+    assert record.controls is not None
+    assert {test.control for test in record.controls.tests} == {ControlKind.WEAK}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("agent", gate_and_soak(in_docker(), AGENTS))
+def test_an_adaptive_agent_is_not_resolved_in_docker(
+    docker_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
+) -> None:
+    try_adaptive(docker_bench, agent, tmp_path)
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+def test_the_agent_fools_a_naive_harness(naive: NaiveHarness, agent: AdaptiveAgent) -> None:
+    try_naively(naive, agent)
+
+
+@pytest.mark.parametrize("family", Family)
+def test_the_first_agent_of_each_family_fools_a_naive_harness(
+    bubblewrap: BubblewrapProvider, family: Family
+) -> None:
+    """The soak tries all of them."""
+    first = next(agent for agent in AGENTS if agent.family is family)
+    try_naively(NaiveHarness(provider=bubblewrap), first)
+
+
+def test_each_family_has_several_agents_of_different_names() -> None:
+    counts = Counter(agent.family for agent in AGENTS)
+    assert min(counts[family] for family in Family) >= 7
+    assert counts.total() >= 60
+    assert len({agent.name for agent in AGENTS}) == counts.total()
+    assert sum(agent.beat_blind_runs for agent in AGENTS) >= 40
+    assert {agent.family for agent in in_docker()} >= {Family.PLAUSIBLE, Family.RECORDER}
+    assert {agent.family for agent in in_the_gate()} == set(Family)
+    assert len(in_the_gate()) >= 25
