@@ -150,6 +150,8 @@ class StageContext:
     stage: StageName = StageName.SETUP  # whose services write logs; those of set-up start earlier
     shared_setup: SnapshotId | None = None
     """The state after the shared commands of set-up; None: set-up runs them."""
+    extend: Callable[[float], None] = lambda _seconds: None
+    """Gives the attempt more seconds, while it waits for another one."""
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     """For sandboxes of control runs that are idle while agents work."""

@@ -142,6 +142,7 @@ class TaskPreparation:
                 sink=lambda _stream, _chunk: None,
                 save=self._stages.save,
                 background=resources.background,
+                extend=self._stages.deadline.extend,
                 control_slots=resources.control_slots,
                 idle_slots=resources.idle_slots,
             )

@@ -22,7 +22,7 @@ from agentbench.tasks.task import Task
 
 _GIT_CHECKOUT_TIMEOUT = timedelta(minutes=10)
 _OWN_SECONDS = 900.0  # for the harness's work between the stages' commands
-_JUDGED = frozenset({StageName.BASELINE_RUN, StageName.FINAL_TEST})
+_CONTROLS = (StageName.BASELINE_RUN, *(StageName.FINAL_TEST,) * 8)
 
 PREPARATION = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT, StageName.SETUP})
 """The stages whose result is a snapshot that later attempts start from."""
@@ -51,12 +51,12 @@ def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timede
 def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
     """The time limit of an attempt as a whole.
 
-    By default the sum of all stages' limits, those of the judged runs twice for their control
+    By default the sum of all stages' limits, that of the final test several times for its control
     runs, and a margin: no attempt that works as it should comes near it.
     """
     if settings.attempt_timeout is not None:
         return settings.attempt_timeout
-    limits = [stage_timeout(stage, task, settings) for stage in (*StageName, *_JUDGED)]
+    limits = [stage_timeout(stage, task, settings) for stage in (*StageName, *_CONTROLS)]
     own_seconds = _OWN_SECONDS + len(task.steps) * task.setup.timeout_s
     return sum(limits, start=settings.scaled(own_seconds))
 
@@ -75,6 +75,10 @@ class AttemptDeadline(Event):
         """Start the attempt's time."""
         self.limit = limit
         self._deadline = self._clock() + limit.total_seconds()
+
+    def extend(self, seconds: float) -> None:
+        """Give the attempt more time: it waits for another attempt."""
+        self._deadline += seconds
 
     @property
     def is_late(self) -> bool:

@@ -126,7 +126,7 @@ class ControlRunner:
                 lock.acquire(timeout=_POLL)
                 break
             except LockHeldError:
-                continue
+                self.context.extend(_POLL)
         try:
             yield
         finally:
