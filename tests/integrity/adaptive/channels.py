@@ -417,5 +417,6 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         ),
         beat_blind_runs=True,
         attempts=3,
+        in_docker=True,
     ),
 )

@@ -42,7 +42,6 @@ _IN_THE_GATE = {
     "raises every error in the recorder",
     "an exception whose bases have the names of built-in ones",
     "takes the value from names of variables and classes",
-    "takes the value from the input of another test",
     "ends the sealed run, without a reference",
 }
 """One agent of each kind that the same measure defeats; none that waits for others."""

@@ -219,14 +219,6 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         beat_blind_runs=True,
     ),
     in_shop(
-        "takes the value from the input of another test",
-        Family.OBSERVING,
-        PEEKS + _SEARCH,
-        "An expected value of one test is an input of another one.",
-        task=ROUND_TRIP,
-        beat_blind_runs=True,
-    ),
-    in_shop(
         "takes the value from names of variables and classes",
         Family.OBSERVING,
         PEEKS + FROM_NAMES,
@@ -266,6 +258,14 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
 
 LIMITS: tuple[AdaptiveAgent, ...] = (
     in_shop(
+        "takes the value from the input of another test",
+        Family.OBSERVING,
+        PEEKS + _SEARCH,
+        "An expected value of one test is an input of another one.",
+        task=ROUND_TRIP,
+        beat_blind_runs=True,
+    ),
+    in_shop(
         "takes the value from a data file of the tests",
         Family.OBSERVING,
         PEEKS + FROM_DATA,
@@ -274,4 +274,4 @@ LIMITS: tuple[AdaptiveAgent, ...] = (
         beat_blind_runs=True,
     ),
 )
-"""Agents that are resolved: the tests that they deceive are recorded as weakly controlled."""
+"""Agents that may be resolved: the tests that they deceive are not recorded as sealed."""

@@ -205,7 +205,6 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         code=LAZY,
         assumes="The host or the sandbox compares with the object itself.",
         beat_blind_runs=True,
-        in_docker=True,
     ),
     _object(
         "an object that lies about its class",

@@ -117,7 +117,6 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         "evaluates the expected side of the assertion",
         code=PEEKS + ALL,
         assumes="The file of the test has the expected value in each run.",
-        in_docker=True,
     ),
     _observing(
         "evaluates the assertion and believes what is plausible",

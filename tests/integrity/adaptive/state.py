@@ -237,6 +237,5 @@ AGENTS: tuple[AdaptiveAgent, ...] = (
         "lies in the final run only",
         code=PEEKS.partition("def _agent")[0] + BY_THE_RECORDER,
         assumes="The sealed run's text tells it from the final test.",
-        in_docker=True,
     ),
 )

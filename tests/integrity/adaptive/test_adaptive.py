@@ -42,14 +42,15 @@ def test_an_adaptive_agent_is_not_resolved(
 
 
 @pytest.mark.parametrize("agent", LIMITS, ids=lambda agent: agent.name)
-def test_a_known_limit_is_recorded_as_a_weak_control(
+def test_a_known_limit_is_not_recorded_as_sealed(
     walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     record = walled_bench.command(agent.task.write(tmp_path / "small"), f"set -e; {agent.line}")
 
-    assert record.resolved
     assert record.controls is not None
-    assert {test.control for test in record.controls.tests} == {ControlKind.WEAK}
+    controlled = {test.node_id: test.control for test in record.controls.tests}
+    assert set(controlled) == set(agent.task.fail_to_pass)
+    assert ControlKind.SEALED not in controlled.values()
 
 
 @pytest.mark.docker

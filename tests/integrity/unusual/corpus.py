@@ -10,7 +10,6 @@ OF_STYLES = [
         name=f"the reference solution, tested by {style.name}",
         line=kit.FIX,
         task=kit.kit_task(style),
-        in_docker=style.name == "unittest",
     )
     for style in (*MORE_STYLES, *STYLES)
 ]

@@ -296,7 +296,7 @@ OrderError, label = market.MarketError, market.text
 """,
     )
 )
-_IN_DOCKER = {"processes", "frames read for a log"}
+_IN_DOCKER = {"processes"}
 
 FIXES = [
     *(in_shop(name, code, in_docker=name in _IN_DOCKER) for name, code in _IN_SHOP.items()),
