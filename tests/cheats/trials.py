@@ -21,17 +21,23 @@ def try_cheat(bench: Bench, cheat: Cheat, folder: Path) -> AttemptRecord:
     assert record.agent_run is not None
     assert record.agent_run.ending == "submitted", record.agent_run.detail  # all of it was done
     assert not record.resolved
-    assert record.quarantined is cheat.quarantined, record.detail
     report = record.stages[-1].evidence.report
     assert not cheat.watched or (report is not None and report.internals_changed)
-    if cheat.quarantined:
-        assert BLIND & set(critical(record))
+    if cheat.quarantined:  # it would pass the final test
+        assert gave_wrong_values(record) or BLIND & set(critical(record)), record.detail
     else:
+        assert not record.quarantined, record.detail
         assert critical(record) == []
         assert record.counts.fixed < len(cheat.task.fail_to_pass)
     assert any(path.startswith(cheat.dropped) for path in _set_aside(record)) or not cheat.dropped
     assert cheat.rule in {"", *(finding.rule for finding in record.findings)}
     return record
+
+
+def gave_wrong_values(record: AttemptRecord) -> bool:
+    """Whether the sealed run differs, so that there was no final test."""
+    sealed = record.controls.sealed if record.controls is not None else None
+    return sealed is not None and bool(sealed.mismatches)
 
 
 def try_honest(bench: Bench, honest: Honest, folder: Path) -> AttemptRecord:

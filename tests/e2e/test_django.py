@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.core.choices import Runner
+from agentbench.integrity.records import ControlKind
 from agentbench.pytest_results.execution import PytestRequest, execute_tests, reporter_mounts
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.scoring.taxonomy import FailureReason
@@ -179,12 +180,8 @@ def test_a_task_of_two_releases_is_judged(walled_bench: Bench, tmp_path):
         FIXED_TEST: "fail_to_pass",
         **dict.fromkeys(BOTH, "pass_to_pass"),
     }
-    assert any(
-        test.must == "fail" and test.as_expected
-        for run in solved.controls.runs
-        for test in run.tests
-        if test.node_id == FIXED_TEST
-    )
+    kinds = {test.node_id: test.control for test in solved.controls.tests}
+    assert kinds == {FIXED_TEST: ControlKind.SEALED}
     nothing = walled_bench.attempt(task, "noop")
     assert nothing.failure_reason is FailureReason.TESTS_FAILED
     cheat = adds(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.loading import load_task
@@ -79,14 +80,10 @@ def test_the_reference_solution_resolves_it_and_every_test_is_controlled(
     record = bench.attempt(task.write(tmp_path / "task"), "oracle")
     assert record.resolved, record.detail
     assert {test.node_id for test in record.tests if test.listed == "fail_to_pass"} == set(IDS)
-    must_fail = [
-        test
-        for run in record.controls.runs
-        for test in run.tests
-        if test.must == "fail" and not test.weak
-    ]
-    assert {test.node_id for test in must_fail} >= set(IDS)
-    assert all(test.as_expected for test in must_fail)
+    kinds = {test.node_id: test.control for test in record.controls.tests}
+    assert kinds.keys() >= set(IDS)
+    assert ControlKind.WEAK not in kinds.values()
+    assert ControlKind.SEALED in kinds.values()
 
 
 @pytest.mark.parametrize("task", [TASK, BY_NAME], ids=["by id", "by name"])
