@@ -2,21 +2,23 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pathlib import PurePosixPath as P
 from threading import Event
 
 import pytest
 
-from agentbench.attempt.stages.control_runs import ChangedFiles, ControlRunner
+from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
-from agentbench.integrity.control_plan import PlannedControlRun
+from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.protection import JudgedChange
+from agentbench.integrity.sealing.memory import SealedReference
+from agentbench.integrity.sealing.plan import SealedPlan
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.scoring.evidence import Evidence
+from agentbench.scoring.evidence import Evidence, NodeId
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, VISIBLE
 from tests.fakes.staging import Desk, StagedAttempt, go, prepare, small_task, staged
 
@@ -200,21 +202,34 @@ def final(context: StagedAttempt, desk: Desk) -> dict[str, object]:
     return seen_in(json.loads(desk.read("final.json"))["text_output"])
 
 
-def control(context: StagedAttempt) -> dict[str, object]:
+FILES = {"tests/test_hidden.py": HIDDEN.encode(), "tests/test_old.py": OLD.encode()}
+
+
+def control(context: StagedAttempt, files: Mapping[str, bytes] = FILES) -> dict[str, object]:
     """What it sees in a control run, in which, by way of exception, nothing wrong is expected."""
-    half = PlannedControlRun(
-        files={"tests/test_hidden.py": HIDDEN.encode(), "tests/test_old.py": OLD.encode()},
-        must_fail=(),
-        must_pass=LISTED,
-        weakly_failing=frozenset(),
-        renamed={},
-        drawn=(),
-        weak=(),
-    )
     runs = ControlRunner(
         context=context.ready, baseline=context.baseline or Evidence(), cancel=Event()
     )
-    return seen_in(runs.run(half, ChangedFiles.of(context.change)).result.text_output)
+    return seen_in(runs.run(files, ChangedFiles.of(context.change)).result.text_output)
+
+
+def sealed(context: StagedAttempt) -> dict[str, object]:
+    """What it sees in the sealed run."""
+    fixed = (*LISTED, NodeId("tests/test_old.py::test_old"))
+    tests = ControlledTests(files=FILES, fixed=fixed, passing=())
+    plan = SealedPlan(tests, 1, SealedReference())
+    assert plan.files.keys() == FILES.keys()
+    return control(context, plan.files)
+
+
+def without_texts(seen: dict[str, object]) -> dict[str, object]:
+    """What was seen without the sizes of the sealed files and the names of tests."""
+    counts = {name: len(list(seen[name])) for name in ("items", "tests")}  # type: ignore[call-overload]
+    files = {
+        path: facts[:-1] if path.removeprefix("./") in FILES else facts
+        for path, facts in dict(seen["files"]).items()  # type: ignore[call-overload]
+    }
+    return {**seen, **counts, "files": files}
 
 
 def seen_in(output: str) -> dict[str, object]:
@@ -251,3 +266,4 @@ def test_a_spy_sees_the_same_in_a_control_run_and_in_the_final_test(
     assert first == again, "some value is random in every run"
 
     assert control(context) == first
+    assert without_texts(sealed(context)) == without_texts(first)
