@@ -71,7 +71,7 @@ def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, 
     names = {path.name for path in here.folder.iterdir()}
     assert names == {
         "events.jsonl", "stages", "baseline.json", "final.json", "patch.diff",
-        "control-1.json", "control-2.json",
+        "sealed.json",
     }  # fmt: skip
     assert record.environment.python == platform.python_version()
     assert record.environment.image_name is None

@@ -1,5 +1,6 @@
 import pytest
 
+from agentbench.attempt.stages.control_runs import ControlRuns
 from agentbench.audit import attempt_rules
 from tests.audit.conftest import attempt_of, edit_record, make_run, told
 from tests.e2e.small_task import FIXED, LISTED
@@ -12,9 +13,23 @@ RULES = (
 PLACE = "attempts/small/1"
 
 
+@pytest.fixture
+def blind_folder(tmp_path, monkeypatch):
+    """A run whose tests were not sealed, so that blind runs controlled them."""
+    monkeypatch.setattr(ControlRuns, "_plan_sealed", lambda _controls: False)
+    return make_run(tmp_path / "blind", files={"basket.py": FIXED})
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_an_attempt_that_withstood_its_controls_is_fine(run_folder, rule):
     facts = attempt_of(run_folder)
+    assert facts.record.controls.sealed.mismatches == ()
+    assert told(rule(facts)) == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_an_attempt_that_withstood_blind_runs_is_fine(blind_folder, rule):
+    facts = attempt_of(blind_folder)
     assert len(facts.record.controls.runs) == 2
     assert told(rule(facts)) == []
 
@@ -39,11 +54,12 @@ def test_an_attempt_that_failed_needs_none(run_folder):
     assert told(attempt_rules.no_controls(attempt_of(run_folder))) == []
 
 
-def test_tests_that_had_to_fail_in_no_blind_run_are_counted(run_folder):
-    edit_record(run_folder, lambda record: record["controls"]["runs"].pop())
+def test_tests_that_were_not_controlled_are_counted(run_folder):
+    edit_record(run_folder, lambda record: record["controls"]["tests"].pop())
     (line,) = told(attempt_rules.no_controls(attempt_of(run_folder)))
     assert line.startswith(
-        "info final_test: 1 of 2 fail_to_pass tests were not required to fail in any control run"
+        "info final_test: 1 of 2 fail_to_pass tests were neither sealed nor required to fail in a "
+        "blind run"
     )
     assert line.endswith(LISTED)
 
@@ -56,7 +72,16 @@ def test_weakly_controlled_tests_are_repeated(run_folder):
     ]
 
 
-def test_a_blind_run_that_speaks_against_a_record_without_findings_is_critical(run_folder):
+def test_a_sealed_run_that_speaks_against_a_record_without_findings_is_critical(run_folder):
+    differs = {"node_id": LISTED[0], "line": 5, "expected": "6", "actual": "5"}
+    edit_record(run_folder, lambda r: r["controls"]["sealed"].update(mismatches=[differs]))
+    (line,) = told(attempt_rules.controls_disagree(attempt_of(run_folder)))
+    assert "its control runs give one: without its expected values, the test gave 5" in line
+
+
+def test_a_blind_run_that_speaks_against_a_record_without_findings_is_critical(blind_folder):
+    run_folder = blind_folder
+
     def change(record):
         (test, *_) = [t for t in record["controls"]["runs"][0]["tests"] if t["must"] == "fail"]
         test["outcome"] = "passed"
@@ -69,7 +94,8 @@ def test_a_blind_run_that_speaks_against_a_record_without_findings_is_critical(r
     assert second.startswith("critical control-1.json: has failed for tests/")
 
 
-def test_a_report_of_a_blind_run_that_is_gone_or_damaged_is_critical(run_folder):
+def test_a_report_of_a_blind_run_that_is_gone_or_damaged_is_critical(blind_folder):
+    run_folder = blind_folder
     report = run_folder / PLACE / "control-2.json"
     for content in (b"", b"\0\xff", b"{}"):
         report.write_bytes(content)

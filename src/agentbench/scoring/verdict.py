@@ -78,7 +78,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     shortfall = shortfall_of(expected, expectation, baseline, final) if final else None
     if final is not None and shortfall is None and not _stopped_early(failures):
         return _passed(tests, _critical(baseline, stages))
-    if shortfall is not None and final is not None and _critical_in(final):
+    if shortfall is not None and final is not None and _accepts_anything(final):
         return _passed(tests, _critical(baseline, stages))  # it passes what expects nonsense
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
@@ -246,8 +246,11 @@ def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
     return None
 
 
-def _critical_in(evidence: Evidence) -> bool:
-    return any(finding.severity is Severity.CRITICAL for finding in evidence.findings)
+_ACCEPTS_ANYTHING = "blind-control-passed"  # of a decoy, in which every test must fail
+
+
+def _accepts_anything(evidence: Evidence) -> bool:
+    return any(finding.rule == _ACCEPTS_ANYTHING for finding in evidence.findings)
 
 
 def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Verdict:

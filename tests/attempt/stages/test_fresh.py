@@ -1,5 +1,6 @@
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import PurePosixPath as P
 from threading import Semaphore
 
 import pytest
@@ -8,10 +9,13 @@ from agentbench.attempt.stages.judged_tests import PreopenedSandbox, fresh_sandb
 from agentbench.attempt.stages.judging import FinalTestPreparation
 from agentbench.attempt.stages.service_logs import open_sandbox
 from agentbench.core.choices import ControlLevel
+from agentbench.core.files import FileContent
 from agentbench.errors import SandboxError
+from agentbench.integrity.protection import JudgedChange
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import Evidence, PytestOutcome
+from tests.e2e.small_task import FIXED
 from tests.fakes.staging import go
 from tests.patience import HANG_SECONDS
 
@@ -121,32 +125,36 @@ def test_the_agent_works_while_it_is_made(attempt_by):
         assert made == [context.preparation.sandbox]
 
 
-@pytest.mark.parametrize(("idle", "blind"), [(0, 0), (1, 1), (2, 2), (5, 2)])
-def test_no_more_sandboxes_of_blind_runs_lie_idle_than_may(attempt_by, idle, blind):
+@pytest.mark.parametrize(("idle", "blind"), [(0, 0), (1, 1), (5, 1)])
+def test_no_more_sandboxes_of_sealed_runs_lie_idle_than_may(attempt_by, idle, blind):
     with attempt_by() as context, opening(context) as provider:
         context.control(ControlLevel.FULL)
         context.idle_slots = Semaphore(idle)
         context.baseline = go(context, "baseline_run")
         before = provider.opened
         go(context, "agent_run")
+        context.preparation.controls._sealed.result()  # the reference solution was run
         assert context.idle_slots._value == idle - blind
         context.close()
         context.background.finish()
-        assert provider.opened - before == 2 + blind  # the agent's and the final test's beside them
+        # beside the agent's, the final test's and the reference solution's
+        assert provider.opened - before == 3 + blind
         assert provider.open_now == 0
         assert context.idle_slots._value == idle
 
 
-def test_blind_runs_take_what_was_made_for_them(attempt_by):
+def test_the_sealed_run_takes_what_was_made_for_it(attempt_by):
     with attempt_by() as context, opening(context) as provider:
         context.control(ControlLevel.FULL)
         context.baseline = go(context, "baseline_run")
         before = provider.opened
         go(context, "agent_run")
         assert context.preparation.controls is not None
+        file = FileContent(content=FIXED.encode(), executable=False)
+        context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
         go(context, "final_test")
         context.background.finish()
-        assert provider.opened - before == 4
+        assert provider.opened - before == 4  # of the agent, the reference, the seal, the final test
         assert context.idle_slots._value == 2
         assert provider.open_now == 0
 

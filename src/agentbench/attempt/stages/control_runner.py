@@ -10,11 +10,12 @@ from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages import judged_tests
 from agentbench.core.files import FileContent
 from agentbench.core.file_locks import FileLock, LockHeldError
-from agentbench.errors import GitCloneError, RunCancelled
+from agentbench.errors import DoesNotFitError, GitCloneError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.pytest_results.execution import PytestRun, execute_tests
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence
+from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 
 Files = Mapping[PurePosixPath, FileContent | None]
@@ -29,11 +30,14 @@ class ChangedFiles:
 
     files: Files = field(default_factory=dict)
     emptied: tuple[PurePosixPath, ...] = ()
+    is_agents: bool = False
 
     @classmethod
     def of(cls, change: JudgedChange | None) -> "ChangedFiles":
         """The agent's change; empty without one."""
-        return cls() if change is None else cls(files=change.files, emptied=change.emptied)
+        if change is None:
+            return cls()
+        return cls(files=change.files, emptied=change.emptied, is_agents=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +79,20 @@ class ControlRunner:
 
         def fill(sandbox: Sandbox) -> None:
             """Write the run's files into a new sandbox."""
-            judged_tests.write_files(sandbox, files, emptied=change.emptied)
+            try:
+                judged_tests.write_files(sandbox, files, emptied=change.emptied)
+            except DoesNotFitError as error:
+                if change.is_agents and change.files:
+                    raise error.blamed_on(Fault.AGENT.value) from error
+                raise
 
         # With more time than the judged run; the code under test sees no other difference.
         request = judged_tests.judged_request(context)
         request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
+        preopened = self._take_preopened() if change.is_agents else None
         with (
             self._slot(),
-            judged_tests.filled_sandbox(context, self._take_preopened(), fill) as sandbox,
+            judged_tests.filled_sandbox(context, preopened, fill) as sandbox,
         ):
             return execute_tests(sandbox, request, end_sandbox=True, cancel=self.cancel)
 
