@@ -20,9 +20,9 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
-from agentbench.integrity.sealing.memory import SealedMemory
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls
+from agentbench.integrity.sealing.memory import SealedMemory
 from agentbench.sandbox.interface import Sandbox, SandboxProvider, Stream
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence

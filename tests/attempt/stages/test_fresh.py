@@ -154,7 +154,9 @@ def test_the_sealed_run_takes_what_was_made_for_it(attempt_by):
         context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
         go(context, "final_test")
         context.background.finish()
-        assert provider.opened - before == 4  # of the agent, the reference, the seal, the final test
+        assert (
+            provider.opened - before == 4
+        )  # of the agent, the reference, the seal, the final test
         assert context.idle_slots._value == 2
         assert provider.open_now == 0
 

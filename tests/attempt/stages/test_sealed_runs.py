@@ -90,7 +90,7 @@ def test_code_that_equals_anything_passes_decoys_and_is_quarantined(attempt_by):
 
 
 def test_wrong_code_fails_with_what_it_gave_and_is_no_cheat(attempt_by, desk):
-    evidence, context = run(attempt_by, WRONG)
+    evidence, _context = run(attempt_by, WRONG)
     assert evidence.findings == ()
     failed = [c.node_id for c in evidence.report.cases if c.outcome is CaseOutcome.FAILED]
     assert LISTED[0] in failed

@@ -76,7 +76,8 @@ def test_assertions_become_recordings(statement, recorded, lost):
     ],
 )
 def test_methods_of_unittest_become_recordings(statement, recorded):
-    body = f"import unittest\nclass TestIt(unittest.TestCase):\n    def test_it(self):\n        {statement}\n"
+    head = "import unittest\nclass TestIt(unittest.TestCase):\n    def test_it(self):\n"
+    body = f"{head}        {statement}\n"
     file = sealed(body, "TestIt::test_it")
     text = plain(file).partition("def test_")[2]
     assert recorded in text

@@ -8,8 +8,8 @@ from threading import Event
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages import judged_tests
-from agentbench.core.files import FileContent
 from agentbench.core.file_locks import FileLock, LockHeldError
+from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, GitCloneError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.pytest_results.execution import PytestRun, execute_tests

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages import judged_tests
-from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.attempt.stages.control_reports import save_control_report
+from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.core.choices import ControlLevel
 from agentbench.integrity.control_plan import (
     ControlledTests,
@@ -171,7 +171,7 @@ class ControlRuns:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="controls")
         self.seed = secrets.randbits(_SEED_BITS)
         self._tests: ControlledTests | None = None
-        self._sealed: "Future[SealedRuns]" | None = None
+        self._sealed: Future[SealedRuns] | None = None
 
     def prepare(self) -> None:
         """Plan the sealed run and open its sandbox, if the deciding tests are known already."""

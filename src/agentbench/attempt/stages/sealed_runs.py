@@ -20,7 +20,7 @@ from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedP
 from agentbench.pytest_results.chunked_text import joined
 from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring import expectation
-from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
+from agentbench.scoring.evidence import CaseOutcome, Evidence
 
 SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts

@@ -170,6 +170,7 @@ def parse_file(text: str, path: str) -> ParsedFile:
 
 
 def loop_columns(loop: ast.For, module: scopes.NameScope) -> Iterator[tuple[str, ParameterColumn]]:
+    """The variables of a loop over literals, and their values in all rounds."""
     rounds = _items(loop.iter)
     if isinstance(rounds, ast.Name) and module.loads.get(rounds.id) == 1:
         rounds = module.constants.get(rounds.id, rounds)

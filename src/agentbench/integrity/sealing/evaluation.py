@@ -188,7 +188,7 @@ def strength_of(site: Site) -> int:
     return 0 if site.unsealed else _strength(site.check)
 
 
-def _strength(check: Check) -> int:
+def _strength(check: Check) -> int:  # noqa: PLR0911 - one case per kind
     match check:
         case Comparison(operands=operands, ops=ops, negated=negated):
             removed = [one.node for one in operands if isinstance(one, Removed)]

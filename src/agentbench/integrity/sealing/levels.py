@@ -86,7 +86,7 @@ class LevelReader:
     _visited: set[NameKey] = field(default_factory=set)
     _targets: set[str] = field(default_factory=set)  # the variables of comprehensions
 
-    def level(self, node: ast.expr | None) -> Level:
+    def level(self, node: ast.expr | None) -> Level:  # noqa: PLR0911 - one case per kind
         """The level of an expression; that of a missing one is the lowest."""
         match node:
             case None | ast.Constant():

@@ -103,9 +103,11 @@ class _CellFinder:
     def _calls(self, helper: FoundFunction) -> Iterator[tuple[str, ast.Call]]:
         for owner, function in self.file.functions.functions.items():
             for node in ast.walk(function.node):
-                if isinstance(node, ast.Call) and scopes.name_of(node.func) == helper.node.name:
-                    if isinstance(node.func, ast.Attribute) == helper.is_method:
-                        yield owner, node
+                if not isinstance(node, ast.Call):
+                    continue
+                is_method = isinstance(node.func, ast.Attribute)
+                if scopes.name_of(node.func) == helper.node.name and is_method == helper.is_method:
+                    yield owner, node
 
 
 def _parameters(function: FoundFunction) -> list[str]:

@@ -111,7 +111,7 @@ def _rename_variables(function: FunctionNode) -> None:
             node.id = names.get(node.id, node.id)
 
 
-def _other_bindings(node: ast.AST) -> list[str]:
+def _other_bindings(node: ast.AST) -> list[str]:  # noqa: PLR0911 - one case per kind
     """The names that a node binds without a variable's node."""
     match node:
         case ast.Global(names=names) | ast.Nonlocal(names=names):

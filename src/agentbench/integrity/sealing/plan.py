@@ -2,13 +2,13 @@
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
-from agentbench.integrity.records import SealedMismatch, WeakControl
+from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.agreement import Agreement
 from agentbench.integrity.sealing.canonical import Instance, Recording, shown
@@ -234,9 +234,7 @@ class _JudgedTest:
         """Judge what one assertion recorded, each time that it ran."""
         site = evaluator.site
         if not recordings:
-            if has_reference and any(references):
-                self.fail("the assertion to run", "nothing: it did not run", site)
-            elif not has_reference and is_certain:
+            if (has_reference and any(references)) or (not has_reference and is_certain):
                 self.fail("the assertion to run", "nothing: it did not run", site)
             return
         fewest = min((len(each) for each in references if each), default=0)

@@ -143,10 +143,11 @@ def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def _empty_others(tree: ast.Module, listed: Collection[str]) -> None:
     """Empty the tests that do not decide: their values may be what others expect."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name.startswith("test") and node.name not in listed:
-                node.body = [ast.Pass()]
-                node.decorator_list = []
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if node.name.startswith("test") and node.name not in listed:
+            node.body = [ast.Pass()]
+            node.decorator_list = []
 
 
 @dataclass(slots=True, kw_only=True)
@@ -298,9 +299,9 @@ class _Sealer:
                 key = self.names.key(name, site.function)
                 if not key[0] and name in self.names.foreign:
                     return _FOREIGN.format(site.line)
-                if key in self.names.cells and key not in removable and name not in origins:
-                    if not self._is_inert(key):
-                        return _SHARED.format(site.line)
+                stays = key in self.names.cells and key not in removable and name not in origins
+                if stays and not self._is_inert(key):
+                    return _SHARED.format(site.line)
         return None
 
     def compare_with_inputs(self, tree: ast.Module) -> None:

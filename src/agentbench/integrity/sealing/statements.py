@@ -1,7 +1,7 @@
 """Reads the assertions of a function: statements, methods of unittest, and expected exceptions."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes import scopes
@@ -142,7 +142,7 @@ class StatementReader:
             return SealedStatement(checks=tuple(checks))
         return self._unknown(call) if name.startswith("assert") else None
 
-    def _known_method(
+    def _known_method(  # noqa: PLR0911 - one case per kind
         self, call: ast.Call, name: str, arguments: Sequence[ast.expr]
     ) -> list[SealedCheck] | None:
         read = self._conditions
@@ -242,9 +242,11 @@ class StatementReader:
 
 def caught_names(function: scopes.FunctionNode) -> frozenset[str]:
     """The names that a function gives to the exceptions that it expects."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(function):
-        if isinstance(node, ast.withitem) and isinstance(node.context_expr, ast.Call):
-            if scopes.name_of(node.context_expr.func) in RAISING:
-                found.add(scopes.name_of(node.optional_vars) if node.optional_vars else "")
-    return frozenset(found - {""})
+        match node:
+            case ast.withitem(context_expr=ast.Call(func=func), optional_vars=ast.Name(id=name)):
+                found.update({name} if scopes.name_of(func) in RAISING else ())
+            case _:
+                pass
+    return frozenset(found)
