@@ -1,0 +1,193 @@
+"""What the recordings of a sealed run show, with and without those of the reference solution."""
+
+from textwrap import dedent
+
+import pytest
+
+from agentbench.integrity.control_plan import ControlledTests
+from agentbench.integrity.sealing.canonical import Group, Instance, Leaf, Recording, of_python
+from agentbench.integrity.sealing.memory import SealedMemory, SealedReference, reference_run
+from agentbench.integrity.sealing.plan import SealedOutcome, SealedPlan
+from agentbench.scoring.evidence import NodeId
+
+
+def plan(body: str, *tests: str, reference: SealedReference | None = None) -> SealedPlan:
+    """The plan of one file of tests that have to be fixed."""
+    text = "import pytest\nfrom shop import parse, pool\n" + dedent(body)
+    ids = tuple(NodeId(f"test_it.py::{test}") for test in tests or ("test_it",))
+    files = {"test_it.py": text.encode()}
+    known = reference or SealedReference()
+    return SealedPlan(ControlledTests(files=files, fixed=ids, passing=()), 1, known)
+
+
+def outcome(by_test: dict[str, list[Recording]], *, failed: tuple[str, ...] = ()) -> SealedOutcome:
+    """A run in which tests recorded something; they passed, unless they failed."""
+    found = {NodeId(f"test_it.py::{test}"): tuple(made) for test, made in by_test.items()}
+    passed = frozenset(test for test in found if test.partition("::")[2] not in failed)
+    return SealedOutcome(passed=passed, ended=frozenset(found), recordings=found)
+
+
+def values(site: int, *found: object) -> Recording:
+    return Recording(site, tuple(map(of_python, found)))
+
+
+def token(number: int) -> Group:
+    return Group("token", (Leaf("int", number),))
+
+
+def referenced(*runs: SealedOutcome) -> SealedReference:
+    return SealedReference(
+        seal="x", runs=tuple(reference_run(run.passed, run.recordings) for run in runs)
+    )
+
+
+EQUAL = "def test_it():\n    assert parse('a') == 61\n"
+IT = NodeId("test_it.py::test_it")
+
+
+def test_a_right_value_is_sealed_without_a_reference():
+    judged = plan(EQUAL).judge(outcome({"test_it": [values(1, 61)]}), SealedReference())
+    assert (judged.mismatches, judged.sealed, judged.values) == ((), {IT}, 1)
+
+
+@pytest.mark.parametrize("found", [60, "61", [61], None, True])
+def test_a_wrong_value_is_told_with_what_is_expected(found):
+    judged = plan(EQUAL).judge(outcome({"test_it": [values(1, found)]}), SealedReference())
+    (mismatch,) = judged.mismatches
+    assert (mismatch.line, mismatch.assertion) == (4, "assert parse('a') == 61")
+    assert (mismatch.expected, mismatch.actual) == ("61", repr(found))
+    assert judged.sealed == frozenset()
+
+
+def test_a_test_that_recorded_nothing_differs():
+    judged = plan(EQUAL).judge(outcome({"test_it": []}), SealedReference())
+    assert judged.differing == {IT}
+
+
+def test_a_test_that_fails_differs_only_if_the_reference_passes_it():
+    failed = outcome({"test_it": []}, failed=("test_it",))
+    assert plan(EQUAL).judge(failed, SealedReference()).differing == frozenset()
+    right = referenced(outcome({"test_it": [values(1, 61)]}))
+    assert plan(EQUAL).judge(failed, right).differing == {IT}
+    judged = plan(EQUAL).judge(failed, referenced(failed))
+    assert judged.differing == frozenset()
+    assert judged.unsealed[IT].startswith("the reference solution does not pass it")
+
+
+def test_few_possible_values_are_not_sealed():
+    body = "def test_it():\n    assert parse('a') is True\n    assert not pool()\n"
+    found = outcome({"test_it": [values(1, True), values(2, [])]})
+    judged = plan(body).judge(found, SealedReference())
+    assert judged.mismatches == ()
+    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+
+
+TABLE = """
+@pytest.mark.parametrize("source, expected", [("a", "sixty"), ("b", "seventy")])
+def test_it(source, expected):
+    assert parse(source) == expected
+"""
+A, B = "test_it[a-sixty]", "test_it[b-seventy]"
+
+
+def recorded_table(first: object, second: object, tokens: tuple[int, int] = (1, 2)) -> SealedOutcome:
+    return outcome(
+        {
+            name: [Recording(1, (of_python(value), token(number)))]
+            for name, value, number in zip((A, B), (first, second), tokens, strict=True)
+        }
+    )
+
+
+def test_a_token_says_which_value_of_a_table_is_expected():
+    reference = referenced(recorded_table("sixty", "seventy"))
+    right = plan(TABLE, A, B).judge(recorded_table("sixty", "seventy"), reference)
+    assert right.sealed == {f"test_it.py::{A}", f"test_it.py::{B}"}
+    wrong = plan(TABLE, A, B).judge(recorded_table("sixty", "sixty"), reference)
+    assert wrong.differing == {f"test_it.py::{B}"}
+    assert wrong.mismatches[0].expected == "expected with expected = 'seventy'"
+
+
+def test_a_token_of_another_row_does_not_help():
+    reference = referenced(recorded_table("sixty", "seventy"))
+    forged = recorded_table("sixty", "sixty", tokens=(1, 1))
+    assert plan(TABLE, A, B).judge(forged, reference).differing == {f"test_it.py::{B}"}
+    assert plan(TABLE, A, B).judge(forged, SealedReference()).sealed == frozenset()
+
+
+def test_fewer_recordings_than_the_reference_has_differ():
+    body = "def test_it():\n    for x in pool():\n        assert parse(x) == 61\n"
+    reference = referenced(outcome({"test_it": [values(1, 61), values(1, 61)]}))
+    judged = plan(body).judge(outcome({"test_it": [values(1, 61)]}), reference)
+    assert judged.mismatches[0].expected == "2 recordings"
+
+
+def test_what_the_text_does_not_tell_is_compared_with_the_reference():
+    body = "from shop import DEFAULT, Thing\ndef test_it():\n    assert parse('a') == Thing.make(6)\n"
+    body = body.replace("Thing.make(6)", "DEFAULT")
+    reference = referenced(outcome({"test_it": [values(1, [6, 1])]}))
+    same = plan(body).judge(outcome({"test_it": [values(1, [6, 1])]}), reference)
+    assert (same.mismatches, same.sealed) == ((), {IT})
+    other = plan(body).judge(outcome({"test_it": [values(1, [6, 2])]}), reference)
+    assert other.differing == {IT}
+
+
+def test_what_the_reference_changes_from_run_to_run_is_ignored():
+    body = "from shop import DEFAULT\ndef test_it():\n    assert parse('a') == DEFAULT\n"
+    runs = [outcome({"test_it": [values(1, number)]}) for number in (10.5, 11.5)]
+    judged = plan(body).judge(outcome({"test_it": [values(1, 99.5)]}), referenced(*runs))
+    assert judged.mismatches == ()
+    assert judged.sealed == frozenset()  # nor does it control anything
+
+
+def test_an_exception_of_many_more_classes_than_the_references_differs():
+    body = "def test_it():\n    with pytest.raises(KeyError):\n        parse('a')\n"
+
+    def raised(*names: str) -> Recording:
+        return Recording(1, raised=Instance("exception", names), is_error=True)
+
+    usual = ("builtins.KeyError", "builtins.LookupError", "builtins.Exception")
+    reference = referenced(outcome({"test_it": [raised(*usual)]}))
+    own = outcome({"test_it": [raised("shop.Missing", *usual)]})
+    assert plan(body).judge(own, reference).differing == frozenset()
+    many = outcome({"test_it": [raised(*(f"shop.E{n}" for n in range(9)), *usual)]})
+    assert plan(body).judge(many, reference).differing == {IT}
+    named = outcome({"test_it": [raised("shop.KeyError", "builtins.Exception")]})
+    assert plan(body).judge(named, reference).differing == {IT}
+
+
+def test_a_condition_that_the_host_cannot_evaluate_for_correct_code_is_relaxed():
+    own = Instance("object", ("shop.Pool",))
+    body = "def test_it():\n    assert 61 not in pool()\n"
+    run = reference_run(frozenset({IT}), {IT: (Recording(1, (own,)),)})
+    assert plan(body).relaxed_by(run) == {"test_it.py": (1,)}
+    relaxed = plan(body, reference=SealedReference(relaxed={"test_it.py": (1,)}))
+    assert b"61 not in pool()" in relaxed.files["test_it.py"]
+
+
+def test_a_file_that_is_no_python_is_not_sealed():
+    ids = (NodeId("test_it.txt::test_it.txt"),)
+    tests = ControlledTests(files={"test_it.txt": b">>> 1\n"}, fixed=ids, passing=())
+    made = SealedPlan(tests, 1, SealedReference())
+    assert made.files == {}
+    judged = made.judge(outcome({}), SealedReference())
+    assert "is not a Python file" in judged.unsealed[ids[0]]
+
+
+def test_equal_tests_have_one_digest_and_others_another_one():
+    first = plan(EQUAL).digest(b"fix")
+    assert plan(EQUAL).digest(b"fix") == first
+    assert len({first, plan(EQUAL).digest(b"other"), plan(EQUAL + "\n").digest(b"fix")}) == 3
+
+
+def test_a_memory_keeps_runs_under_one_seal(tmp_path):
+    path = tmp_path / "sealed.json"
+    run = outcome({"test_it": [values(1, 61), Recording(2, raised=None, is_error=True)]})
+    kept = referenced(run).model_copy(update={"seal": "one"})
+    SealedMemory(path).remember(kept)
+    found = SealedMemory(path).recall("one")
+    assert found == kept
+    assert found.runs[0].recordings_of(IT) == run.recordings[IT]
+    assert SealedMemory(path).recall("two") == SealedReference(seal="two")
+    path.write_text("{}x")
+    assert SealedMemory(path).recall("one") == SealedReference(seal="one")
