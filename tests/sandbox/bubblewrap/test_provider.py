@@ -42,6 +42,11 @@ def test_a_program_with_an_equals_sign_is_started(walled: Sandbox) -> None:
     assert walled.run(command("./a=b", "fine")).stdout == "fine\n"
 
 
+def test_a_search_for_new_files_finds_no_device(walled: Sandbox) -> None:
+    argv = ("find", "/dev", "-type", "f", "-mmin", "-240")
+    assert walled.run(command(*argv)).stdout == ""
+
+
 def test_memory_and_time_are_measured(bubblewrap: BubblewrapProvider, walled: Sandbox) -> None:
     result = walled.run(command("python", "-c", "x = b'x' * (50 << 20); print(sum(range(10**6)))"))
     assert (result.cpu_seconds or 0) > 0

@@ -135,6 +135,7 @@ class MountNamespace:
             for name, numbers in DEVICES.items():
                 os.mknod(folder / name, stat.S_IFCHR, os.makedev(*numbers))
                 (folder / name).chmod(0o666)
+                os.utime(folder / name, (0, 0))  # a search for new files would read them for ever
             return folder
 
         return self._in_thread(create)
