@@ -23,7 +23,8 @@ def main() -> None:
     attempts, jobs, *more = map(int, sys.argv[2:])
     containers = more[0] if more else 1
     client = docker.from_env()
-    image = client.images.list(_IMAGE)[0].id
+    images = client.images.list(_IMAGE)
+    image = max(images, key=lambda one: [*map(len, one.tags), *one.tags]).id  # of the newest Python
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(lambda _: _attempt(client, image, archive, containers), range(attempts)))
 

@@ -43,7 +43,7 @@ class Runs:
         self.agent, self.reference = list(agent), reference
         self.asked: list[str] = []
 
-    def run(self, _files, change):
+    def run(self, _files, change, **_limits):
         self.asked.append(change)
         wrong, right = self.agent.pop(0) if change == "agent" else self.reference
         changed = self.half.must_fail[0]
@@ -133,7 +133,7 @@ def test_a_change_that_the_reference_passes_too_is_made_a_failing_end(plan):
 
 def test_a_failing_end_that_is_not_reached_says_nothing(plan):
     class Unreached(Runs):
-        def run(self, _files, change):
+        def run(self, _files, change, **_limits):
             outcomes = dict.fromkeys((*self.half.must_fail, *self.half.must_pass), PASSED)
             self.asked.append(change)
             return ended(outcomes)

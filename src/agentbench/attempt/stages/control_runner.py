@@ -65,7 +65,13 @@ class ControlRunner:
         while (preopened := self._take_preopened()) is not None:
             preopened.close()
 
-    def run(self, rewritten: Mapping[str, bytes], change: ChangedFiles) -> PytestRun:
+    def run(
+        self,
+        rewritten: Mapping[str, bytes],
+        change: ChangedFiles,
+        *,
+        timeout_factor: int = _TIMEOUT_FACTOR,
+    ) -> PytestRun:
         """Run the tests with rewritten files on a change, once there is a slot.
 
         Raises:
@@ -86,9 +92,9 @@ class ControlRunner:
                     raise error.blamed_on(Fault.AGENT.value) from error
                 raise
 
-        # With more time than the judged run; the code under test sees no other difference.
+        # The time limit is the only difference that is not in a file.
         request = judged_tests.judged_request(context)
-        request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
+        request = replace(request, timeout=timeout_factor * request.timeout)
         preopened = self._take_preopened() if change.is_agents else None
         with (
             self._slot(),

@@ -82,6 +82,6 @@ def _result(result: PytestResult, cases: Iterable[CaseResult]) -> PytestResult:
 
 def _command(run: PytestRun) -> CommandResult:
     command = run.command
-    if command.exit_code != 0:
+    if run.result.outcome is not PytestOutcome.PASSED:
         return command
     return command.model_copy(update={"exit_code": _FAILED})

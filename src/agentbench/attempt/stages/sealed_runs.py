@@ -123,7 +123,7 @@ class SealedRuns:
         )
 
     def _run_once(self, change: ChangedFiles) -> None:
-        self._last = self.runs.run(self._plan.files, change)
+        self._last = self.runs.run(self._plan.files, change, timeout_factor=1)
         self._outcomes.append(self._outcome(self._last))
 
     def _run_reference(self, change: ChangedFiles) -> None:

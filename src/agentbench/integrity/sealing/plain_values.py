@@ -42,7 +42,10 @@ def like(instance: Instance, other: CanonicalValue | Container) -> CanonicalValu
     found = next((said for said in map(instance.disclosed, names) if said is not None), None)
     if isinstance(found, Group) and isinstance(other, Group | Container) and found.kind == "list":
         return Group(other.kind, found.items, found.rest)  # a sequence of its own type
-    return found or instance.disclosed("wrapped") or dict(instance.private).get("_wrapped")
+    wrapped = instance.disclosed("wrapped") or dict(instance.private).get("_wrapped")
+    state = (*instance.public, *instance.private)
+    only = state[0][1] if len(state) == 1 else None  # of more attributes, one might fit by chance
+    return found or wrapped or only
 
 
 def to_python(value: ExpectedTree | CanonicalValue) -> object:
