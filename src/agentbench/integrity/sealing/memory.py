@@ -3,15 +3,17 @@
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import JsonObject, Schema
-from agentbench.integrity.sealing.canonical import Recording
-from agentbench.integrity.sealing.recordings import parse_recording, recording_to_json
 from agentbench.scoring.evidence import NodeId
+
+if TYPE_CHECKING:  # a run without controls needs no recordings
+    from agentbench.integrity.sealing.canonical import Recording
 
 _MOST_RUNS = 3  # of the reference solution; where they differ, a value is not stable
 
@@ -22,15 +24,19 @@ class ReferenceRun(Schema):
     passed: tuple[NodeId, ...] = ()
     recordings: dict[NodeId, tuple[JsonObject, ...]] = Field(default_factory=dict)
 
-    def recordings_of(self, node_id: NodeId) -> tuple[Recording, ...]:
+    def recordings_of(self, node_id: NodeId) -> "tuple[Recording, ...]":
         """What one test recorded."""
+        from agentbench.integrity.sealing.recordings import parse_recording
+
         return tuple(map(parse_recording, self.recordings.get(node_id, ())))
 
 
 def reference_run(
-    passed: frozenset[NodeId], recordings: Mapping[NodeId, tuple[Recording, ...]]
+    passed: frozenset[NodeId], recordings: "Mapping[NodeId, tuple[Recording, ...]]"
 ) -> ReferenceRun:
     """A run to store."""
+    from agentbench.integrity.sealing.recordings import recording_to_json
+
     return ReferenceRun(
         passed=tuple(sorted(passed)),
         recordings={key: tuple(map(recording_to_json, r)) for key, r in recordings.items()},
