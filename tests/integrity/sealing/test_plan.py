@@ -90,7 +90,9 @@ def test_it(source, expected):
 A, B = "test_it[a-sixty]", "test_it[b-seventy]"
 
 
-def recorded_table(first: object, second: object, tokens: tuple[int, int] = (1, 2)) -> SealedOutcome:
+def recorded_table(
+    first: object, second: object, tokens: tuple[int, int] = (1, 2)
+) -> SealedOutcome:
     return outcome(
         {
             name: [Recording(1, (of_python(value), token(number)))]
@@ -123,7 +125,9 @@ def test_fewer_recordings_than_the_reference_has_differ():
 
 
 def test_what_the_text_does_not_tell_is_compared_with_the_reference():
-    body = "from shop import DEFAULT, Thing\ndef test_it():\n    assert parse('a') == Thing.make(6)\n"
+    body = (
+        "from shop import DEFAULT, Thing\ndef test_it():\n    assert parse('a') == Thing.make(6)\n"
+    )
     body = body.replace("Thing.make(6)", "DEFAULT")
     reference = referenced(outcome({"test_it": [values(1, [6, 1])]}))
     same = plan(body).judge(outcome({"test_it": [values(1, [6, 1])]}), reference)
