@@ -1,7 +1,8 @@
 """What control runs cost: judging the shipped tasks' reference solutions with and without them.
 
-Judging is the final_test stage: the final test itself and, with controls, the two blind runs
-beside it. The levels take turns; a first, unmeasured turn prepares the tasks.
+Judging is the final_test stage: the final test itself and, with controls, the sealed run before
+it, and blind runs of the tests that are not sealed. The levels take turns; a first, unmeasured
+turn prepares the tasks.
 Run: python benchmarks/controls.py [--sandbox NAME ...] [--rounds N] [--json FILE]
 """
 

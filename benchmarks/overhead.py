@@ -94,11 +94,11 @@ def _measured(
     raw = f"raw chain, {size}"
     commands = {raw: bench.raw(attempts, jobs)}
     if ways == _WAYS:
-        for number in (2, 4):
+        for number in (2, 3):
             name = f"engine alone, {number} containers each, {size}"
             commands[name] = bench.raw(attempts, jobs, containers=number)
-        name = f"pytest alone, 3 runs each, {size}"
-        commands[name] = bench.tests_alone(3 * attempts, 3 * jobs)
+        name = f"pytest alone, 2 runs each, {size}"
+        commands[name] = bench.tests_alone(2 * attempts, 2 * jobs)
     for way in ways:
         name = f"{way[0]}, controls {way[1]}, {size}"
         commands[name] = bench.agentbench(way, attempts, jobs)

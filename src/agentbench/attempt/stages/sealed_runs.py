@@ -79,7 +79,7 @@ class SealedRuns:
             SandboxError: a sandbox could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
-        if not self._plan.files:
+        if self.useless is not None:
             return None
         self._run_once(change)
         differing = self._judge().differing
@@ -96,6 +96,16 @@ class SealedRuns:
         if self._last is not None:
             save_control_report(self._context, SEALED_REPORT, self._last)
         return judged
+
+    @property
+    def useless(self) -> str | None:
+        """Why a sealed run would show nothing; None if it shows something."""
+        passed = {test for run in self._reference.runs for test in run.passed}
+        if not self._plan.files:
+            return next(iter(self._plan.unreadable.values()), None) or "there is no file to seal"
+        if self._reference.runs and passed.isdisjoint(self.tests.fixed):
+            return "the reference solution passes no test without its expected values"
+        return None
 
     def report(self) -> PytestRun | None:
         """The report of an attempt that differs, if the reference solution has shown the seal."""

@@ -15,8 +15,8 @@ from agentbench.pytest_results.mounted.agentbench_canonical import canonical_for
 from agentbench.pytest_results.mounted.agentbench_canonical_bounds import digest
 from agentbench.scoring.evidence import NodeId
 
-CONTENT_LIMIT = 80 * 1024 * 1024
-"""The most bytes of a file of recordings; the recorder stops at 64 MiB."""
+CONTENT_LIMIT = 20 * 1024 * 1024
+"""The most bytes of a file of recordings; the recorder stops at 16 MiB."""
 
 _LINE_LIMIT = 2 * 1024 * 1024
 _RECORDING_LIMIT = 500_000

@@ -1,6 +1,7 @@
 """Turns the condition of an assertion into checks, and decides what is taken out of it."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -189,8 +190,6 @@ class ConditionReader:
         known = evaluate(part)
         if not isinstance(known, str):
             return None
-        import re
-
         at_start = call.func.attr == "startswith"
         pattern = rf"\A{re.escape(known)}" if at_start else rf"{re.escape(known)}\Z"
         return self.matched(ast.Constant(pattern), call.func.value, negated=negated)

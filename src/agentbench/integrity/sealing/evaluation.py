@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -112,8 +113,6 @@ class SiteEvaluator:
         if names is None or (check.pattern is not None and pattern is None):
             return Agreement.UNKNOWN
         if check.is_message and pattern is not None:
-            import re
-
             pattern = re.escape(pattern)
         if check.is_warning:
             return agreement.warned_as_expected(recording.warned, names, pattern)
@@ -158,8 +157,6 @@ class SiteEvaluator:
         node, names = operand.node, self._names(operand, recording)
         match node:
             case ast.Call(func=ast.Attribute(attr="escape"), args=[inner]):
-                import re
-
                 text = evaluate(inner, names)
                 return re.escape(text) if isinstance(text, str) else None
             case _:

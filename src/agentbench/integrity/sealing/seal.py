@@ -5,19 +5,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
-from agentbench.integrity.expectation_changes.functions import FoundFunction, functions_of, split_id
+from agentbench.integrity.expectation_changes.functions import FoundFunction, split_id
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
 from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing import names as sealed_names
-from agentbench.integrity.sealing.checks import Check, LikeReference, SealedCheck, Site
+from agentbench.integrity.sealing.checks import LikeReference, SealedCheck, Site
 from agentbench.integrity.sealing.conditions import relaxed
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
-from agentbench.integrity.sealing.statements import RAISING, StatementReader, caught_names
+from agentbench.integrity.sealing.rewriting import (
+    SealRewriter,
+    empty_others,
+    texts_by_function,
+    written,
+)
+from agentbench.integrity.sealing.statements import StatementReader, caught_names
 
-RECORDER = "agentbench_recorder"
 _SHARED = "line {}: its expected value is an input of the test, too"
 _TELLING = 4  # characters; shorter texts are in most files
 _ELSEWHERE = "line {}: its expected value is an input of another test"
@@ -95,12 +99,12 @@ def seal_file(
     sealer.replace_cells()
     selected = file.functions.select(listed)
     names = OpaqueNames(functions={}, classes={}) if keeps_names else opaque_names(file, rng)
-    written = _written(sealer.transformed(), path)
-    tree = source_text.parse_source(written, path).tree  # the host keeps parts of the first one
-    _empty_others(tree, {name.rpartition("::")[2] for name in selected})
+    first = written(sealer.transformed(), path)
+    tree = source_text.parse_source(first, path).tree  # the host keeps parts of the first one
+    empty_others(tree, {name.rpartition("::")[2] for name in selected})
     sealer.compare_with_inputs(tree)
     rename_definitions(tree, names)
-    text = _written(tree, path)
+    text = written(tree, path)
     return SealedFile(
         source=text + "\n",
         sites=sealer.sites,
@@ -113,41 +117,6 @@ def seal_file(
             if (new := names.renamed_id(ids.renamed.get(test, test))) != test
         },
     )
-
-
-def _written(tree: ast.Module, path: str) -> str:
-    try:
-        return ast.unparse(ast.fix_missing_locations(tree))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be written again: {error}") from error
-
-
-def _texts_by_function(tree: ast.Module) -> dict[str, set[str]]:
-    """The constant texts of each function, and of the rest of the file under an empty name."""
-    found: dict[str, set[str]] = {}
-    inside: set[int] = set()
-    for name, function in functions_of(tree).functions.items():
-        nodes = [node for statement in function.node.body for node in ast.walk(statement)]
-        inside.update(map(id, nodes))
-        found[name] = set(_texts(nodes))
-    found[""] = set(_texts(node for node in ast.walk(tree) if id(node) not in inside))
-    return found
-
-
-def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-
-
-def _empty_others(tree: ast.Module, listed: Collection[str]) -> None:
-    """Empty the tests that do not decide: their values may be what others expect."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if node.name.startswith("test") and node.name not in listed:
-            node.body = [ast.Pass()]
-            node.decorator_list = []
 
 
 @dataclass(slots=True, kw_only=True)
@@ -306,7 +275,7 @@ class _Sealer:
 
     def compare_with_inputs(self, tree: ast.Module) -> None:
         """Find the assertions whose expected texts are in other functions of the sealed tree."""
-        texts = _texts_by_function(tree)
+        texts = texts_by_function(tree)
         for number, site in self.sites.items():
             if site.unsealed is None:
                 own = texts.get(site.function, set())
@@ -334,7 +303,7 @@ class _Sealer:
 
     def transformed(self) -> ast.Module:
         """The tree of the sealed file."""
-        rewriter = _Rewriter(
+        rewriter = SealRewriter(
             statements=self._statements,
             errors=self._errors,
             cells=self._cells,
@@ -386,68 +355,6 @@ class _Sealer:
         return found
 
 
-@dataclass(slots=True, kw_only=True)
-class _Rewriter(ast.NodeTransformer):
-    """Replaces assertions by recordings, and expected values by tokens."""
-
-    statements: Mapping[int, list[int]]
-    errors: Mapping[int, tuple[int, list[ast.expr], ast.Call]]
-    cells: Mapping[int, tuple[int, ...]]
-    recorded: Mapping[int, tuple[ast.expr, ...]]
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        """A node with all replacements inside it."""
-        key = id(node)
-        if key in self.cells:
-            return _recorder_call("token", *map(ast.Constant, self.cells[key]))
-        if key in self.statements:
-            return self._recording(node, self.statements[key])
-        if key in self.errors:
-            return self._error(key)
-        visited = self.generic_visit(node)
-        assert isinstance(visited, ast.AST)
-        return visited
-
-    def _recording(self, node: ast.AST, numbers: Iterable[int]) -> ast.AST:
-        calls: list[ast.expr] = []
-        for number in numbers:
-            values = [self._expression(value) for value in self.recorded[number]]
-            calls.append(_recorder_call("value", ast.Constant(number), *values))
-        if not calls:
-            return ast.copy_location(ast.Pass(), node)
-        value = calls[0] if len(calls) == 1 else ast.Tuple(calls, ast.Load())
-        return ast.copy_location(ast.Expr(value), node)
-
-    def _error(self, key: int) -> ast.Call:
-        number, tokens, rest = self.errors[key]
-        call = _recorder_call("warns" if _is_warning(rest) else "raises", ast.Constant(number))
-        call.args += [self._expression(value) for value in rest.args]
-        call.keywords += [
-            ast.keyword(arg=keyword.arg, value=self._expression(keyword.value))
-            for keyword in rest.keywords
-        ]
-        if tokens:
-            call.keywords.append(ast.keyword(arg="sealed", value=ast.Tuple(tokens, ast.Load())))
-        return call
-
-    def _expression(self, node: ast.expr) -> ast.expr:
-        visited = self.visit(node)
-        assert isinstance(visited, ast.expr)
-        return visited
-
-
-def _recorder_call(name: str, *arguments: ast.expr) -> ast.Call:
-    module = ast.Call(
-        func=ast.Name("__import__", ast.Load()), args=[ast.Constant(RECORDER)], keywords=[]
-    )
-    func = ast.Attribute(value=module, attr=name, ctx=ast.Load())
-    return ast.Call(func=func, args=[*arguments], keywords=[])
-
-
-def _is_warning(call: ast.Call) -> bool:
-    return scopes.name_of(call.func) not in RAISING
-
-
 def _has_assertions(function: scopes.FunctionNode) -> bool:
     return any(
         isinstance(node, ast.Assert)
@@ -463,8 +370,3 @@ def _is_parameter(function: scopes.FunctionNode, name: str) -> bool:
 
 def _is_test(name: str) -> bool:
     return name.rpartition("::")[2].startswith("test")
-
-
-def checks_of(sites: Iterable[Site]) -> Iterator[Check]:
-    """The checks of sites."""
-    return (site.check for site in sites)
