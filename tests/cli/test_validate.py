@@ -21,7 +21,9 @@ def validate(cli, sandbox, tmp_path):
 def test_a_task_that_holds_is_valid(validate, tasks):
     said = validate(tasks / "first")
     assert said.code == 0, said.stderr
-    said_of_it = "first  valid    2 runs, not flaky, 2 of 2 fail_to_pass tests controlled\n"
+    said_of_it = (
+        "first  valid    2 runs, not flaky, 2 of 2 fail_to_pass tests controlled, 2 sealed\n"
+    )
     assert said.stdout == said_of_it
     assert said.stderr.endswith("1 of 1 tasks are valid\n")
 

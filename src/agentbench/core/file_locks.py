@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_SHARED_FOLDERS = ("/run/lock", "/tmp")  # noqa: S108 - whatever TMPDIR a process has
 _POLL_SECONDS = 0.02  # seconds between two tries, where there is a deadline
 
 
@@ -81,10 +82,11 @@ def machine_lock(name: str) -> FileLock:
     Raises:
         OSError: the folder of the locks cannot be created, or belongs to somebody else.
     """
-    folder = Path(tempfile.gettempdir(), f"agentbench-locks-{os.getuid()}")
+    shared = (place for place in _SHARED_FOLDERS if os.access(place, os.W_OK))
+    folder = Path(next(shared, tempfile.gettempdir()), f"agentbench-locks-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise PermissionError(f"{folder}: belongs to another user; remove it or set TMPDIR")
+        raise PermissionError(f"{folder}: belongs to another user, who has to remove it")
     return FileLock(folder / f"{name}.lock")
 
 

@@ -193,7 +193,7 @@ def test_a_volume_that_lost_its_container_is_found_and_removed(
         mounts = state_of(engine, mine)["Mounts"]
         with engine.api("remove the container but not its volumes") as api:
             api.remove_container(mine, force=True)
-    volumes = {mount["Name"] for mount in mounts}  # type: ignore[attr-defined]
+    volumes = {mount["Name"] for mount in mounts if mount["Type"] == "volume"}  # type: ignore[attr-defined]
     found = [item for item in cleanup.find_engine_orphans(engine) if item.id in volumes]
     assert {item.kind for item in found} == {"volume"}
     assert len(found) == len(volumes) == (2 if plain else 1)

@@ -69,7 +69,8 @@ def _copied(
     folder.chmod(0o711)  # for engines that remap users
     # Another runtime may have a kernel, and so a /proc, of its own.
     is_our_proc = facts.kernel == platform.release() and limits.runtime is None
-    if is_our_proc and not facts.labels_files:
+    is_docker = facts.product is EngineProduct.DOCKER  # Podman cannot always mount over /proc
+    if is_docker and is_our_proc and not facts.labels_files:
         contents = stand_ins(limits.memory_mib)
         for name in _REPLACEABLE & contents.keys():
             (folder / name).write_bytes(contents[name])
@@ -77,7 +78,7 @@ def _copied(
             replaced[f"/proc/{name}"] = folder / name
     init = shutil.which("docker-init")
     may_run = not os.statvfs(folder).f_flag & os.ST_NOEXEC and not facts.labels_files
-    if init is not None and facts.product is EngineProduct.DOCKER and may_run:
+    if init is not None and is_docker and may_run:
         replaced[_INIT] = Path(shutil.copy(init, folder))
     copies = folder / "mounts"
     copies.mkdir()
