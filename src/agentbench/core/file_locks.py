@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_SHARED_FOLDERS = ("/run/lock", "/tmp")  # noqa: S108 - whatever TMPDIR a process has
+_SHARED_FOLDERS = ("/run/lock", "/tmp")
 _POLL_SECONDS = 0.02  # seconds between two tries, where there is a deadline
 
 
