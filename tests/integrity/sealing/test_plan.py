@@ -59,6 +59,12 @@ def test_a_wrong_value_is_told_with_what_is_expected(found):
     assert judged.sealed == frozenset()
 
 
+def test_an_object_that_says_nothing_differs_from_a_literal():
+    own = Recording(1, (Instance("object", ("shop.Any",)),))
+    judged = plan(EQUAL).judge(outcome({"test_it": [own]}), SealedReference())
+    assert judged.differing == {IT}
+
+
 def test_a_test_that_recorded_nothing_differs():
     judged = plan(EQUAL).judge(outcome({"test_it": []}), SealedReference())
     assert judged.differing == {IT}

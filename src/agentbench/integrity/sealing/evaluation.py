@@ -10,7 +10,7 @@ from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing import agreement
 from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
-from agentbench.integrity.sealing.canonical import CanonicalValue, Recording
+from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Recording
 from agentbench.integrity.sealing.checks import (
     Check,
     Comparison,
@@ -47,6 +47,15 @@ class SiteEvaluator:
     def agrees(self, recording: Recording) -> Agreement:
         """Whether the recorded values pass the assertion."""
         return self._check(self.site.check, recording)
+
+    def hides_value(self, recording: Recording) -> bool:
+        """Whether an own object, which says nothing of itself, stands where a literal has to."""
+        check = self.site.check
+        if not isinstance(check, Comparison) or ast.Eq not in check.ops or check.negated:
+            return False
+        sides = [self._side(operand, recording) for operand in check.operands]
+        is_own = any(isinstance(side, Instance) and side.kind == "object" for side in sides)
+        return is_own and any(isinstance(side, agreement.Known) for side in sides)
 
     def tokens(self, recording: Recording) -> tuple[int | None, ...]:
         """The numbers of the recorded tokens, which say what is expected."""

@@ -270,7 +270,9 @@ def _verdict(
     if found is Agreement.YES and _is_broad(recording, [other for each in known for other in each]):
         return Agreement.NO, True
     if found is Agreement.YES or not known:
-        return found, True
+        # Nothing else would tell an object that hides its value from one that equals anything.
+        hides = found is Agreement.UNKNOWN and evaluator.hides_value(recording)
+        return (Agreement.NO if hides else found), True
     same_time = [each[at] for each in known if at < len(each)]
     is_like = bool(same_time) and recording_agrees(recording, same_time)
     if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
