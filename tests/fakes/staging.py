@@ -1,9 +1,9 @@
 """One attempt's stages, one at a time, on a real back end."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Event, Semaphore
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.judging import FinalTestPreparation, baseline_run, final_test
 from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
 from agentbench.core.choices import ControlLevel
+from agentbench.core.files import FileContent
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
@@ -221,3 +222,21 @@ def go(attempt: StagedAttempt, *names: str) -> Evidence:
 def prepare(attempt: StagedAttempt) -> Evidence:
     """Run the first three stages."""
     return go(attempt, "git_clone", "git_checkout", "setup")
+
+
+def final_test_of(
+    attempt_by: Callable[..., AbstractContextManager[StagedAttempt]],
+    source: str,
+    *,
+    level: ControlLevel = ControlLevel.FULL,
+    **more: object,
+) -> tuple[Evidence, StagedAttempt]:
+    """The final test of a program, and the attempt that it belonged to."""
+    with attempt_by(**more) as context:
+        context.control(level)
+        context.baseline = go(context, "baseline_run")
+        file = FileContent(content=source.encode(), executable=False)
+        context.change = JudgedChange(
+            files={PurePosixPath("basket.py"): file}, emptied=(), dropped=()
+        )
+        return go(context, "final_test"), context

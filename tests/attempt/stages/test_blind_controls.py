@@ -11,6 +11,7 @@ from agentbench.integrity.control_plan import FunctionKey
 from agentbench.integrity.protection import JudgedChange
 from agentbench.scoring.evidence import Severity
 from tests.e2e.small_task import FIXED, LISTED, SmallTask
+from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, prepare, small_task, staged
 from tests.tiers import Tier, chosen_tier
 
@@ -47,16 +48,6 @@ sys.setprofile(forge)
 def unsealed(monkeypatch):
     """No sealed run, as for a task whose tests cannot be sealed."""
     monkeypatch.setattr(ControlRuns, "_plan_sealed", lambda _controls: False)
-
-
-def run(attempt_by, source, *, level=ControlLevel.FULL, **more):
-    """The final test of a program, and the attempt that it belonged to."""
-    with attempt_by(**more) as context:
-        context.control(level)
-        context.baseline = go(context, "baseline_run")
-        file = FileContent(content=source.encode(), executable=False)
-        context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
-        return go(context, "final_test"), context
 
 
 def test_an_honest_fix_fails_where_something_wrong_is_expected(attempt_by, desk):

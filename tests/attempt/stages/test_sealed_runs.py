@@ -11,6 +11,7 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import CaseOutcome
 from tests.e2e.small_task import FIXED, LISTED
+from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, small_task
 
 ALWAYS_EQUAL = """
@@ -48,16 +49,6 @@ def test_every_price_counts(prices, expected):
 def test_one_price_is_the_total():
     assert basket.total([777]) == 777
 """
-
-
-def run(attempt_by, source, *, level=ControlLevel.FULL, **more):
-    """The final test of a program, and the attempt that it belonged to."""
-    with attempt_by(**more) as context:
-        context.control(level)
-        context.baseline = go(context, "baseline_run")
-        file = FileContent(content=source.encode(), executable=False)
-        context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
-        return go(context, "final_test"), context
 
 
 def test_an_honest_fix_gives_the_right_values_without_seeing_them(attempt_by, desk):

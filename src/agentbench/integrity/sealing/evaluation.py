@@ -194,15 +194,10 @@ def strength_of(site: Site) -> int:
     return 0 if site.unsealed else _strength(site.check)
 
 
-def _strength(check: Check) -> int:  # noqa: PLR0911 - one case per kind
+def _strength(check: Check) -> int:
     match check:
-        case Comparison(operands=operands, ops=ops, negated=negated):
-            removed = [one.node for one in operands if isinstance(one, Removed)]
-            if not removed or negated or any(op in _NEGATIVE for op in ops):
-                return 0
-            if all(op in _BOUNDS for op in ops):
-                return _WEAK
-            return max(map(_strength_of_value, removed))
+        case Comparison():
+            return _strength_of_comparison(check)
         case Truthiness(is_likely=is_likely):
             return 0 if is_likely else _WEAK
         case TextMatch(negated=negated):
@@ -213,6 +208,15 @@ def _strength(check: Check) -> int:  # noqa: PLR0911 - one case per kind
             return _strength(inner)
         case LikeReference(indices=indices):
             return _STRONG if indices else 0
+
+
+def _strength_of_comparison(check: Comparison) -> int:
+    removed = [one.node for one in check.operands if isinstance(one, Removed)]
+    if not removed or check.negated or any(op in _NEGATIVE for op in check.ops):
+        return 0
+    if all(op in _BOUNDS for op in check.ops):
+        return _WEAK
+    return max(map(_strength_of_value, removed))
 
 
 def _strength_of_value(node: ast.expr) -> int:

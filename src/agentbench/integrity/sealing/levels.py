@@ -23,6 +23,8 @@ class Level(IntEnum):
     COMPUTED = 2
 
 
+_CONTAINERS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred)
+_COMPUTING = (ast.Compare, ast.NamedExpr, ast.Await, ast.Lambda, ast.Yield)
 _STANDARD = frozenset([
     "Counter", "Decimal", "Fraction", "OrderedDict", "Path", "PosixPath", "PurePath",
     "PurePosixPath", "UUID", "bytearray", "bytes", "date", "datetime", "deque", "dict", "float",
@@ -86,26 +88,29 @@ class LevelReader:
     _visited: set[NameKey] = field(default_factory=set)
     _targets: set[str] = field(default_factory=set)  # the variables of comprehensions
 
-    def level(self, node: ast.expr | None) -> Level:  # noqa: PLR0911 - one case per kind
+    def level(self, node: ast.expr | None) -> Level:
         """The level of an expression; that of a missing one is the lowest."""
         match node:
             case None | ast.Constant():
                 return Level.LITERAL
             case ast.Name(id=name):
                 return self._of_name(name)
-            case ast.Tuple() | ast.List() | ast.Set() | ast.Dict() | ast.Starred():
-                return self._highest(_children(node))
             case ast.Attribute():
                 return self._of_attribute(node)
             case ast.Call():
                 return self._of_call(node)
-            case ast.Compare() | ast.NamedExpr() | ast.Await() | ast.Lambda() | ast.Yield():
-                return Level.COMPUTED
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 return self._of_comprehension(node)
             case _:
-                inner = self._highest(_children(node))
-                return Level.LITERAL if inner is Level.LITERAL else Level.COMPUTED
+                return self._of_parts(node)
+
+    def _of_parts(self, node: ast.expr) -> Level:
+        """The level of a container, an operation, or another expression with parts."""
+        inner = self._highest(_children(node))
+        if isinstance(node, _CONTAINERS):
+            return inner
+        is_literal = inner is Level.LITERAL and not isinstance(node, _COMPUTING)
+        return Level.LITERAL if is_literal else Level.COMPUTED
 
     def _highest(self, nodes: Iterable[ast.expr]) -> Level:
         return max((self.level(node) for node in nodes), default=Level.LITERAL)

@@ -111,20 +111,23 @@ def _rename_variables(function: FunctionNode) -> None:
             node.id = names.get(node.id, node.id)
 
 
-def _other_bindings(node: ast.AST) -> list[str]:  # noqa: PLR0911 - one case per kind
+def _other_bindings(node: ast.AST) -> list[str]:
     """The names that a node binds without a variable's node."""
     match node:
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             return names
         case ast.alias(name=name, asname=asname):
             return [asname or name.partition(".")[0]]
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            return [name]
         case ast.ClassDef():  # the names in its body are attributes
             return [node.name, *(n.id for n in ast.walk(node) if isinstance(n, ast.Name))]
-        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
-            return [name]
-        case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+        case (
+            ast.FunctionDef(name=str() as name)
+            | ast.AsyncFunctionDef(name=str() as name)
+            | ast.ExceptHandler(name=str() as name)
+            | ast.MatchAs(name=str() as name)
+            | ast.MatchStar(name=str() as name)
+            | ast.MatchMapping(rest=str() as name)
+        ):
             return [name]
         case _:
             return []
