@@ -277,10 +277,14 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
     if controls is None:
         return
     skipped = controls.skipped
-    what = f", seed {controls.seed}" if skipped is None else f": none, {printable(skipped)}"
+    none = "" if controls.sealed is not None else "none, "
+    what = f", seed {controls.seed}" if skipped is None else f": {none}{printable(skipped)}"
     yield f"control runs ({controls.level.value}){what}"
     if controls.sealed is not None:
         yield f"  sealed run: {_sealed_summary(controls.sealed)}"
+        for one in controls.sealed.mismatches[:_MAX_LISTED]:
+            found = f"expected {one.expected}, found {one.actual}"
+            yield f"    {printable(one.node_id)}: {printable(found)}"
     kinds = Counter(test.control for test in controls.tests)
     if kinds:
         counts = ", ".join(f"{kinds[kind]} {kind.value}" for kind in ControlKind if kinds[kind])

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
 
 _SEED_BITS = 52  # every reader of JSON keeps so many exactly
 _PARTITIONS = (0, 1)
-_DIFFERS = "without expected values it gave wrong ones, so it never sees the right ones"
+_DIFFERS = "no final test, since the code gave wrong values in the sealed run"
 _ID_COMES_LATE = "its id is known only after the final test"
 
 
