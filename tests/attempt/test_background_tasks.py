@@ -3,7 +3,7 @@ from threading import Event
 import pytest
 
 from agentbench.attempt import resources
-from agentbench.attempt.resources import BackgroundTasks
+from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.errors import SandboxError
 from tests.patience import HANG_SECONDS
 

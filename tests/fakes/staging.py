@@ -9,9 +9,9 @@ from uuid import uuid4
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.context import CloneOutput, HiddenTests, PreparedContext, StageContext
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
-from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.judging import FinalTestPreparation, baseline_run, final_test

@@ -7,9 +7,10 @@ from pathlib import PurePosixPath
 from threading import Event, Semaphore
 
 from agentbench.agents.interface import AgentOutcome
+from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.preparation_cache import PreparedTask, judging_key
-from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.task_image import services_of
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock, machine_lock
@@ -155,6 +156,7 @@ class StageContext:
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     """For sandboxes of control runs that are idle while agents work."""
+    shared_containers: SharedContainers | None = None  # None: each judged run has its own
 
     @property
     def limits(self) -> Limits:

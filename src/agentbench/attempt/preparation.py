@@ -145,6 +145,7 @@ class TaskPreparation:
                 extend=self._stages.deadline.extend,
                 control_slots=resources.control_slots,
                 idle_slots=resources.idle_slots,
+                shared_containers=resources.shared_containers,
             )
         return self._context
 

@@ -1,79 +1,29 @@
 """What all attempts of a run share, the slot of each, and the live status of those that run."""
 
-import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock, Semaphore
-from typing import TypeVar
 
+from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.outages import CircuitBreaker
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import RunId
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.shared_preparations import SharedPreparations
 from agentbench.attempt.task_image import resolve_image
 from agentbench.core.display_text import secrets_in
 from agentbench.core.host import available_cpus
-from agentbench.errors import SandboxError
 from agentbench.models.interface import ModelGateway
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
-
-_THREADS = 32
-_MAX_PENDING = 64  # removals; a caller that makes sandboxes faster than they go waits
-_LOG = logging.getLogger("agentbench.cache")
-
-ResultT = TypeVar("ResultT")
-
-
-class BackgroundTasks:
-    """Runs work in background threads. Safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._pool: ThreadPoolExecutor | None = None
-        self._slots = Semaphore(_MAX_PENDING)
-
-    def submit(self, work: Callable[[], ResultT]) -> "Future[ResultT]":
-        """Start work; the future holds its result."""
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="background")
-            return self._pool.submit(work)
-
-    def remove(self, removal: Callable[[], object]) -> None:
-        """Remove something in the background; a failure is logged and affects no attempt."""
-        self._slots.acquire()
-        try:
-            self.submit(lambda: self._remove(removal))
-        except BaseException:
-            self._slots.release()
-            raise
-
-    def finish(self) -> None:
-        """Wait for all work to end."""
-        while True:  # running work may have started more
-            with self._lock:
-                pool, self._pool = self._pool, None
-            if pool is None:
-                return
-            pool.shutdown()
-
-    def _remove(self, removal: Callable[[], object]) -> None:
-        try:
-            removal()
-        except (SandboxError, OSError) as fault:
-            _LOG.warning("a sandbox is left behind (%s); the next start removes it", fault)
-        finally:
-            self._slots.release()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,6 +91,7 @@ class RunResources:
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
+    shared_containers: SharedContainers | None = None  # None: each judged run has its own
     images: dict[str | None, ImageId] = field(default_factory=dict)  # by their names in tasks
     live_status: LiveStatus = field(default_factory=LiveStatus)
     breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))

@@ -11,6 +11,7 @@ from agentbench.agents.registry import BUILT_IN
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
+from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.core.choices import ExecutorName
 from agentbench.core.memory_tuning import restore, trimming_memory
 from agentbench.models.interface import ModelGateway
@@ -103,6 +104,9 @@ class Run:
                 prices=configuration.prices.read_bytes() if configuration.prices else None,
             )
             return RayExecutor(worker, self.agent, resources, self.store)
+        if configuration.jobs > 1:  # one attempt at a time leaves processors for further containers
+            shared = SharedContainers(resources.background)
+            resources = replace(resources, shared_containers=shared)
         attempts = LocalAttempts(
             run_id=configuration.run_id, agent=self.agent, resources=resources, store=self.store
         )

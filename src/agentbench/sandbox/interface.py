@@ -125,6 +125,8 @@ class SandboxUse:
     """The variables of what a lasting sandbox starts with: its image's entrypoint."""
     changes_network: bool = False
     """Whether `LastingSandbox.set_network` may be called. Its services have no network then."""
+    nests: bool = False
+    """Whether it is to hold sandboxes of its own (`NestsSandboxes`), if the back end can do so."""
     services: Services | None = None
     """The services that it reaches by their names; they start before it, and end with it."""
 
@@ -266,6 +268,31 @@ class LastingSandbox(Sandbox, Protocol):
 
         Raises:
             SandboxError: the sandbox is lost.
+        """
+
+
+@runtime_checkable
+class MayNest(Protocol):
+    """A provider some of whose sandboxes can hold others."""
+
+    def may_nest(self, limits: Limits) -> bool:
+        """Whether one with these limits can, as far as it is known."""
+
+
+@runtime_checkable
+class NestsSandboxes(Protocol):
+    """A sandbox that only holds others. They start quickly, from the state that it has."""
+
+    def nested(self, cancel: Event | None = None) -> AbstractContextManager[Sandbox]:
+        """A fresh sandbox, whose limits are this one's; one at a time.
+
+        Its files exist from its first command on. Only its results can be read.
+
+        Args:
+            cancel: Ends its commands.
+
+        Raises:
+            SandboxError: this one is lost.
         """
 
 

@@ -47,7 +47,7 @@ def test_one_that_is_too_old_is_passed_over(
 ) -> None:
     old = fake_bwrap(tmp_path, "0.8.0")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    bundled = program._bundled()
+    bundled = program.bundled_bwrap()
     if bundled is None:
         with pytest.raises(UnavailableError, match=r"0\.11 or later was not found"):
             find_bwrap(None, None)

@@ -47,7 +47,7 @@ class ControlRunner:
     context: PreparedContext
     baseline: Evidence
     cancel: Event
-    _preopened: list[judged_tests.PreopenedSandbox] = field(default_factory=list)
+    _preopened: list[judged_tests.UpcomingSandbox] = field(default_factory=list)
 
     def preopen(self, number: int) -> None:
         """Start to create so many sandboxes, as far as the run allows so many idle ones."""
@@ -121,7 +121,7 @@ class ControlRunner:
             return None if written is None else written.content
         return self.context.prepared.content(path)
 
-    def _take_preopened(self) -> judged_tests.PreopenedSandbox | None:
+    def _take_preopened(self) -> judged_tests.UpcomingSandbox | None:
         try:
             preopened = self._preopened.pop()
         except IndexError:

@@ -6,9 +6,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
+from typing import Protocol
 
+from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.context import PreparedContext, StageContext
-from agentbench.attempt.resources import BackgroundTasks
+from agentbench.attempt.shared_containers import ContainerKey, SharedContainers
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages.service_logs import open_sandbox
 from agentbench.core.choices import ControlLevel, Runner
@@ -16,7 +18,14 @@ from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.pytest_results.execution import PytestRequest, PytestRun, reporter_mounts
 from agentbench.sandbox.archives import tar_of_files
-from agentbench.sandbox.interface import Command, Promise, ReadOnlyMount, Sandbox
+from agentbench.sandbox.interface import (
+    Command,
+    MayNest,
+    Promise,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxUse,
+)
 from agentbench.scoring.evidence import Evidence, ReportFacts
 from agentbench.scoring.expectation import ExpectedTests, has_names, outcomes_of, with_node_ids
 from agentbench.scoring.taxonomy import StageName
@@ -65,19 +74,76 @@ def fresh_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
     Raises:
         SandboxError: it could not be created.
     """
+    shared = _shared_sandbox(context)
+    if shared is not None:
+        with shared.take() as sandbox:
+            yield sandbox
+        return
     keep, sandbox = _entered(_opened(context, reporter_mounts()))
     with keep:
         yield sandbox
         context.background.remove(keep.pop_all().close)
 
 
-def preopen_sandbox(context: PreparedContext) -> "PreopenedSandbox | None":
+def preopen_sandbox(context: PreparedContext) -> "UpcomingSandbox | None":
     """Start to create a sandbox for the tests, if the agent's commands cannot read its files."""
     if Promise.OWN_FILE_SYSTEM not in context.provider.promises:
         return None
     if context.task.answer_key.verifier is not None or context.services is not None:
         return None  # it may need its own image or a network; idle services would take memory
+    shared = _shared_sandbox(context)
+    if shared is not None:
+        shared.prepare()
+        return shared
     return PreopenedSandbox(context.background, lambda: _opened(context, reporter_mounts()))
+
+
+def _shared_sandbox(context: PreparedContext) -> "SharedSandbox | None":
+    """A sandbox in a container that several judged runs share, if there are such ones."""
+    containers = context.shared_containers
+    may_share = context.services is None and context.settings.use_cache
+    if containers is None or not may_share or not isinstance(context.provider, MayNest):
+        return None
+    return SharedSandbox(context, containers) if context.provider.may_nest(context.limits) else None
+
+
+class UpcomingSandbox(Protocol):
+    """A sandbox for one judged run; either taken or closed."""
+
+    def take(self) -> AbstractContextManager[Sandbox]:
+        """The sandbox.
+
+        Raises:
+            SandboxError: it could not be created.
+            RunCancelled: the run was cancelled meanwhile.
+        """
+
+    def close(self) -> None:
+        """Remove it, unless it was taken."""
+
+
+class SharedSandbox:
+    """A sandbox in a container that other judged runs use before and after it."""
+
+    def __init__(self, context: PreparedContext, containers: SharedContainers) -> None:
+        self._context = context
+        self._containers = containers
+        self._key = ContainerKey(context.prepared.snapshot, context.limits)
+
+    def prepare(self) -> None:
+        """Have a container for it, unless one is idle."""
+        self._containers.prepare(self._key, self._open)
+
+    def take(self) -> AbstractContextManager[Sandbox]:
+        """See UpcomingSandbox.take."""
+        return self._containers.sandbox(self._key, self._open, self._context.cancel)
+
+    def close(self) -> None:
+        """See UpcomingSandbox.close; the container is for others, too."""
+
+    def _open(self) -> AbstractContextManager[Sandbox]:
+        context, use = self._context, SandboxUse(nests=True)
+        return open_sandbox(context, context.prepared.snapshot, mounts=reporter_mounts(), use=use)
 
 
 class PreopenedSandbox:
@@ -117,7 +183,7 @@ class PreopenedSandbox:
 
 @contextmanager
 def filled_sandbox(
-    context: PreparedContext, preopened: PreopenedSandbox | None, fill: Callable[[Sandbox], None]
+    context: PreparedContext, preopened: UpcomingSandbox | None, fill: Callable[[Sandbox], None]
 ) -> Iterator[Sandbox]:
     """A sandbox with files in it: the one opened in advance, or a fresh one if that was lost.
 
@@ -139,7 +205,7 @@ def filled_sandbox(
 
 
 def _filled(
-    preopened: PreopenedSandbox, fill: Callable[[Sandbox], None], stack: ExitStack
+    preopened: UpcomingSandbox, fill: Callable[[Sandbox], None], stack: ExitStack
 ) -> Sandbox | None:
     try:
         with ExitStack() as tried:

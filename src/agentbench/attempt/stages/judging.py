@@ -44,7 +44,7 @@ class FinalTestPreparation:
     def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
         self._context = context
         self._baseline = baseline
-        self.sandbox: judged_tests.PreopenedSandbox | None = None
+        self.sandbox: judged_tests.UpcomingSandbox | None = None
         self.controls: ControlRuns | None = None
         self.kept = ExitStack()  # the agent's sandbox, if the task's script judges in it
 
@@ -59,7 +59,7 @@ class FinalTestPreparation:
             self.controls = ControlRuns(self._context, self._baseline)
             self.controls.prepare()
 
-    def take_sandbox(self) -> judged_tests.PreopenedSandbox | None:
+    def take_sandbox(self) -> judged_tests.UpcomingSandbox | None:
         """The sandbox, which the caller now owns."""
         sandbox, self.sandbox = self.sandbox, None
         return sandbox
@@ -245,7 +245,7 @@ def _run_hidden_tests(
     context: PreparedContext,
     baseline: Evidence,
     change: ChangedFiles,
-    preopened: judged_tests.PreopenedSandbox | None,
+    preopened: judged_tests.UpcomingSandbox | None,
 ) -> Evidence:
     unchanged = judged_tests.unchanged_tests(context, baseline)
     files = {**unchanged, **change.files, **context.hidden_tests.files}

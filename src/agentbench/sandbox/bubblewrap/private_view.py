@@ -85,7 +85,7 @@ class PrivateView:
         (self.folder / _EMPTY_FILE).chmod(0o444)
         arguments: list[str] = []
         contents = stand_ins(memory_mib)
-        for path, is_folder in _hidden_paths():
+        for path, is_folder in hidden_paths():
             empty = folder / (_EMPTY_FOLDER if is_folder else _EMPTY_FILE)
             if path.removeprefix("/proc/") not in contents:
                 arguments += ["--ro-bind", str(empty), path]
@@ -109,7 +109,7 @@ def device_arguments(namespace: MountNamespace | None, stack: ExitStack) -> list
 
 
 @cache
-def _hidden_paths() -> tuple[tuple[str, bool], ...]:
+def hidden_paths() -> tuple[tuple[str, bool], ...]:
     """The files and folders in /proc that a user could read, and whether each is a folder."""
     found: list[tuple[str, bool]] = []
     for path in HIDDEN_IN_PROC:

@@ -8,7 +8,7 @@ so that programs such as glibc and git fall back. `clone3` fails with ENOSYS, so
 import os
 import platform
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import IntEnum
@@ -95,8 +95,13 @@ class _Op(IntEnum):
     RETURN = 0x06
 
 
-def seccomp_filter(machine: str | None = None) -> bytes | None:
-    """The filter for a machine (default: this one), or None if its calls are unknown."""
+def seccomp_filter(machine: str | None = None, *, allowed: Collection[str] = ()) -> bytes | None:
+    """The filter for a machine (default: this one), or None if its calls are unknown.
+
+    Args:
+        machine: The machine, as `uname -m` names it.
+        allowed: Calls to allow all the same.
+    """
     known = _ARCHITECTURES.get(machine or platform.machine())
     if known is None:
         return None
@@ -107,8 +112,8 @@ def seccomp_filter(machine: str | None = None) -> bytes | None:
         *_when(_Op.IF_AT_LEAST, _X32_BIT, _ENOSYS),
         *_when(_Op.IF_EQUAL, _CLONE3, _ENOSYS),
     ]
-    for numbers in _REFUSED.values():
-        if (number := numbers[column]) is not None:
+    for name, numbers in _REFUSED.items():
+        if name not in allowed and (number := numbers[column]) is not None:
             program += _when(_Op.IF_EQUAL, number, _EPERM)
     clone = [_step(_Op.LOAD, _At.FIRST_ARGUMENT), *_when(_Op.IF_ANY_BIT, _NEW_NAMESPACES, _EPERM)]
     program += _only_for(_CLONE[column], clone)

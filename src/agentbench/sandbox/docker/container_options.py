@@ -21,6 +21,19 @@ SCRIPT_FOLDERS = ("/tests", "/solution", *LOG_FOLDERS)
 
 ROOT_HOME = PurePosixPath("/root")
 
+NESTING_FOLDER = interface.MOUNTS / "nesting"
+"""The scripts and programs of a container that holds sandboxes (`nesting.py`)."""
+NESTING_READY = interface.RESULTS / "nests"
+"""A file that exists once a sandbox has worked in it."""
+_NESTING_CAPABILITIES = (
+    "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_ADMIN", "SETGID", "SETPCAP",
+    "SETUID", "SYS_ADMIN",
+)  # fmt: skip
+_TRY_NESTING = f"""
+echo 0 | sh {NESTING_FOLDER}/enter {interface.RESULTS}/try / true > /dev/null 2>&1 &&
+  : > {NESTING_READY}
+"""
+
 QUICK_DNS = ("ndots:0", "timeout:1", "attempts:1")
 """Options of containers without a way out: a name of the outside fails after a second."""
 
@@ -121,7 +134,7 @@ def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) 
     created = api.create_container(
         plan.image,
         name=name,
-        entrypoint=["/bin/sh", "-c", MAIN_PROCESS],
+        entrypoint=["/bin/sh", "-c", (_TRY_NESTING if plan.use.nests else "") + MAIN_PROCESS],
         command=[],
         user="0:0",
         working_dir="/",
@@ -157,9 +170,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Init": True,
         # Raw packets could deceive neighbours.
         "CapDrop": ["NET_RAW", *plan.dropped] if is_root else ["ALL"],
-        # For the main process; the commands' user does not get it.
-        "CapAdd": [] if is_root else ["KILL"],
-        "SecurityOpt": ["no-new-privileges"],
+        **_privileges(plan, is_root=is_root),
         **_network_options(plan),
         "Memory": memory,
         "MemorySwap": memory,
@@ -174,6 +185,18 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Runtime": limits.runtime,
         "Mounts": _mounts(plan),
         **plan.extra,
+    }
+
+
+def _privileges(plan: ContainerPlan, *, is_root: bool) -> dict[str, object]:
+    """What the main process may do; the commands' user gets none of it."""
+    if not plan.use.nests:
+        return {"CapAdd": [] if is_root else ["KILL"], "SecurityOpt": ["no-new-privileges"]}
+    # Sandboxes in it get their own filter; none would let bubblewrap mount anything.
+    unconfined = ["seccomp=unconfined", "apparmor=unconfined"]
+    return {
+        "CapAdd": [*_NESTING_CAPABILITIES],
+        "SecurityOpt": ["no-new-privileges", *unconfined],
     }
 
 

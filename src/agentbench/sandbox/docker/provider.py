@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from threading import Event
@@ -14,9 +14,14 @@ from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
 from agentbench.sandbox.docker.compose import ComposeRunner
-from agentbench.sandbox.docker.container import ContainerLauncher
-from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
+from agentbench.sandbox.docker.container import ContainerLauncher, DockerContainer
+from agentbench.sandbox.docker.container_options import (
+    NESTING_READY,
+    ContainerPlan,
+    mount_paths,
+)
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
+from agentbench.sandbox.docker.nesting import NestingSandbox, can_nest, nesting_files
 from agentbench.sandbox.docker.public_network import public_network
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
@@ -35,6 +40,7 @@ class DockerProvider:
         self._owner = ProcessOwner.current()
         self._compose = ComposeRunner(engine, self._owner)
         self._snapshots: dict[str, ImageFacts] = {}  # those found by `find`
+        self._without_nesting: set[str] = set()  # images in which no nested sandbox works
 
     @classmethod
     def connect(
@@ -129,6 +135,10 @@ class DockerProvider:
         """See ManagesImages.image_bytes."""
         return images.image_bytes(self._engine)
 
+    def may_nest(self, limits: interface.Limits) -> bool:
+        """See MayNest.may_nest."""
+        return can_nest(self._engine, limits, interface.ORDINARY_USE)
+
     def check_runtime(self, runtime: str) -> None:
         """See HasRuntimes.check_runtime."""
         if runtime not in (known := self._engine.facts.runtimes):
@@ -157,7 +167,9 @@ class DockerProvider:
     ) -> Iterator[interface.Sandbox]:
         """See SandboxProvider.open."""
         plan, is_ours = self._plan(source, limits)
-        plan = replace(plan, use=use)
+        nests = use.nests and not network and source not in self._without_nesting
+        nests = nests and can_nest(self._engine, limits, use)
+        plan = replace(plan, use=replace(use, nests=False))
         if network or use.changes_network:
             env = forwarded_settings(self._host_env)
             if (bundle := ca_bundle(self._host_env)) is not None:
@@ -172,11 +184,12 @@ class DockerProvider:
                 project = stack.enter_context(started)
                 project.reach(network)
                 plan = project.joined(plan)
-            container = stack.enter_context(self._launcher.launched(plan, mounts))
-            if not is_ours or plan.owner_id == 0:
-                with self._engine.api("prepare a container of a foreign image") as api:
-                    for files in _prepared_files(plan):
-                        api.put_archive(container.name, "/", files)
+            if nests:
+                shared = stack.enter_context(self._nesting(plan, mounts, is_ours=is_ours))
+                if shared is not None:
+                    yield shared
+                    return
+            container = stack.enter_context(self._launched(plan, mounts, is_ours=is_ours))
             container.run_main()
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(
@@ -186,6 +199,37 @@ class DockerProvider:
                 cancel=cancel,
                 project=project,
             )
+
+    @contextmanager
+    def _launched(
+        self, plan: ContainerPlan, mounts: Sequence[interface.ReadOnlyMount], *, is_ours: bool
+    ) -> Iterator[DockerContainer]:
+        with self._launcher.launched(plan, mounts) as container:
+            if not is_ours or plan.owner_id == 0:
+                with self._engine.api("prepare a container of a foreign image") as api:
+                    for files in _prepared_files(plan):
+                        api.put_archive(container.name, "/", files)
+            yield container
+
+    @contextmanager
+    def _nesting(
+        self, plan: ContainerPlan, mounts: Sequence[interface.ReadOnlyMount], *, is_ours: bool
+    ) -> Iterator[NestingSandbox | None]:
+        """A container that holds sandboxes; None if none works with its image or its engine."""
+        with ExitStack() as stack:
+            files = stack.enter_context(nesting_files(plan.limits, plan.hostname, mounts))
+            nesting = replace(plan, use=replace(plan.use, nests=True))
+            container = None
+            with suppress(SandboxError):  # an engine that is lost says so to the next call, too
+                launched = self._launched(nesting, (*mounts, files), is_ours=is_ours)
+                container = stack.enter_context(launched)
+            if container is not None and container.path_exists(str(NESTING_READY)):
+                yield NestingSandbox(
+                    self._engine, container, mounts=mount_paths(mounts), cancel=None
+                )
+                return
+        self._without_nesting.add(plan.image)
+        yield None
 
     def find(self, key: str) -> interface.SnapshotId | None:
         """See SandboxProvider.find."""

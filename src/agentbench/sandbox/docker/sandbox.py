@@ -319,7 +319,7 @@ class DockerSandbox:
             self._container.require_alive()
             lasting = self._container.plan.keeps_processes
             execution = ContainerExec(command, str(command.cwd or self.workspace), lasting=lasting)
-            started = self._container.begin(list(execution.argv), execution.env, command.user)
+            started = self._begin(execution, command)
             with started.stream:
                 return self._watch.watched(lambda: self._attend(execution, started, command))
 
@@ -401,6 +401,9 @@ class DockerSandbox:
     ) -> AbstractContextManager[Iterator[bytes]]:
         """See HasServices.read_from_service."""
         return read_from_container(self._engine, self._service(service), path)
+
+    def _begin(self, execution: ContainerExec, command: Command) -> StartedExec:
+        return self._container.begin(list(execution.argv), execution.env, command.user)
 
     def _service(self, name: str) -> str:
         if self._project is None:

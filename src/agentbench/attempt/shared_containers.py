@@ -1,0 +1,116 @@
+"""The containers that judged runs of several attempts share, one run at a time.
+
+With several attempts at a time, an engine spends more time on containers than on tests. So a judged
+run takes an idle container of its task, gets a sandbox in it, and gives the container back.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from threading import Event, Lock
+
+from agentbench.attempt.background_tasks import BackgroundTasks
+from agentbench.core.host import available_cpus
+from agentbench.sandbox.interface import Limits, NestsSandboxes, Sandbox, SnapshotId
+
+_OpenedContainer = tuple[ExitStack, Sandbox]
+OpenContainer = Callable[[], AbstractContextManager[Sandbox]]
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerKey:
+    """What two judged runs must have in common to share a container."""
+
+    snapshot: SnapshotId
+    limits: Limits
+
+
+class SharedContainers:
+    """Owns the containers of one run until its end. Safe to use from several threads."""
+
+    def __init__(self, background: BackgroundTasks) -> None:
+        self._background = background
+        self._lock = Lock()
+        self._idle: dict[ContainerKey, list[Future[_OpenedContainer]]] = defaultdict(list)
+        self._most_idle = max(2, available_cpus())
+        background.at_end(self._close)
+
+    def prepare(self, key: ContainerKey, opened: OpenContainer) -> None:
+        """Start to open a container, unless one is idle or about to be."""
+        with self._lock:
+            if not self._idle[key]:
+                self._idle[key].append(self._start(opened))
+
+    @contextmanager
+    def sandbox(self, key: ContainerKey, opened: OpenContainer, cancel: Event) -> Iterator[Sandbox]:
+        """A fresh sandbox in an idle container, or in a new one.
+
+        Args:
+            key: Which containers may be taken.
+            opened: Opens a container, with `SandboxUse.nests`.
+            cancel: Ends the sandbox's commands.
+
+        Raises:
+            SandboxError: the container could not be created or is lost.
+        """
+        keep, container = self._taken(key, opened).result()
+        with ExitStack() as stack:
+            stack.callback(self._background.remove, keep.close)
+            if not isinstance(container, NestsSandboxes):
+                yield container  # used once
+                return
+            with container.nested(cancel) as sandbox:
+                yield sandbox
+            stack.pop_all()  # nothing failed
+        self._give_back(key, keep, container)
+
+    def _taken(self, key: ContainerKey, opened: OpenContainer) -> Future[_OpenedContainer]:
+        with self._lock:
+            idle = self._idle[key]
+            if not idle:
+                return self._start(opened)
+            return idle.pop(next((at for at, each in enumerate(idle) if each.done()), 0))
+
+    def _give_back(self, key: ContainerKey, keep: ExitStack, container: Sandbox) -> None:
+        future: Future[_OpenedContainer] = Future()
+        future.set_result((keep, container))
+        with self._lock:
+            self._idle[key].append(future)
+            surplus = self._surplus()
+        for each in surplus:
+            self._remove(each)
+
+    def _surplus(self) -> list[Future[_OpenedContainer]]:
+        """Take out what has been idle for longest, beyond what may be kept."""
+        number = sum(map(len, self._idle.values())) - self._most_idle
+        taken: list[Future[_OpenedContainer]] = []
+        for waiting in self._idle.values():  # in the order of the tasks' first attempts
+            while len(taken) < number and waiting:
+                taken.append(waiting.pop(0))
+        return taken
+
+    def _start(self, opened: OpenContainer) -> Future[_OpenedContainer]:
+        def entered() -> _OpenedContainer:
+            """Open a container to be closed by somebody else."""
+            with ExitStack() as stack:
+                container = stack.enter_context(opened())
+                return stack.pop_all(), container
+
+        return self._background.submit(entered)
+
+    def _remove(self, container: Future[_OpenedContainer]) -> None:
+        def close() -> None:
+            """Remove it, unless it could not be created."""
+            if container.exception() is None:
+                container.result()[0].close()
+
+        self._background.remove(close)
+
+    def _close(self) -> None:
+        with self._lock:
+            left = [each for waiting in self._idle.values() for each in waiting]
+            self._idle.clear()
+        for each in left:
+            self._remove(each)

