@@ -286,7 +286,8 @@ class NestsSandboxes(Protocol):
     def nested(self, cancel: Event | None = None) -> AbstractContextManager[Sandbox]:
         """A fresh sandbox, whose limits are this one's; one at a time.
 
-        Its files exist from its first command on. Only its results can be read.
+        Its files exist from its first command on, and those in /tmp for one command. Only its
+        results can be read.
 
         Args:
             cancel: Ends its commands.

@@ -67,8 +67,9 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 for ab_each in {RESULTS}/*; do
   case $ab_each in "$ab_slot" | {NESTING_READY}) ;; *) rm -rf "$ab_each" ;; esac
 done
-rm -rf /dev/agentbench
+umount /dev/agentbench 2> /dev/null # devices have times, and numbers that count
 mkdir -p /dev/agentbench "$ab_slot/upper" "$ab_slot/work" "$ab_slot/results" || exit 125
+mount -t tmpfs -o size=64k,mode=755 agentbench /dev/agentbench || exit 125
 chown {USER_ID}:{USER_ID} "$ab_slot/results" || exit 125
 set -- --seccomp 9 -- "$(command -v setpriv)" --reuid {USER_ID} --regid {USER_ID} \
   --clear-groups --inh-caps=-all --bounding-set=-all \
@@ -191,6 +192,7 @@ class NestingSandbox(DockerSandbox):
     @contextmanager
     def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
         """See NestsSandboxes.nested."""
+        self._container.require_alive()
         sandbox = _NestedSandbox(self._engine, self._container, mounts=self._mounts, cancel=cancel)
         try:
             yield sandbox
@@ -215,12 +217,12 @@ class _NestedSandbox(DockerSandbox):
         self._killed = False
 
     def kill(self) -> None:
-        """See Sandbox.kill; the container goes on."""
+        """See Sandbox.kill; the container goes on, unless a command runs."""
         self._killed = True
         if self._lock.acquire(blocking=False):
-            self._lock.release()  # no command runs, and none leaves processes
+            self._lock.release()  # an ended command has left no processes
         else:
-            self._container.end_processes()
+            self._container.kill(idle=False)
 
     @contextmanager
     def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
