@@ -2,7 +2,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.attempt import resources
+from agentbench.attempt import background_tasks
 from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.errors import SandboxError
 from tests.patience import HANG_SECONDS
@@ -52,7 +52,7 @@ def test_what_cannot_be_removed_is_said(caplog):
 
 
 def test_whoever_is_faster_than_removals_waits_for_them(monkeypatch):
-    monkeypatch.setattr(resources, "_MAX_PENDING", 2)
+    monkeypatch.setattr(background_tasks, "_MAX_PENDING", 2)
     beside, go_on = BackgroundTasks(), Event()
     for _ in range(2):
         beside.remove(go_on.wait)

@@ -9,6 +9,7 @@ from threading import Event
 
 import pytest
 
+from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
@@ -158,17 +159,20 @@ RANDOM = (
         "bubblewrap",
         pytest.param("process", marks=pytest.mark.soak),  # one without walls
         pytest.param("docker", marks=pytest.mark.docker),
+        pytest.param("docker, shared", marks=pytest.mark.docker),
     ]
 )
 def back_end(request: pytest.FixtureRequest, cache_dir: Path) -> SandboxProvider:
     if request.param == "process":
         return select_back_end("process", cache_dir=cache_dir).provider
-    provider: SandboxProvider = request.getfixturevalue(request.param)
+    provider: SandboxProvider = request.getfixturevalue(request.param.partition(",")[0])
     return provider
 
 
 @pytest.fixture
-def attempt(back_end: SandboxProvider, tmp_path: Path) -> Iterator[tuple[StagedAttempt, Desk]]:
+def attempt(
+    back_end: SandboxProvider, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[tuple[StagedAttempt, Desk]]:
     """An attempt whose agent left a spy; its command stops early, as some projects' do."""
     files = {
         "basket.py": "def total(prices): return 0\ndef cheapest(prices): return min(prices)\n",
@@ -186,6 +190,8 @@ def attempt(back_end: SandboxProvider, tmp_path: Path) -> Iterator[tuple[StagedA
     desk = Desk(tmp_path / "desk")
     with staged(task, back_end, desk) as context:
         prepare(context)
+        if "shared" in request.node.name:
+            context.shared_containers = SharedContainers(context.background)
         context.baseline = go(context, "baseline_run")
         spy = SPY % (MARK, back_end.name != "process")
         file = FileContent(content=(FIXED + spy).encode(), executable=False)

@@ -13,6 +13,7 @@ from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.context import CloneOutput, HiddenTests, PreparedContext, StageContext
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.judging import FinalTestPreparation, baseline_run, final_test
 from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
@@ -90,6 +91,7 @@ class StagedAttempt:
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
+    shared_containers: SharedContainers | None = None
     clone: CloneOutput | None = None
     baseline: Evidence | None = None
     outcome: AgentOutcome | None = None
@@ -124,6 +126,7 @@ class StagedAttempt:
             background=self.background,
             control_slots=self.control_slots,
             idle_slots=self.idle_slots,
+            shared_containers=self.shared_containers,
         )
 
     @property

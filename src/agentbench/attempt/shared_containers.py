@@ -30,11 +30,17 @@ class ContainerKey:
 class SharedContainers:
     """Owns the containers of one run until its end. Safe to use from several threads."""
 
-    def __init__(self, background: BackgroundTasks) -> None:
+    def __init__(self, background: BackgroundTasks, *, most_idle: int | None = None) -> None:
+        """Start with none.
+
+        Args:
+            background: Opens and removes them; its end is theirs.
+            most_idle: How many idle ones are kept; None: one for each processor, at least two.
+        """
         self._background = background
         self._lock = Lock()
         self._idle: dict[ContainerKey, list[Future[_OpenedContainer]]] = defaultdict(list)
-        self._most_idle = max(2, available_cpus())
+        self._most_idle = most_idle or max(2, available_cpus())
         background.at_end(self._close)
 
     def prepare(self, key: ContainerKey, opened: OpenContainer) -> None:

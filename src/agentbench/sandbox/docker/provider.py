@@ -85,6 +85,7 @@ class DockerProvider:
             "isolation": facts.isolation,
             "disk_limit": "watched while commands run; each file by a limit of its own",
             "files": "shared" if self._launcher.shares_files else "copied in",
+            "shared_containers": "yes" if self.may_nest(interface.Limits()) else "no",
         }
 
     @property

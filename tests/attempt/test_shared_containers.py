@@ -1,0 +1,182 @@
+"""Containers that several judged runs share: taken, given back, and removed at the end."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentbench import RunOptions, run_tasks
+from agentbench.attempt.background_tasks import BackgroundTasks
+from agentbench.attempt.shared_containers import ContainerKey, SharedContainers
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.interface import Limits, NestsSandboxes, Sandbox, SandboxUse, SnapshotId
+from tests.e2e.conftest import discard_snapshots
+from tests.sandbox.docker_fixtures import engine, left_in, provider
+
+__all__ = ["engine", "provider"]
+
+KEY = ContainerKey(SnapshotId("one"), Limits())
+SHIPPED = Path(__file__).parents[2] / "tasks"
+
+
+class Containers:
+    """Opens containers without an engine, and counts them."""
+
+    def __init__(self, *, nests: bool = True) -> None:
+        self.opened = self.open_now = 0
+        self._kind = _Holding if nests else _Plain
+
+    @contextmanager
+    def open(self) -> Iterator[object]:
+        self.opened += 1
+        self.open_now += 1
+        try:
+            yield self._kind(f"container {self.opened}")
+        finally:
+            self.open_now -= 1
+
+
+class _Plain:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class _Holding(_Plain):
+    @contextmanager
+    def nested(self, cancel: Event | None = None) -> Iterator[str]:
+        del cancel
+        yield f"sandbox in {self.name}"
+
+
+@pytest.fixture
+def background() -> BackgroundTasks:
+    return BackgroundTasks()
+
+
+def used(shared: SharedContainers, containers: Containers, key: ContainerKey = KEY) -> object:
+    with shared.sandbox(key, containers.open, Event()) as sandbox:  # type: ignore[arg-type]
+        return sandbox
+
+
+def test_a_container_is_used_again(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background), Containers()
+    assert [used(shared, containers) for _ in range(3)] == ["sandbox in container 1"] * 3
+    assert containers.open_now == 1
+    background.finish()
+    assert (containers.opened, containers.open_now) == (1, 0)
+
+
+def test_two_at_a_time_have_one_each(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background), Containers()
+    with shared.sandbox(KEY, containers.open, Event()) as first:  # type: ignore[arg-type]
+        second = used(shared, containers)
+    assert {first, second} == {"sandbox in container 1", "sandbox in container 2"}
+
+
+def test_one_that_was_prepared_is_taken(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background), Containers()
+    for _ in range(3):
+        shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
+    used(shared, containers)
+    assert containers.opened == 1
+
+
+def test_other_states_and_limits_have_others(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background), Containers()
+    used(shared, containers)
+    used(shared, containers, ContainerKey(SnapshotId("two"), Limits()))
+    used(shared, containers, ContainerKey(SnapshotId("one"), Limits(pids=7)))
+    assert containers.opened == 3
+
+
+def test_few_are_kept_idle(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background, most_idle=2), Containers()
+    for at in range(5):
+        used(shared, containers, ContainerKey(SnapshotId(str(at)), Limits()))
+    background.finish()
+    assert containers.open_now == 0
+    assert used(shared, containers, ContainerKey(SnapshotId("4"), Limits())) is not None
+
+
+def test_the_oldest_idle_ones_are_removed_first(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background, most_idle=1), Containers()
+    other = ContainerKey(SnapshotId("two"), Limits())
+    used(shared, containers)
+    used(shared, containers, other)  # the first container goes
+    used(shared, containers, other)
+    assert containers.opened == 2
+    used(shared, containers)
+    assert containers.opened == 3
+
+
+def test_after_an_error_a_container_is_not_used_again(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background), Containers()
+    with (
+        pytest.raises(SandboxError),
+        shared.sandbox(KEY, containers.open, Event()),  # type: ignore[arg-type]
+    ):
+        raise SandboxError("lost")
+    assert used(shared, containers) == "sandbox in container 2"
+    background.finish()
+    assert containers.open_now == 0
+
+
+def test_a_container_that_holds_no_others_is_used_once(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background), Containers(nests=False)
+    first, second = used(shared, containers), used(shared, containers)
+    assert first is not second
+    background.finish()
+    assert (containers.opened, containers.open_now) == (2, 0)
+
+
+def test_a_container_that_cannot_be_created_is_an_error(background: BackgroundTasks) -> None:
+    @contextmanager
+    def refused() -> Iterator[Sandbox]:
+        raise SandboxError("no space")
+        yield
+
+    shared = SharedContainers(background)
+    for _ in range(2):
+        shared.prepare(KEY, refused)
+        with pytest.raises(SandboxError, match="no space"), shared.sandbox(KEY, refused, Event()):
+            pass
+    background.finish()
+
+
+class Counting(DockerProvider):
+    """Counts the sandboxes that hold others, and all others."""
+
+    holding = ordinary = 0
+
+    @contextmanager
+    def open(self, source, *, use=SandboxUse(), **options):  # type: ignore[no-untyped-def] # noqa: B008
+        with super().open(source, use=use, **options) as sandbox:
+            if isinstance(sandbox, NestsSandboxes):
+                self.holding += 1
+            else:
+                self.ordinary += 1
+            yield sandbox
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_attempts_at_a_time_share_containers(
+    provider: DockerProvider, tmp_path: Path, jobs: int
+) -> None:
+    counting = Counting(provider.engine)
+    options = RunOptions(jobs=jobs, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
+    task = SHIPPED / "lru-expiry"
+    records = list(run_tasks([task], "oracle", sandbox=counting, attempts=4, options=options))
+    left = left_in(provider.engine)
+    discard_snapshots(counting, tmp_path / "cache")
+    assert [record.resolved for record in records] == [True] * 4
+    assert all(record.controls.sealed is not None for record in records)
+    if jobs == 1:
+        assert counting.holding == 0
+    else:
+        assert 1 <= counting.holding <= 3  # a sealed run and two final tests at a time, at most
+        assert counting.ordinary <= 4 + 3  # agents, set-up
+    assert left == frozenset()
