@@ -181,6 +181,12 @@ def test_it_looks_like_a_container_of_its_own(
         assert sh(sandbox, PLAIN).stdout.splitlines() == sh(own, PLAIN).stdout.splitlines()
 
 
+def test_files_and_folders_have_one_device_number(container: NestsSandboxes) -> None:
+    with container.nested() as sandbox:
+        seen = sh(sandbox, "echo > new; stat -c %d / /etc /etc/passwd /bin/sh . new").stdout
+    assert len(set(seen.split())) == 1
+
+
 REFUSED = {
     "mount": "mount -t tmpfs none /tmp",
     "name spaces": "unshare --user true",

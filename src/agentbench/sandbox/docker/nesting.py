@@ -67,9 +67,13 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 for ab_each in {RESULTS}/*; do
   case $ab_each in "$ab_slot" | {NESTING_READY}) ;; *) rm -rf "$ab_each" ;; esac
 done
-umount /dev/agentbench 2> /dev/null # devices have times, and numbers that count
+umount -l /dev/agentbench 2> /dev/null # devices have times, and numbers that count
 mkdir -p /dev/agentbench "$ab_slot/upper" "$ab_slot/work" "$ab_slot/results" || exit 125
 mount -t tmpfs -o size=64k,mode=755 agentbench /dev/agentbench || exit 125
+mkdir /dev/agentbench/root || exit 125
+# With xino, files and folders have one device number, as in a container of their own.
+mount -t overlay -o "lowerdir=/,upperdir=$ab_slot/upper,workdir=$ab_slot/work,xino=on" \
+  overlay /dev/agentbench/root || exit 125
 chown {USER_ID}:{USER_ID} "$ab_slot/results" || exit 125
 set -- --seccomp 9 -- "$(command -v setpriv)" --reuid {USER_ID} --regid {USER_ID} \
   --clear-groups --inh-caps=-all --bounding-set=-all \
@@ -85,8 +89,7 @@ random 1 8
 urandom 1 9
 tty 5 0
 END
-set -- --overlay-src / --overlay "$ab_slot/upper" "$ab_slot/work" / \
-  --bind "$ab_slot/results" {RESULTS} --args 8 "$@"
+set -- --bind /dev/agentbench/root / --bind "$ab_slot/results" {RESULTS} --args 8 "$@"
 PATH=$ab_path
 {NESTING_FOLDER / _PROGRAM} "$@" 8< {NESTING_FOLDER}/arguments 9< {NESTING_FOLDER}/filter
 ab_code=$?
