@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
+from threading import Event
 
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.resources import BackgroundTasks
@@ -14,7 +15,13 @@ from agentbench.attempt.stages.service_logs import open_sandbox
 from agentbench.core.choices import ControlLevel, Runner
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
-from agentbench.pytest_results.execution import PytestRequest, PytestRun, reporter_mounts
+from agentbench.pytest_results.execution import (
+    PytestRequest,
+    PytestRun,
+    StartedTests,
+    reporter_mounts,
+    started_tests,
+)
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Promise, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import Evidence, ReportFacts
@@ -89,6 +96,36 @@ class PreopenedSandbox:
         self._background = background
         self._is_taken = False
         self._opened: Future[_OpenSandbox] = background.submit(lambda: _entered(opened()))
+        self._tests: Future[StartedTests] | None = None
+
+    def start_tests(self, request: PytestRequest, cancel: Event | None = None) -> None:
+        """Start tests in it, in the background; they wait for `take_tests` and their files."""
+
+        def start() -> StartedTests:
+            """Start them as soon as there is a sandbox, with which they end."""
+            keep, sandbox = self._opened.result()
+            return keep.enter_context(started_tests(sandbox, request, cancel=cancel))
+
+        self._tests = self._background.submit(start)
+
+    @contextmanager
+    def take_tests(
+        self, request: PytestRequest, cancel: Event | None = None
+    ) -> Iterator[StartedTests]:
+        """The tests that `start_tests` has started; without it, they start now.
+
+        Raises:
+            SandboxError: the sandbox could not be created, or other tests have started in it.
+            RunCancelled: the run was cancelled meanwhile.
+        """
+        if self._tests is None:
+            self.start_tests(request, cancel)
+        assert self._tests is not None
+        with self.take():
+            tests = self._tests.result()
+            if tests.request != request:
+                raise SandboxError("other tests were started in the sandbox")
+            yield tests
 
     @contextmanager
     def take(self) -> Iterator[Sandbox]:
@@ -111,42 +148,57 @@ class PreopenedSandbox:
 
     def _drop(self) -> None:
         if self._opened.exception() is None:
+            if self._tests is not None:
+                self._tests.exception()  # they have started
             keep, _ = self._opened.result()
             keep.close()
 
 
 @contextmanager
 def filled_sandbox(
-    context: PreparedContext, preopened: PreopenedSandbox | None, fill: Callable[[Sandbox], None]
-) -> Iterator[Sandbox]:
-    """A sandbox with files in it: the one opened in advance, or a fresh one if that was lost.
+    context: PreparedContext,
+    preopened: PreopenedSandbox | None,
+    fill: Callable[[Sandbox], None],
+    request: PytestRequest,
+    cancel: Event | None = None,
+) -> Iterator[StartedTests]:
+    """Tests in a sandbox with files: the one opened in advance, or a fresh one if that was lost.
+
+    The process of the tests starts before the files are written, and waits for them.
 
     Args:
         context: The inputs.
         preopened: The one that was opened in advance, if there is one.
         fill: Writes the files.
+        request: The tests.
+        cancel: Ends the tests.
 
     Raises:
         DoesNotFitError: the files are more than a sandbox may hold.
         SandboxError: the sandbox could not be created, or refuses the files.
     """
     with ExitStack() as stack:
-        sandbox = None if preopened is None else _filled(preopened, fill, stack)
-        if sandbox is None:
+        tests = None
+        if preopened is not None:
+            tests = _filled(preopened.take_tests(request, cancel), fill, stack)
+        if tests is None:
             sandbox = stack.enter_context(fresh_sandbox(context))
+            tests = stack.enter_context(started_tests(sandbox, request, cancel=cancel))
             fill(sandbox)
-        yield sandbox
+        yield tests
 
 
 def _filled(
-    preopened: PreopenedSandbox, fill: Callable[[Sandbox], None], stack: ExitStack
-) -> Sandbox | None:
+    opened: AbstractContextManager[StartedTests],
+    fill: Callable[[Sandbox], None],
+    stack: ExitStack,
+) -> StartedTests | None:
     try:
         with ExitStack() as tried:
-            sandbox = tried.enter_context(preopened.take())
-            fill(sandbox)
+            tests = tried.enter_context(opened)
+            fill(tests.sandbox)
             stack.push(tried.pop_all())
-            return sandbox
+            return tests
     except DoesNotFitError:
         raise
     except SandboxError:
