@@ -18,6 +18,7 @@ from typing import NewType, Protocol, runtime_checkable
 from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
+from agentbench.sandbox.gate import Gate
 from agentbench.scoring.evidence import CommandResult
 
 SnapshotId = NewType("SnapshotId", str)
@@ -171,11 +172,15 @@ class Command:
     cancel: Event | None = None  # once set, it ends this command, not the sandbox
     sidecars: tuple[Sidecar, ...] = ()  # they run as long as the command
     user: UserName | None = None  # None: that of the sandbox, which has others unless it is AGENT
+    gate: Gate | None = None
+    """It starts at once, but gets `stdin`, and its time counts, only when this gate opens. Until
+    then other commands can run in the sandbox; Docker starts it again if they have ended it."""
 
     @property
     def cancelled(self) -> bool:
-        """Whether its `cancel` event is set."""
-        return self.cancel is not None and self.cancel.is_set()
+        """Whether its `cancel` event is set, or its gate will never open."""
+        is_abandoned = self.gate is not None and self.gate.is_abandoned
+        return is_abandoned or (self.cancel is not None and self.cancel.is_set())
 
 
 class Sandbox(Protocol):

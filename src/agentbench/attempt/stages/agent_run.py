@@ -85,7 +85,7 @@ def agent_run(
                 if context.task.steps:
                     is_shared = _work_in_steps(context, inputs, sandbox, endpoint, work)
                 else:
-                    _work_at_once(context, inputs, sandbox, endpoint, work)
+                    _work_at_once(context, inputs, sandbox, endpoint, work, preparation)
         findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return AgentRunOutput(
@@ -132,9 +132,11 @@ def _work_at_once(
     sandbox: Sandbox,
     endpoint: ModelEndpoint | None,
     work: _AgentWork,
+    preparation: FinalTestPreparation,
 ) -> None:
     with agent_network(context, sandbox):
         solved = _solve(context, inputs, sandbox, endpoint)
+    preparation.start_sealed()
     work.evidence, work.outcome = solved.evidence, solved.outcome
     with agent_outcome.blamed_on_agent(context):
         collect_artifacts(context, sandbox)

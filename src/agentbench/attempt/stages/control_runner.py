@@ -12,7 +12,7 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, GitCloneError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
-from agentbench.pytest_results.execution import PytestRun, execute_tests
+from agentbench.pytest_results.execution import PytestRun
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.taxonomy import Fault
@@ -60,6 +60,11 @@ class ControlRunner:
                 return
             self._preopened.append(preopened)
 
+    def start_tests(self) -> None:
+        """Start the tests of a sealed run in the preopened sandboxes, before their files."""
+        for preopened in self._preopened:
+            preopened.start_tests(judged_tests.judged_request(self.context), self.cancel)
+
     def close(self) -> None:
         """Remove the preopened sandboxes that no run has taken."""
         while (preopened := self._take_preopened()) is not None:
@@ -98,9 +103,9 @@ class ControlRunner:
         preopened = self._take_preopened() if change.is_agents else None
         with (
             self._slot(),
-            judged_tests.filled_sandbox(context, preopened, fill) as sandbox,
+            judged_tests.filled_sandbox(context, preopened, fill, request, self.cancel) as tests,
         ):
-            return execute_tests(sandbox, request, end_sandbox=True, cancel=self.cancel)
+            return tests.finish()
 
     def reference_change(self) -> ChangedFiles | None:
         """The reference solution, if the task has one that applies."""

@@ -62,6 +62,13 @@ class ControlRuns:
         if self._plan_sealed():
             self._runs.preopen(1)
 
+    def start_tests(self) -> None:
+        """Start the tests of the sealed run, which wait for their files, if it is planned."""
+        sealed = self._sealed
+        is_planned = sealed is not None and sealed.done() and sealed.exception() is None
+        if sealed is not None and is_planned and sealed.result().useless is None:
+            self._runs.start_tests()
+
     def run_sealed(self, change: ChangedFiles) -> PytestRun | None:
         """Run the sealed run; its sandbox is dead afterwards.
 

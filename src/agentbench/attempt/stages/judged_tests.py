@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
+from threading import Event
 from typing import Protocol
 
 from agentbench.attempt.background_tasks import BackgroundTasks
@@ -16,7 +17,13 @@ from agentbench.attempt.stages.service_logs import open_sandbox
 from agentbench.core.choices import ControlLevel, Runner
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
-from agentbench.pytest_results.execution import PytestRequest, PytestRun, reporter_mounts
+from agentbench.pytest_results.execution import (
+    PytestRequest,
+    PytestRun,
+    StartedTests,
+    reporter_mounts,
+    started_tests,
+)
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import (
     Command,
@@ -110,11 +117,16 @@ def _shared_sandbox(context: PreparedContext) -> "SharedSandbox | None":
 class UpcomingSandbox(Protocol):
     """A sandbox for one judged run; either taken or closed."""
 
-    def take(self) -> AbstractContextManager[Sandbox]:
-        """The sandbox.
+    def start_tests(self, request: PytestRequest, cancel: Event | None = None) -> None:
+        """Start tests in it, in the background; they wait for `take_tests` and their files."""
+
+    def take_tests(
+        self, request: PytestRequest, cancel: Event | None = None
+    ) -> AbstractContextManager[StartedTests]:
+        """The tests that `start_tests` has started; without it, they start now.
 
         Raises:
-            SandboxError: it could not be created.
+            SandboxError: the sandbox could not be created, or other tests have started in it.
             RunCancelled: the run was cancelled meanwhile.
         """
 
@@ -134,8 +146,26 @@ class SharedSandbox:
         """Have a container for it, unless one is idle."""
         self._containers.prepare(self._key, self._open)
 
+    def start_tests(self, request: PytestRequest, cancel: Event | None = None) -> None:
+        """See UpcomingSandbox.start_tests; it takes a container only for as long as it runs."""
+
+    @contextmanager
+    def take_tests(
+        self, request: PytestRequest, cancel: Event | None = None
+    ) -> Iterator[StartedTests]:
+        """See UpcomingSandbox.take_tests."""
+        with (
+            self.take() as sandbox,
+            started_tests(sandbox, request, cancel=cancel) as tests,
+        ):
+            yield tests
+
     def take(self) -> AbstractContextManager[Sandbox]:
-        """See UpcomingSandbox.take."""
+        """A fresh sandbox.
+
+        Raises:
+            SandboxError: it could not be created.
+        """
         return self._containers.sandbox(self._key, self._open, self._context.cancel)
 
     def close(self) -> None:
@@ -155,6 +185,31 @@ class PreopenedSandbox:
         self._background = background
         self._is_taken = False
         self._opened: Future[_OpenSandbox] = background.submit(lambda: _entered(opened()))
+        self._tests: Future[StartedTests] | None = None
+
+    def start_tests(self, request: PytestRequest, cancel: Event | None = None) -> None:
+        """See UpcomingSandbox.start_tests."""
+
+        def start() -> StartedTests:
+            """Start them as soon as there is a sandbox, with which they end."""
+            keep, sandbox = self._opened.result()
+            return keep.enter_context(started_tests(sandbox, request, cancel=cancel))
+
+        self._tests = self._background.submit(start)
+
+    @contextmanager
+    def take_tests(
+        self, request: PytestRequest, cancel: Event | None = None
+    ) -> Iterator[StartedTests]:
+        """See UpcomingSandbox.take_tests."""
+        if self._tests is None:
+            self.start_tests(request, cancel)
+        assert self._tests is not None
+        with self.take():
+            tests = self._tests.result()
+            if tests.request != request:
+                raise SandboxError("other tests were started in the sandbox")
+            yield tests
 
     @contextmanager
     def take(self) -> Iterator[Sandbox]:
@@ -177,42 +232,57 @@ class PreopenedSandbox:
 
     def _drop(self) -> None:
         if self._opened.exception() is None:
+            if self._tests is not None:
+                self._tests.exception()  # they have started
             keep, _ = self._opened.result()
             keep.close()
 
 
 @contextmanager
 def filled_sandbox(
-    context: PreparedContext, preopened: UpcomingSandbox | None, fill: Callable[[Sandbox], None]
-) -> Iterator[Sandbox]:
-    """A sandbox with files in it: the one opened in advance, or a fresh one if that was lost.
+    context: PreparedContext,
+    preopened: UpcomingSandbox | None,
+    fill: Callable[[Sandbox], None],
+    request: PytestRequest,
+    cancel: Event | None = None,
+) -> Iterator[StartedTests]:
+    """Tests in a sandbox with files: the one opened in advance, or a fresh one if that was lost.
+
+    The process of the tests starts before the files are written, and waits for them.
 
     Args:
         context: The inputs.
         preopened: The one that was opened in advance, if there is one.
         fill: Writes the files.
+        request: The tests.
+        cancel: Ends the tests.
 
     Raises:
         DoesNotFitError: the files are more than a sandbox may hold.
         SandboxError: the sandbox could not be created, or refuses the files.
     """
     with ExitStack() as stack:
-        sandbox = None if preopened is None else _filled(preopened, fill, stack)
-        if sandbox is None:
+        tests = None
+        if preopened is not None:
+            tests = _filled(preopened.take_tests(request, cancel), fill, stack)
+        if tests is None:
             sandbox = stack.enter_context(fresh_sandbox(context))
+            tests = stack.enter_context(started_tests(sandbox, request, cancel=cancel))
             fill(sandbox)
-        yield sandbox
+        yield tests
 
 
 def _filled(
-    preopened: UpcomingSandbox, fill: Callable[[Sandbox], None], stack: ExitStack
-) -> Sandbox | None:
+    opened: AbstractContextManager[StartedTests],
+    fill: Callable[[Sandbox], None],
+    stack: ExitStack,
+) -> StartedTests | None:
     try:
         with ExitStack() as tried:
-            sandbox = tried.enter_context(preopened.take())
-            fill(sandbox)
+            tests = tried.enter_context(opened)
+            fill(tests.sandbox)
             stack.push(tried.pop_all())
-            return sandbox
+            return tests
     except DoesNotFitError:
         raise
     except SandboxError:

@@ -59,6 +59,16 @@ class FinalTestPreparation:
             self.controls = ControlRuns(self._context, self._baseline)
             self.controls.prepare()
 
+    def start_sealed(self) -> None:
+        """Start the tests of the sealed run: the agent has ended, and its change is read now."""
+        if self.controls is not None:
+            self.controls.start_tests()
+
+    def start_final(self) -> None:
+        """Start the final test, which waits for its files while the sealed run runs."""
+        if self.sandbox is not None:
+            self.sandbox.start_tests(judged_tests.judged_request(self._context))
+
     def take_sandbox(self) -> judged_tests.UpcomingSandbox | None:
         """The sandbox, which the caller now owns."""
         sandbox, self.sandbox = self.sandbox, None
@@ -161,6 +171,7 @@ def final_test(
         return _final_verifier_run(context, baseline, change, work)
     changed = ChangedFiles.of(change)
     with preparation.alone() as controls:
+        preparation.start_final()
         differing = controls.run_sealed(changed)
         if differing is not None:
             return _differing_output(context, controls, differing, changed)
@@ -259,12 +270,12 @@ def _run_hidden_tests(
                 raise error.blamed_on(Fault.AGENT.value) from error
             raise
 
+    request = judged_tests.judged_request(context)
     with (
-        judged_tests.filled_sandbox(context, preopened, fill) as sandbox,
-        watched_services(context, sandbox) as failures,
+        judged_tests.filled_sandbox(context, preopened, fill, request) as tests,
+        watched_services(context, tests.sandbox) as failures,
     ):
-        request = judged_tests.judged_request(context)
-        run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
+        run = tests.finish(sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     evidence = judged_tests.judged_evidence(context, run)
     return evidence.model_copy(update={"warnings": service_warnings(failures)})

@@ -1,11 +1,13 @@
 """Runs tests inside a sandbox so that the project cannot stand in for the runner or the reporters.
 
-    python -I -B launch.py --results DIR --jsonreport DIR [--as-module] -- ARGS...
-    python -I -B launch.py --results DIR --runner unittest [--target FILE]... -- OPTIONS...
+    python -I -B launch.py --results DIR --jsonreport DIR [--as-module] [--wait] -- ARGS...
+    python -I -B launch.py --results DIR --runner unittest [--target FILE]... [--wait] -- OPTIONS...
     python -I -B launch.py --results DIR --runner django --script FILE [--target FILE]... -- ...
 
 Isolated mode keeps the working folder and PYTHONPATH off `sys.path` until the runner, its own
 plugins and the reporters are imported; then the path becomes what a plain run would have had.
+With `--wait`, these imports come before the project's files: a line on stdin says that they are
+there. If an import depends on the project, Python starts again after this line.
 Standard library only; runs on Python 3.6 to 3.14.
 """
 
@@ -22,6 +24,7 @@ from types import ModuleType
 
 EXIT_SPAWN = 96  # there is no pytest to run; a `spawn` record says why
 _WITHHELD = "AGENTBENCH_WITHHELD_ENV"
+_HAS_WAITED = "AGENTBENCH_HAS_WAITED"
 _WANTS_RESTART = (
     "PYTHONDEVMODE", "PYTHONFAULTHANDLER", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS",
     "PYTHONIOENCODING", "PYTHONOPTIMIZE", "PYTHONUTF8", "PYTHONWARNINGS",
@@ -70,6 +73,36 @@ class RecordStream:
         self._fd = os.open(self._path, self._flags)
         if self._identify(self._fd) != self._identity:
             raise OSError("the stream was replaced")
+
+
+class ProjectGuard:
+    """The first finder of modules: it refuses those of the project, and remembers that."""
+
+    def __init__(self) -> None:
+        self._folder = str(Path.cwd().resolve()) + os.sep
+        loaded = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
+        self.has_refused = any(map(self._leads_inside, loaded))
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        """What the other finders find; ImportError if this is in the project."""
+        for finder in sys.meta_path[1:]:
+            find = getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None and self._leads_inside(spec):
+                self.has_refused = True
+                raise ImportError(name)
+            if spec is not None:
+                return spec
+        return None
+
+    def _leads_inside(self, spec: object) -> bool:
+        origin = getattr(spec, "origin", None)
+        places = [origin, *(getattr(spec, "submodule_search_locations", None) or ())]
+        return any(
+            place.startswith(self._folder) or os.path.realpath(place).startswith(self._folder)
+            for place in places
+            if isinstance(place, str) and place.startswith(os.sep)  # others are built in
+        )
 
 
 class WatchedFunction:
@@ -134,28 +167,66 @@ def main() -> int:
     _restart_with_interpreter_settings()
     if not sys.flags.isolated:
         del sys.path[0]  # this file's folder
+    if options.wait and os.environ.pop(_HAS_WAITED, None) is None:
+        _import_and_wait(options)
+        missing = None
+    else:
+        missing = _import_runner(options)
     options.results.mkdir(parents=True)
     stream = RecordStream(options.results / "stream.jsonl")
-    for name in ("canonical_readers", "canonical", "canonical_bounds", "recorder"):
-        _load(f"agentbench_{name}", Path(__file__).with_name(f"agentbench_{name}.py"))
     recordings = RecordStream(options.results / "recordings.jsonl")
     sys.modules["agentbench_recorder"].open_recordings(recordings)
-    code = (_run_pytest if options.runner == "pytest" else _run_unittest)(options, stream)
+    if missing is not None:
+        stream.put("spawn", error=f"{type(missing).__name__}: {missing}")
+        sys.stderr.write(f"agentbench: pytest cannot be imported: {missing}\n")
+        code = EXIT_SPAWN
+    else:
+        code = (_run_pytest if options.runner == "pytest" else _run_unittest)(options, stream)
     stream.put("exit", code=code)
     return code
 
 
-def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
+def _import_and_wait(options: argparse.Namespace) -> None:
+    """Import what does not depend on the project, and wait until its files are there."""
+    guard = ProjectGuard()
+    missing = None  # type: ImportError | None
+    if not guard.has_refused:
+        sys.meta_path.insert(0, guard)  # type: ignore[arg-type]
+        try:
+            missing = _import_runner(options)
+        except ImportError as error:
+            missing = error
+        sys.meta_path.remove(guard)  # type: ignore[arg-type]
+    if not os.read(0, 1):
+        sys.exit("agentbench: nothing is to be run")
+    while os.read(0, 1024):  # to its end: the tests find an empty input
+        pass
+    if guard.has_refused or missing is not None:
+        os.environ[_HAS_WAITED] = "1"
+        os.execv(sys.executable, [sys.executable, "-I", "-B", *sys.argv])
+    importlib.invalidate_caches()
+
+
+def _import_runner(options: argparse.Namespace) -> "ImportError | None":
+    """Import the runner, its plugins, the recorder and the reporters; the error of pytest."""
+    _import_ours("canonical_readers", "canonical", "canonical_bounds", "recorder")
+    if options.runner != "pytest":
+        _import_ours("unittest_loading", "unittest")
+        return None
     try:
-        pytest = _import_pytest()
+        _import_pytest()
     except ImportError as error:
-        stream.put("spawn", error=f"{type(error).__name__}: {error}")
-        sys.stderr.write(f"agentbench: pytest cannot be imported: {error}\n")
-        return EXIT_SPAWN
-    reporter = _load("agentbench_reporter", Path(__file__).with_name("agentbench_reporter.py"))
+        return error
+    _import_ours("reporter")
     _load("pytest_jsonreport", options.jsonreport / "__init__.py")
-    json_report = importlib.import_module("pytest_jsonreport.plugin")
+    importlib.import_module("pytest_jsonreport.plugin")
     _leave_unwritten("pytest_jsonreport")
+    return None
+
+
+def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
+    pytest, reporter = sys.modules["pytest"], sys.modules["agentbench_reporter"]
+    json_report = sys.modules["pytest_jsonreport.plugin"]
     _put_start(stream, pytest=pytest.__version__, in_project=_in_project(str(pytest.__file__)))
     main = Path(str(pytest.__file__)).with_name("__main__.py")
     scripts = Path(sysconfig.get_path("scripts"))
@@ -172,8 +243,6 @@ def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
 
 
 def _run_unittest(options: argparse.Namespace, stream: RecordStream) -> int:
-    for name in ("agentbench_unittest_loading", "agentbench_unittest"):
-        _load(name, Path(__file__).with_name(name + ".py"))
     reporter = sys.modules["agentbench_unittest"]
     _put_start(stream, runner=options.runner)
     watcher = reporter.Reporter(
@@ -223,6 +292,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--target", action="append", default=[])
     parser.add_argument("--max-failures", type=int, default=0)
     parser.add_argument("--collect-only", action="store_true")
+    parser.add_argument("--wait", action="store_true")
     end = sys.argv.index("--")
     options = parser.parse_args(sys.argv[1:end])
     options.args = sys.argv[end + 1 :]
@@ -243,20 +313,19 @@ def _restart_with_interpreter_settings() -> None:
         os.execve(sys.executable, [sys.executable, "-s", "-B", *sys.argv], env)
 
 
-def _import_pytest() -> ModuleType:
+def _import_pytest() -> None:
     """Import pytest and its plugins from the environment, from the project only if it is pytest."""
     path = list(sys.path)
     sys.path[:] = [entry for entry in path if not _in_project(entry)]
     try:
         if importlib.util.find_spec("pytest") is None:
             sys.path[:] = path
-        pytest = importlib.import_module("pytest")
+        importlib.import_module("pytest")
         config = importlib.import_module("_pytest.config")
         for name in config.default_plugins:
             importlib.import_module("_pytest." + name)
     finally:
         sys.path[:] = path
-    return pytest
 
 
 def _in_project(path: str) -> bool:
@@ -267,7 +336,12 @@ def _in_project(path: str) -> bool:
     return project in lineage and Path(sys.prefix).resolve() not in lineage
 
 
-def _load(name: str, path: Path) -> ModuleType:
+def _import_ours(*names: str) -> None:
+    for name in names:
+        _load(f"agentbench_{name}", Path(__file__).with_name(f"agentbench_{name}.py"))
+
+
+def _load(name: str, path: Path) -> None:
     """Import a file or package from exactly this place."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -275,7 +349,6 @@ def _load(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    return module
 
 
 def _restore_paths(first: Path, program: Path) -> None:

@@ -206,6 +206,8 @@ class NestingSandbox(DockerSandbox):
 class _NestedSandbox(DockerSandbox):
     """A sandbox in a container; its files exist from its first command on."""
 
+    _starts_early = False  # files cannot be written while a command has them mounted
+
     def __init__(
         self,
         engine: Engine,
@@ -247,7 +249,7 @@ class _NestedSandbox(DockerSandbox):
         """See Sandbox.snapshot; it has none."""
         raise SandboxError(f"cannot save the snapshot {key} of a sandbox in a shared container")
 
-    def _begin(self, execution: ContainerExec, command: Command) -> StartedExec:
+    def _start(self, execution: ContainerExec, command: Command) -> StartedExec:
         self._refuse_if_killed()
         folder, tar = self._written or (self.workspace, b"")
         self._written = None
