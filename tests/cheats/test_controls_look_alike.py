@@ -27,7 +27,7 @@ OTHER = "import basket\n\n\ndef test_of_another_file():\n    assert basket.cheap
 OLD = "import basket\n\n\ndef test_old():\n    assert basket.total([2, 3]) == 5\n"
 MARK = "what the spy saw: "
 SPY = r'''
-import atexit, gc, json, os, resource, signal, sys, threading
+import atexit, gc, json, os, resource, select, signal, sys, threading
 
 MARK = "%s"
 _SEEN, _TESTS = {}, []
@@ -79,6 +79,14 @@ def _files(top):
     return found
 
 
+def _family(process):
+    """Who a process is related to: its parent, group, session and children. Numbers are random."""
+    names = {0: "outside", os.getpid(): "self", os.getppid(): "parent"}
+    fields = _text("/proc/%%d/stat" %% process).rpartition(")")[2].split()[1:6]
+    children = _text("/proc/%%d/task/%%d/children" %% (process, process)).split()
+    return [[names.get(int(one), "other") for one in many] for many in (fields, children)]
+
+
 def _processes():
     found = [one for one in os.listdir("/proc") if one.isdigit()]
     return sorted(_text("/proc/" + one + "/cmdline") for one in found)
@@ -99,6 +107,8 @@ def _look(private):
         "first environment": _text("/proc/self/environ"),
         "limits": _text("/proc/self/limits"),
         "descriptors": _descriptors(),
+        "input": [os.isatty(0), select.select([0], [], [], 0)[0], os.read(0, 1).decode()],
+        "family": [_family(os.getpid()), _family(os.getppid())],
         "folder": [os.getcwd(), sorted(os.listdir("/")), private and sorted(os.listdir("/tmp"))],
         "files": _files("."),
         "results": sorted(_files(os.path.dirname(os.path.dirname(junit)))),

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import RunCancelled, SandboxError
-from agentbench.sandbox.interface import Command, ReadOnlyMount, SnapshotId
+from agentbench.sandbox.interface import Command, ReadOnlyMount, SnapshotId, Stream
 from agentbench.scoring.evidence import CommandResult, Ending
 from tests.patience import HANG_SECONDS
 
@@ -84,6 +84,8 @@ class LocalSandbox:
         code: int | None = None,
         number: int | None = None,
     ) -> CommandResult:
+        if command.sink is not None:
+            command.sink(Stream.STDOUT, output[0])
         return CommandResult(
             argv=command.argv,
             ending=ending,

@@ -100,7 +100,7 @@ def test_output_goes_to_the_sink_of_the_end(machine):
     with machine.started() as tests:
         run = tests.finish(sink=lambda _stream, chunk: seen.append(chunk))
     assert run.facts.passed == 1
-    assert b"1 passed" in b"".join(seen)
+    assert b"1 passed" in b"".join(seen), run.result.text_output
 
 
 def test_one_that_is_never_finished_leaves_no_results(machine):
@@ -128,13 +128,15 @@ def test_where_pytest_is_the_project_nothing_of_it_is_imported_early(tmp_path, i
     shutil.copytree(machine.packages, source)
     ours = source / "pytest" / "__init__.py"
     text = ours.read_text()
-    ours.write_text(f"open({str(tmp_path / 'early')!r}, 'w').close()\n{text}")
+    ours.write_text(f"{text}\nopen({str(tmp_path / 'early')!r}, 'w').close()\n")
     if is_found_by == "a link":
         for entry in source.iterdir():
             (machine.site / entry.name).symlink_to(entry)
     elif is_found_by == "its path":
         (machine.site / "editable.pth").write_text(f"{source}\n")
     else:  # as setuptools installs
+        for entry in machine.packages.glob("*.dist-info"):
+            (machine.site / entry.name).symlink_to(entry)
         finder = f"PathFinder.find_spec(name, [{str(source)!r}])"
         (machine.site / "finder.py").write_text(
             "import sys\nfrom importlib.machinery import PathFinder\n"
@@ -142,8 +144,8 @@ def test_where_pytest_is_the_project_nothing_of_it_is_imported_early(tmp_path, i
             f"        return None if path else {finder}\nsys.meta_path.append(Finder)\n"
         )
         (machine.site / "finder.pth").write_text("import finder\n")
-    with machine.started(early=False) as tests:
-        ours.write_text(f"import os; os.environ['LATE'] = 'yes'\n{text}")
+    with machine.started(early=False, targets=("test_m.py",)) as tests:
+        ours.write_text(f"{text}\nimport os; os.environ['LATE'] = 'yes'\n")
         write(machine, test_m="import os\ndef test_late(): assert os.environ['LATE'] == 'yes'")
         run = tests.finish()
     assert not (tmp_path / "early").exists()

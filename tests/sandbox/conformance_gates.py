@@ -88,6 +88,14 @@ class GateConformance(Conformance):
             result = command.result()
         assert (result.ending, result.stdout) == (Ending.EXITED, "in new old\n")
 
+    def test_it_may_change_the_environment_after_other_commands(self, fresh: Sandbox) -> None:
+        prefix = "$(python -c 'import sys; print(sys.prefix)')"
+        change = f'cat; file={prefix}/pyvenv.cfg; echo >> "$file" && rm "$file"'
+        with waiting(fresh, f'{change} && ! test -e "$file" && echo done') as command:
+            assert sh(fresh, 'python -c "import json"').ok
+            result = command.result()
+        assert result.stdout == "done\n", result
+
     def test_one_that_ends_before_the_opening_keeps_its_exit_code(self, fresh: Sandbox) -> None:
         with waiting(fresh, "echo early; exit 3") as command:
             result = command.result()

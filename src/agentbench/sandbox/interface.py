@@ -174,7 +174,8 @@ class Command:
     user: UserName | None = None  # None: that of the sandbox, which has others unless it is AGENT
     gate: Gate | None = None
     """It starts at once, but gets `stdin`, and its time counts, only when this gate opens. Until
-    then other commands can run in the sandbox; Docker starts it again if they have ended it."""
+    then other commands can run in the sandbox: Docker starts it again if they have ended it, and
+    bubblewrap shows them the environment as it was at first, read-only."""
 
     @property
     def cancelled(self) -> bool:

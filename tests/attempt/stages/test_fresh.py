@@ -161,6 +161,38 @@ def test_the_sealed_run_takes_what_was_made_for_it(attempt_by):
         assert provider.open_now == 0
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_the_final_test_waits_for_the_sealed_run(attempt_by, is_right):
+    with attempt_by() as context, opening(context):
+        context.control(ControlLevel.SAMPLE)
+        context.baseline = go(context, "baseline_run")
+        go(context, "agent_run")
+        final = context.preparation.sandbox
+        (sealed,) = context.preparation.controls._runs._preopened
+        source = FIXED if is_right else FIXED.replace("sum(prices)", "sum(prices) + 1")
+        file = FileContent(content=source.encode(), executable=False)
+        context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
+        report = go(context, "final_test").report
+        context.background.finish()
+        assert report is not None
+        assert (report.outcome is PytestOutcome.PASSED) is is_right
+        assert sealed._tests.result()._gate.is_open
+        assert final._tests.result()._gate.is_open is is_right
+        assert final._tests.result()._gate.is_abandoned is not is_right
+
+
+def test_a_sandbox_that_is_lost_while_its_tests_wait_is_replaced(attempt_by):
+    with attempt_by() as context, opening(context) as provider:
+        ahead = with_preopened(context)
+        context.preparation.start_final()
+        ahead._tests.result().sandbox.kill()
+        report = go(context, "final_test").report
+        context.background.finish()
+        assert report is not None
+        assert report.outcome is PytestOutcome.FAILED
+        assert (provider.opened, provider.open_now) == (2, 0)
+
+
 def test_the_agents_sandbox_is_removed_where_the_blind_runs_cannot_be_planned(
     attempt_by, monkeypatch
 ):

@@ -12,12 +12,13 @@ import resource
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import product
 from pathlib import Path, PurePosixPath
+from threading import Condition
 from typing import Self
 
 from agentbench.errors import SandboxError, UnavailableError
@@ -52,22 +53,55 @@ _PROBED_WITHIN = timedelta(seconds=30)
 _TMP = PurePosixPath("/tmp")
 
 
+class OverlayUse:
+    """Which commands of a sandbox mount its writable overlay: a second mount breaks the first."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._ungated = 0  # commands that have mounted it
+        self._is_gated = False  # whether one with a gate has
+
+    @contextmanager
+    def by(self, command: interface.Command) -> Iterator[bool]:
+        """Whether a command may mount it during the block: if none with a gate has done so."""
+        has_gate = command.gate is not None
+        with self._changed:
+            if has_gate:
+                self._changed.wait_for(lambda: not self._is_gated and not self._ungated)
+                self._is_gated = True
+            mounts = has_gate or not self._is_gated
+            self._ungated += mounts and not has_gate
+        try:
+            yield mounts
+        finally:
+            with self._changed:
+                self._is_gated = self._is_gated and not has_gate
+                self._ungated -= mounts and not has_gate
+                self._changed.notify_all()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BwrapRunner:
     """Starts bwrap for each command, with the arguments that all commands of a sandbox share."""
 
     program: BwrapProgram
     arguments: Sequence[str]
+    arguments_beside: Sequence[str]
+    """Those while a command waits at a gate: the environment is read-only, as it was at first."""
     environment: Mapping[str, str]
     limits: interface.Limits
     network: bool
     group: cgroups.ControlGroup | None
+    _overlay_use: OverlayUse = field(default_factory=OverlayUse)
 
     def run(self, command: interface.Command, stop: Callable[[], bool]) -> CommandResult:
         """See CommandRunner.run."""
         kills_before = self._oom_kills()
         with ExitStack() as stack:
-            child, init = self._start(command, stack)
+            mounts = stack.enter_context(self._overlay_use.by(command))
+            child, init = self._start(
+                self.arguments if mounts else self.arguments_beside, command, stack
+            )
             ended = run_child(child, command, end=init.kill, stop=stop)
             if not (init.reported_exit() or ended.timed_out or ended.stopped):
                 message = ended.stderr.text()
@@ -81,7 +115,7 @@ class BwrapRunner:
         )
 
     def _start(
-        self, command: interface.Command, stack: ExitStack
+        self, arguments: Sequence[str], command: interface.Command, stack: ExitStack
     ) -> tuple[subprocess.Popen[bytes], "_Init"]:
         """Start bwrap, and let it continue once its first process inside is limited."""
         data, files = profile.data_arguments(stack, network=self.network)
@@ -96,7 +130,7 @@ class BwrapRunner:
         try:
             child = self.program.start(
                 (
-                    *self.arguments,
+                    *arguments,
                     *data,
                     *("--args", str(words)),
                     *("--json-status-fd", str(status_end)),
@@ -306,14 +340,21 @@ class BubblewrapProvider(FolderProvider):
                 system.append(BindMount(source=bundle.resolve(), target=profile.CERTIFICATES))
         mounts = view.mounts(request.mounts)
         binds = [*view.of_system(system), *self._binds(request, view, mounts)]
+        beside = [
+            BindMount(source=each.lower, target=each.target)
+            if isinstance(each, OverlayMount)
+            else each
+            for each in binds
+        ]
+        common = (
+            *profile.system_arguments(network=request.network),
+            *view.kernel_arguments(request.limits.memory_mib, reachable),
+            *device_arguments(namespace, stack),
+        )
         runner = BwrapRunner(
             program=self.program,
-            arguments=(
-                *profile.system_arguments(network=request.network),
-                *view.kernel_arguments(request.limits.memory_mib, reachable),
-                *device_arguments(namespace, stack),
-                *profile.bind_arguments(binds, reachable),
-            ),
+            arguments=(*common, *profile.bind_arguments(binds, reachable)),
+            arguments_beside=(*common, *profile.bind_arguments(beside, reachable)),
             environment=environment,
             limits=request.limits,
             network=request.network,
