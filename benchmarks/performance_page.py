@@ -20,7 +20,8 @@ This page lists the performance targets of agentbench and all measurements of it
 `benchmarks/performance_page.py` generates it from the figures in `benchmarks/results/`: do not edit
 it. Each benchmark writes its figures with `--json`. Variants take turns within a run, because
 durations drift on shared machines. A ratio is calculated within a round and is the median of the
-rounds.
+rounds. Commands run with the byte-code of their modules, as an installed program does: the first
+run, which is not measured, writes it.
 """
 _UNMEASURED = "not measured yet"
 
