@@ -105,7 +105,7 @@ TARGETS = (
         floor="engine alone, 3 containers each, 8 attempts, 4 at a time",
         limit=2.3,
         is_ratio=True,
-        rest="three containers per attempt, and one attempt judged at a time",
+        rest="three containers per attempt, and one sealed run at a time",
     ),
     Target(
         what="a sandbox with three services, from start to removal, against Docker Compose",
@@ -131,7 +131,7 @@ TARGETS = (
         floor="pytest alone, 2 runs each, 8 attempts, 4 at a time",
         limit=1.5,
         is_ratio=True,
-        rest="two pytest runs per attempt, and one attempt judged at a time",
+        rest="two pytest runs per attempt, and one sealed run at a time",
     ),
     Target(
         what="peak memory of the harness, 8 attempts, MB",
