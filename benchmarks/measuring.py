@@ -3,12 +3,17 @@
 Seconds drift on shared machines, so variants take turns and a ratio is taken within a round, where
 both sides met the same weather. A benchmark prints a table and, with --json FILE, writes what
 docs/performance.md is made of.
+
+Commands are measured as installed ones: with the byte-code of their modules. It is in a folder of
+the benchmark, whatever this environment says about byte-code, and the first run of each writes it.
 """
 
 import argparse
+import atexit
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -17,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 LEAST_ROUNDS = 5
@@ -136,7 +142,8 @@ def child(
     """Run a command to its end: its seconds, and the most memory that it held.
 
     A process that is forked off holds its parent's memory for a moment, and is counted with it:
-    the least that can be measured is what this one holds.
+    the least that can be measured is what this one holds. A program runs with byte-code that its
+    first run has written, which a benchmark does not count.
 
     Args:
         argv: The command.
@@ -150,7 +157,7 @@ def child(
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             argv, stdout=subprocess.DEVNULL, stderr=said,
-            env=None if env is None else {**os.environ, **env},
+            env=_with_byte_code() | dict(env or {}),
         )  # fmt: skip
         most = 0
         ended, status, usage = os.wait4(process.pid, os.WNOHANG if together else 0)
@@ -170,6 +177,19 @@ def child(
         peak_bytes=usage.ru_maxrss * 1024,
         together_bytes=most,
     )
+
+
+def _with_byte_code() -> dict[str, str]:
+    """This environment, in which Python keeps the byte-code of modules as of installed ones."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": _byte_code_folder()}
+
+
+@cache
+def _byte_code_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="agentbench-byte-code-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _held(pid: int) -> int:

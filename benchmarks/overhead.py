@@ -3,7 +3,8 @@
 The raw chain (raw_chain.py) makes one container for an attempt, puts the repository with fix and
 hidden tests into it, runs pytest and removes it. agentbench does what a verdict takes: the agent's
 container, the fresh one of the final test, control runs, a record. All are whole commands from
-the start of the interpreter to its end, warm (the task was prepared before), and take turns.
+the start of the interpreter to its end, warm (the task was prepared before, and the byte-code of
+modules was written), and take turns.
 Beside them: as many containers and pytest runs as such a verdict takes, without a harness.
 Run: python benchmarks/overhead.py [--task DIR] [--rounds N] [--json FILE]
 """
@@ -75,8 +76,9 @@ def main() -> None:
         archive = place / "repo.tar"
         archive.write_bytes(_archive(options.task))
         bench = Bench(task=options.task, place=place, archive=archive)
-        for way in (("docker", "full"), ("bubblewrap", "full")):
-            child(bench.agentbench(way, 1, 1), env=bench.env)  # prepares the task
+        prepares = [bench.agentbench((way, "full"), 1, 1) for way in ("docker", "bubblewrap")]
+        for argv in (*prepares, bench.raw(1, 1), bench.tests_alone(1, 1)):
+            child(argv, env=bench.env)  # prepares the task, and writes byte-code
         measures = [row for size in _SIZES for row in _measured(bench, *size, options)]
         again = float(_prepared_again(place))
     measures += [

@@ -20,7 +20,8 @@ This page lists the performance targets of agentbench and all measurements of it
 `benchmarks/performance_page.py` generates it from the figures in `benchmarks/results/`: do not edit
 it. Each benchmark writes its figures with `--json`. Variants take turns within a run, because
 durations drift on shared machines. A ratio is calculated within a round and is the median of the
-rounds.
+rounds. Commands run with the byte-code of their modules, as an installed program does: the first
+run, which is not measured, writes it.
 """
 _UNMEASURED = "not measured yet"
 
@@ -104,7 +105,7 @@ TARGETS = (
         floor="engine alone, 3 containers each, 8 attempts, 4 at a time",
         limit=2.3,
         is_ratio=True,
-        rest="three containers per attempt, and one attempt judged at a time",
+        rest="three containers per attempt, and one sealed run at a time",
     ),
     Target(
         what="a sandbox with three services, from start to removal, against Docker Compose",
@@ -130,7 +131,7 @@ TARGETS = (
         floor="pytest alone, 2 runs each, 8 attempts, 4 at a time",
         limit=1.5,
         is_ratio=True,
-        rest="two pytest runs per attempt, and one attempt judged at a time",
+        rest="two pytest runs per attempt, and one sealed run at a time",
     ),
     Target(
         what="peak memory of the harness, 8 attempts, MB",

@@ -23,6 +23,7 @@ def main() -> None:
 
 def _run(archive: Path) -> None:
     env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("PYTHONPYCACHEPREFIX", None)  # pytest's own byte-code was written when it was installed
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(["tar", "xf", str(archive), "-C", scratch], check=True)
         done = subprocess.run(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.predictions import PredictionName
+from agentbench.agents.registry import PredictionName
 
 
 @pytest.fixture(autouse=True)

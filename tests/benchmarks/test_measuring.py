@@ -38,6 +38,17 @@ def test_a_child_is_measured_with_its_memory():
     assert small.seconds > 0
 
 
+def test_a_child_runs_with_byte_code_that_an_earlier_one_wrote(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (tmp_path / "one.py").write_text("", encoding="utf-8")
+    told = "import os, one; print(os.path.getmtime(one.__cached__), file=open('told', 'a'))"
+    for _ in range(2):
+        child(["env", "-C", str(tmp_path), sys.executable, "-c", told])
+    first, second = (tmp_path / "told").read_text().splitlines()
+    assert first == second
+    assert {path.name for path in tmp_path.iterdir()} == {"one.py", "told"}
+
+
 def test_children_of_a_child_are_counted_with_it():
     hold = "x = b'x' * (100 << 20)"
 

@@ -72,11 +72,32 @@ def test_the_help_of_a_command_imports_no_heavy_library(name):
     assert done.stderr.split() == []
 
 
-def test_a_run_without_containers_does_not_import_the_client_of_docker():
-    code = "import sys, agentbench.runs.start; print('docker' in sys.modules)"
+def test_a_run_does_not_import_what_only_other_runs_use():
+    code = "import sys, agentbench.runs.start; print(*sys.modules)"
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
-    assert done.stdout == "False\n"
+    others = {
+        "agentbench.agents.predictions", "agentbench.runs.executors.remote_attempt",
+        "agentbench.tasks.dataset_rows", "docker", "git", "packaging", "tomlkit",
+        "xml.etree.ElementTree",
+    }  # fmt: skip
+    assert not set(done.stdout.split()) & others
+
+
+def test_a_run_imports_its_modules_while_it_waits_for_git():
+    code = (
+        "import sys, threading; from agentbench.cli.run import _OF_ALL_RUNS, _OF_CONTROLS\n"
+        "from agentbench.cli.run import _import_meanwhile\n"
+        "_import_meanwhile(_OF_ALL_RUNS + _OF_CONTROLS)\n"
+        "[each.join() for each in threading.enumerate() if each.name == 'imports']\n"
+        "print(*sys.modules)"
+    )
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
+    assert {"agentbench.attempt.runner", "agentbench.integrity.sealing.seal"} <= set(
+        done.stdout.split()
+    )
+    assert done.stderr == ""
 
 
 def test_a_command_that_is_misspelt_is_recognised(cli):

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from agentbench.core import file_locks
 from agentbench.core.file_locks import FileLock, LockHeldError
 from tests.counted_calls import calls_of
 from tests.patience import HANG_SECONDS, wait_until
@@ -60,14 +61,46 @@ def test_one_try_does_not_wait(tmp_path):
         FileLock(tmp_path / "lock").acquire(timeout=0)
 
 
-def test_a_waiter_gets_it_before_its_deadline(tmp_path, monkeypatch):
+def test_a_waiter_gets_it_when_a_thread_releases_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_locks, "_POLL_SECONDS", HANG_SECONDS)
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
     first.acquire()
     tries = calls_of(monkeypatch, fcntl, "flock")
-    monkeypatch.setattr(time, "sleep", lambda _seconds: first.release())
-    second.acquire(timeout=HANG_SECONDS)
-    assert len(tries) == 2
+    waiter = threading.Thread(target=lambda: second.acquire(timeout=10 * HANG_SECONDS))
+    waiter.start()
+    wait_until(lambda: tries)
+    first.release()
+    waiter.join(HANG_SECONDS / 2)
+    assert not waiter.is_alive()
     second.release()
+
+
+def test_a_waiter_gets_it_when_another_process_releases_it(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path / "lock"], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    lock = FileLock(tmp_path / "lock")
+    waiter = threading.Thread(target=lambda: lock.acquire(timeout=HANG_SECONDS))
+    waiter.start()
+    holder.kill()
+    holder.communicate()
+    waiter.join()
+    with pytest.raises(LockHeldError):
+        FileLock(tmp_path / "lock").acquire(timeout=0)
+    lock.release()
+
+
+def test_shared_locks_are_held_at_the_same_time_and_beside_no_exclusive_one(tmp_path):
+    path = tmp_path / "lock"
+    with FileLock(path, shared=True):
+        with FileLock(path, shared=True), pytest.raises(LockHeldError):
+            FileLock(path).acquire(timeout=0)
+        with pytest.raises(LockHeldError):
+            FileLock(path).acquire(timeout=0)
+    with FileLock(path), pytest.raises(LockHeldError):
+        FileLock(path, shared=True).acquire(timeout=0)
 
 
 def test_a_removed_file_is_not_the_lock_any_more(tmp_path, monkeypatch):

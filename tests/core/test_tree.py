@@ -1,10 +1,12 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from agentbench.core import checksums
 from agentbench.core.checksums import is_undamaged, tree_checksum
 from tests.counted_calls import calls_of
 
@@ -102,6 +104,51 @@ def test_a_tree_is_looked_at_once_by_each_process(tree: Path) -> None:
     )
     code += "sys.exit(is_undamaged(Path(sys.argv[1]), sys.argv[2]))"
     assert subprocess.run([sys.executable, "-c", code, tree, seal], check=False).returncode == 0
+
+
+@pytest.fixture
+def noted(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Checks the tree as a new process would; returns the number of files that were read."""
+    seal, memo = tree_checksum(tree), tmp_path / "memo"
+    memo.touch()
+    reads = calls_of(monkeypatch, os, "read")
+
+    def check() -> int:
+        checksums._verified.clear()
+        reads.clear()
+        assert is_undamaged(tree, seal, memo=memo)
+        return len(reads)
+
+    return check
+
+
+def test_the_content_of_a_tree_is_read_by_the_first_process(noted: Callable[[], int]) -> None:
+    assert noted() > 0
+    assert noted() == 0
+
+
+def test_content_that_changed_is_read_again_whatever_its_times_say(
+    tree: Path, noted: Callable[[], int]
+) -> None:
+    noted()
+    file = tree / "file"
+    before, content = file.stat(), file.read_bytes()
+    file.write_bytes(bytes(len(content)))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(AssertionError):
+        noted()
+    file.write_bytes(content)
+    assert noted() > 0
+    assert noted() == 0
+
+
+def test_the_content_of_a_tree_is_read_again_after_a_restart(
+    noted: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted()
+    (tmp_path / "boot").write_text("another")
+    monkeypatch.setattr(checksums, "_BOOT_ID", tmp_path / "boot")
+    assert noted() > 0
 
 
 def test_a_tree_that_is_gone_is_not_whole(tmp_path: Path) -> None:

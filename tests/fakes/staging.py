@@ -86,6 +86,7 @@ class StagedAttempt:
     prepared: PreparedTask | None
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     cancel: Event = field(default_factory=Event)
+    extend: Callable[[float], None] = lambda _seconds: None
     secrets: frozenset[str] = frozenset()
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
@@ -124,6 +125,7 @@ class StagedAttempt:
             sink=self.desk.sink,
             save=self.desk.save,
             background=self.background,
+            extend=self.extend,
             control_slots=self.control_slots,
             idle_slots=self.idle_slots,
             shared_containers=self.shared_containers,

@@ -1,4 +1,5 @@
 import os
+import stat
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
@@ -6,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import RunCancelled, SandboxError
+from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
 from agentbench.sandbox.folder_sandbox import (
     FolderSandbox,
@@ -16,6 +17,7 @@ from agentbench.sandbox.folder_sandbox import (
 )
 from agentbench.sandbox.interface import Command, Limits, SnapshotId
 from agentbench.scoring.evidence import CommandResult, Ending
+from tests.sandbox.conformance_trees import tar_of
 
 VIEW = InsidePaths(
     workspace=PurePosixPath("/workspace"),
@@ -119,3 +121,46 @@ def fill(path: Path, mib: int) -> None:
             file.write(os.urandom(1 << 20))
         file.flush()
         os.fsync(file.fileno())
+
+
+def test_a_plain_tree_is_written_without_a_process(folders: SandboxFolders) -> None:
+    runner = ScriptedRunner(lambda: pytest.fail("a process was started"))
+    sandbox = sandbox_of(folders, runner)
+    sandbox.write_tree(PurePosixPath("/workspace/a"), tar_of({"b/f": (0o4755, b"x")}))
+    written = folders.workspace / "a" / "b" / "f"
+    assert written.read_bytes() == b"x"
+    assert stat.S_IMODE(written.stat().st_mode) == 0o755
+    assert written.stat().st_uid == folders.workspace.stat().st_uid
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("/workspace", "out/f"), ("/workspace/out", "f"), ("/workspace", "../f"), ("/opt/x", "f")],
+)
+def test_an_unusual_tree_is_left_to_a_process_in_the_sandbox(
+    folders: SandboxFolders, tmp_path: Path, path: str, name: str
+) -> None:
+    (folders.workspace / "out").symlink_to(tmp_path)
+    started: list[str] = []
+    sandbox = sandbox_of(folders, ScriptedRunner(lambda: started.append("program")))
+    sandbox.write_tree(PurePosixPath(path), tar_of({name: (0o644, b"x")}))
+    assert started == ["program"]
+    assert not (tmp_path / "f").exists()
+    assert not (folders.root / "f").exists()
+
+
+def test_a_tree_above_the_disk_limit_does_not_fit(folders: SandboxFolders) -> None:
+    gauge = FolderGauge(folders=folders.all, processes=lambda: ())
+    watch = DiskWatch(gauge, Limits(files=100))
+    sandbox = sandbox_of(folders, ScriptedRunner(), watch=watch)
+    many = {f"f{number}": (0o644, b"") for number in range(1_000)}
+    with pytest.raises(DoesNotFitError, match=r"/workspace cannot be written: limit 100 files"):
+        sandbox.write_tree(PurePosixPath("/workspace"), tar_of(many))
+
+
+def test_a_dead_sandbox_takes_no_tree(folders: SandboxFolders) -> None:
+    sandbox = sandbox_of(folders, ScriptedRunner())
+    sandbox.kill()
+    with pytest.raises(SandboxError, match="was killed"):
+        sandbox.write_tree(PurePosixPath("/workspace"), tar_of({"f": (0o644, b"x")}))
+    assert list(folders.workspace.iterdir()) == []

@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
-import tomlkit
-
 from agentbench.errors import UsageError
 from agentbench.tasks.mcp_servers import McpServer
 
@@ -34,6 +32,8 @@ def with_servers(text: str, form: McpForm, servers: Sequence[McpServer]) -> str:
             settings["mcpServers"] = {each.name: _for_gemini(each) for each in servers}
             return json.dumps(settings, indent=1)
         case "codex":
+            import tomlkit  # other clients need no parser of TOML
+
             document = tomlkit.parse(text)
             document["mcp_servers"] = {each.name: _for_codex(each) for each in servers}
             return tomlkit.dumps(document)

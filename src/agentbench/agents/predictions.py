@@ -1,7 +1,6 @@
 """Predictions in SWE-bench's format, and the agent that submits them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,8 +16,6 @@ from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from agentbench.tasks.dataset_rows import Rejection, patch_bytes, read_rows, task_id_of
 from agentbench.tasks.problem import Problem, TaskId
 
-PREDICTIONS_PREFIX: Final = "predictions:"
-"""The prefix of such an agent's name."""
 _MAX_FAULTS = 20
 _MAX_MODELS = 5
 _NO_MODEL = "None"  # SWE-bench's name for it
@@ -45,30 +42,6 @@ again && patch --batch --forward --fuzz=5 -p1 -i "$patch" && exit 0
 apply --check --reverse && exit 0
 again && exit 65
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionName:
-    """A file of predictions, and the requested model if it has several."""
-
-    file: Path
-    model: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> "PredictionName | None":
-        """Parse an agent's name; None: another agent."""
-        rest = text.removeprefix(PREDICTIONS_PREFIX)
-        if rest == text:
-            return None
-        file, mark, model = rest.partition("#")
-        if not mark or Path(rest).exists():
-            return cls(file=Path(rest))
-        return cls(file=Path(file), model=model)
-
-    def __str__(self) -> str:
-        """The name with an absolute path, so that `resume` finds the file from any folder."""
-        whole = f"{PREDICTIONS_PREFIX}{self.file.resolve()}"
-        return whole if self.model is None else f"{whole}#{self.model}"
 
 
 def _check_text(text: str | None) -> str | None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
-from agentbench.agents.predictions import PredictionName, PredictionsAgent, read_predictions
 from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.core.extras import CLIENTS, require
 from agentbench.errors import UsageError
@@ -20,6 +19,7 @@ from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import ScriptedSolution
 
 _ENTRY_POINT_GROUP = "agentbench.agents"
+_PREDICTIONS_PREFIX = "predictions:"
 # Exceptions that a user's module may raise; others are shown with their traceback.
 _IMPORT_FAILURES = (
     ArithmeticError,
@@ -42,6 +42,30 @@ BUILT_IN = {
     "llm": "a model with a few tools, in a loop of its own; needs --model",
 }
 """The built-in agents with their descriptions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionName:
+    """A file of predictions, and the requested model if it has several."""
+
+    file: Path
+    model: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "PredictionName | None":
+        """Parse an agent's name; None: another agent."""
+        rest = text.removeprefix(_PREDICTIONS_PREFIX)
+        if rest == text:
+            return None
+        file, mark, model = rest.partition("#")
+        if not mark or Path(rest).exists():
+            return cls(file=Path(rest))
+        return cls(file=Path(file), model=model)
+
+    def __str__(self) -> str:
+        """The name with an absolute path, so that `resume` finds the file from any folder."""
+        whole = f"{_PREDICTIONS_PREFIX}{self.file.resolve()}"
+        return whole if self.model is None else f"{whole}#{self.model}"
 
 
 SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
@@ -86,6 +110,8 @@ def create_agent(
     if (built_in := _built_in(name, patches, scripts, command)) is not None:
         return built_in
     if (predicted := PredictionName.parse(name)) is not None:
+        from agentbench.agents.predictions import PredictionsAgent, read_predictions
+
         predictions = read_predictions(predicted.file, model=predicted.model)
         return PredictionsAgent(predictions, name=str(predicted))
     from agentbench.agents.preset import PresetAgent, find_preset  # not needed for built-in agents

@@ -200,9 +200,16 @@ class PreparedContext(StageContext):
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
 
-    def judging_lock(self) -> FileLock:
-        """Held while a sandbox with the agent's code and hidden tests of the task runs."""
-        return machine_lock(f"judging-{judging_key(self.task)}")
+    def judging_lock(self, *, shared: bool = False) -> FileLock:
+        """Held while a sandbox with the agent's code and hidden tests of the task runs.
+
+        Final tests of code that has given all the right values share it.
+        """
+        return machine_lock(f"judging-{judging_key(self.task)}", shared=shared)
+
+    def judging_queue(self, *, shared: bool = False) -> FileLock:
+        """Shared by all that need the judging lock for themselves; others wait until it is free."""
+        return machine_lock(f"judging-{judging_key(self.task)}-queue", shared=shared)
 
     def sealed_lock(self) -> FileLock:
         """Held while the reference solution runs for the first time."""

@@ -5,14 +5,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
 from agentbench.cli.run_execution import execute_run, print_warnings, say_line, say_nothing
-from agentbench.core.choices import ExecutorName
+from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
+_OF_ALL_RUNS = (
+    "runs.start", "tasks.project_versions", "report.summary", "report.reported_run",
+)  # fmt: skip
+_OF_CONTROLS = ("attempt.stages.sealed_runs",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +72,12 @@ def run(
     Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
     """
     from agentbench.runs.options import RunOptions
-    from agentbench.runs.start import start_run
 
     cache_dir = usable_cache_dir()
+    _import_meanwhile(_OF_ALL_RUNS + _OF_CONTROLS * (integrity_controls is not ControlLevel.OFF))
     selected = selection.load(cache_dir)
+    from agentbench.runs.start import start_run
+
     # fmt: off
     run_options = RunOptions(
         agent=agent.agent, agent_command=agent.agent_command,
@@ -90,6 +98,17 @@ def run(
     if not quiet:
         _announce(started.configuration)
     execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
+
+
+def _import_meanwhile(modules: Sequence[str]) -> None:
+    """Import modules of a run in a thread: this one waits for git and the back end to answer."""
+
+    def work() -> None:
+        """Import them in the order in which they are needed."""
+        for name in modules:
+            import_module(f"agentbench.{name}")
+
+    Thread(target=work, name="imports", daemon=True).start()
 
 
 def _announce(configuration: "RunConfiguration") -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from threading import Lock
@@ -39,6 +39,7 @@ _FIELD_SCHEMA = {
 }
 _CHUNK = 1 << 20
 _DIGEST_BYTES = 32
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _verified: set[tuple[Path, str]] = set()  # by this process; only agentbench changes cached trees
 _verifying = Lock()  # a second thread waits for the first one's result
 
@@ -140,18 +141,60 @@ def tree_checksum(root: Path, *, without: Set[str] = frozenset()) -> str:
     return f"blake2b:{digest.hexdigest()}"
 
 
-def is_undamaged(root: Path, seal: str, *, without: Set[str] = frozenset()) -> bool:
-    """Whether a folder still has a checksum; each process checks once and remembers."""
+def is_undamaged(
+    root: Path, seal: str, *, without: Set[str] = frozenset(), memo: Path | None = None
+) -> bool:
+    """Whether a folder still has a checksum; each process checks once and remembers.
+
+    Args:
+        root: The folder.
+        seal: Its checksum.
+        without: Names directly in the folder that are left out.
+        memo: An existing file in which processes note the state that they have read. While the
+            machine is up, files are read again only if times or inodes have changed.
+    """
     with _verifying:
         if (root, seal) in _verified:
             return True
         try:
-            whole = tree_checksum(root, without=without) == seal
+            state = None if memo is None else _state_of_entries(root, seal, without)
+            known = state is not None and memo is not None and memo.read_bytes() == state
+            whole = known or tree_checksum(root, without=without) == seal
         except OSError:
             return False
         if whole:
             _verified.add((root, seal))
+            if state is not None and memo is not None and not known:
+                with suppress(OSError):
+                    memo.write_bytes(state)
         return whole
+
+
+def _state_of_entries(root: Path, seal: str, without: Set[str]) -> bytes | None:
+    """A digest of every entry's inode and times, valid until the machine restarts; None: unknown.
+
+    No content changes without them, except by a fault of the disk or by one that ends the machine.
+    """
+    digest = hashlib.blake2b(seal.encode(), digest_size=_DIGEST_BYTES)
+    try:
+        digest.update(_BOOT_ID.read_bytes())
+        folders = [str(root)]
+        while folders:
+            with os.scandir(folders.pop()) as found:
+                entries = sorted(found, key=attrgetter("name"))
+            for entry in entries:
+                if entry.name in without:
+                    continue
+                facts = entry.stat(follow_symlinks=False)
+                numbers = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mode)
+                times = (facts.st_mtime_ns, facts.st_ctime_ns)
+                digest.update(b"%b\0%d %d %d %o " % (os.fsencode(entry.name), *numbers))
+                digest.update(b"%d %d\n" % times)
+                if stat.S_ISDIR(facts.st_mode):
+                    folders.append(entry.path)
+    except OSError:  # a folder is locked, or too deep for a path
+        return None
+    return digest.hexdigest().encode()
 
 
 def _add_folder(digest: hashlib.blake2b, folder: int, prefix: bytes, without: Set[str]) -> None:

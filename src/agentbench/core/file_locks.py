@@ -13,9 +13,11 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Condition
 
 _SHARED_FOLDERS = ("/run/lock", "/tmp")
-_POLL_SECONDS = 0.02  # seconds between two tries, where there is a deadline
+_POLL_SECONDS = 0.02  # seconds between two tries, for locks that other processes release
+_RELEASED = Condition()  # a lock of this process
 
 
 class LockHeldError(TimeoutError):
@@ -23,10 +25,11 @@ class LockHeldError(TimeoutError):
 
 
 class FileLock:
-    """An exclusive lock on a file. One object acquires it at most once at a time."""
+    """A lock on a file, exclusive or shared. One object acquires it at most once at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, shared: bool = False) -> None:
         self._path = path
+        self._mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         self._descriptor: int | None = None
 
     def acquire(self, timeout: float | None = None) -> None:
@@ -44,7 +47,7 @@ class FileLock:
         while self._descriptor is None:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
-                _lock_until(descriptor, deadline)
+                _lock_until(descriptor, self._mode, deadline)
                 if self._is_current_file(descriptor):
                     self._descriptor = descriptor
             except BlockingIOError:
@@ -57,7 +60,10 @@ class FileLock:
         """Release the lock; the file stays."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that is being forked has it, too
             os.close(descriptor)
+            with _RELEASED:
+                _RELEASED.notify_all()
 
     def __enter__(self) -> "FileLock":
         """Acquire the lock without a time limit."""
@@ -76,35 +82,36 @@ class FileLock:
             return False
 
 
-def machine_lock(name: str) -> FileLock:
+def machine_lock(name: str, *, shared: bool = False) -> FileLock:
     """A lock of all processes of this user on this machine, whatever folders they use.
 
     Raises:
         OSError: the folder of the locks cannot be created, or belongs to somebody else.
     """
-    shared = (place for place in _SHARED_FOLDERS if os.access(place, os.W_OK))
-    folder = Path(next(shared, tempfile.gettempdir()), f"agentbench-locks-{os.getuid()}")
+    places = (place for place in _SHARED_FOLDERS if os.access(place, os.W_OK))
+    folder = Path(next(places, tempfile.gettempdir()), f"agentbench-locks-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise PermissionError(f"{folder}: belongs to another user, who has to remove it")
-    return FileLock(folder / f"{name}.lock")
+    return FileLock(folder / f"{name}.lock", shared=shared)
 
 
-def _lock_until(descriptor: int, deadline: float | None) -> None:
+def _lock_until(descriptor: int, mode: int, deadline: float | None) -> None:
     """Lock an open file; BlockingIOError at the deadline."""
     if deadline is None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, mode)
         return
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                raise
-            time.sleep(min(remaining, _POLL_SECONDS))
-        else:
-            return
+    with _RELEASED:
+        while True:
+            try:
+                fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+            except BlockingIOError:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    raise
+                _RELEASED.wait(min(remaining, _POLL_SECONDS))
+            else:
+                return
 
 
 class SharedLock:

@@ -43,7 +43,9 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
 class Schema(BaseModel):
     """A value that is written to disk or sent over a network."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_timedelta="float")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_timedelta="float", defer_build=True
+    )
 
     def model_dump_json(
         self,

@@ -6,11 +6,14 @@ attacks on expat need, are refused, since pytest writes none.
 
 import re
 from pathlib import PurePosixPath
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
 
 from agentbench.core import python_syntax, untrusted_json
 from agentbench.pytest_results.model import CaseResult, CollectionError, ReportedSession
 from agentbench.scoring.evidence import CaseOutcome, CollectionFact, NodeId, ReportSource
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _MAX_TEXT = 300  # characters of a message or a path
 _MAX_LINES = 2_000  # of a traceback, from its end
@@ -113,6 +116,8 @@ def read_junit(xml: str) -> ReportedSession | None:
     """The session in a junit file, which pytest writes at its end; None if it is invalid."""
     if len(xml) > JUNIT_LIMIT or "<!" in xml.split("<testsuite", 1)[0]:
         return None
+    from xml.etree import ElementTree  # most runs leave a report
+
     try:
         root = ElementTree.fromstring(xml)
     except (ElementTree.ParseError, ValueError):
@@ -123,7 +128,7 @@ def read_junit(xml: str) -> ReportedSession | None:
     return session
 
 
-def _read_testcase(session: ReportedSession, case: ElementTree.Element) -> None:
+def _read_testcase(session: ReportedSession, case: "Element") -> None:
     outcome, child = _outcome_element(case)
     file = untrusted_json.text(case.get("file")) or "unknown"
     message = untrusted_json.text(child.get("message")) if child is not None else ""
@@ -152,7 +157,7 @@ def _read_testcase(session: ReportedSession, case: ElementTree.Element) -> None:
     )
 
 
-def _outcome_element(case: ElementTree.Element) -> tuple[CaseOutcome, ElementTree.Element | None]:
+def _outcome_element(case: "Element") -> "tuple[CaseOutcome, Element | None]":
     """The outcome and its element; a skip may be an expected failure."""
     for tag, outcome in (("failure", CaseOutcome.FAILED), ("error", CaseOutcome.ERROR)):
         child = case.find(tag)

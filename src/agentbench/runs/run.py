@@ -17,7 +17,6 @@ from agentbench.core.memory_tuning import restore, trimming_memory
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.executors import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
-from agentbench.runs.executors.remote_attempt import WorkerConfig
 from agentbench.runs.options import open_model
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
 from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
@@ -94,6 +93,7 @@ class Run:
         resources = replace(self.resources, gateway=gateway, breaker=self._breaker(gateway))
         if configuration.executor is ExecutorName.RAY:
             from agentbench.runs.executors.ray_cluster import RayExecutor
+            from agentbench.runs.executors.remote_attempt import WorkerConfig
 
             worker = WorkerConfig(
                 run_id=configuration.run_id,

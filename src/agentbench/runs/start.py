@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from agentbench import __version__
 from agentbench.agents.command import missing_programs, not_found_message
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
-from agentbench.agents.predictions import PredictionName
+from agentbench.agents.registry import PredictionName
 from agentbench.attempt import context, preparation, task_image
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import RunResources

@@ -45,7 +45,7 @@ with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
 for path, mode in reversed(folders):
     os.chmod(path, mode)
 """
-"""The program of `write_tree`, run in the sandbox as its user, who follows links at own risk."""
+"""The program of `write_tree` for unusual trees, run as the user, who follows links at own risk."""
 
 
 def tar_of_file(name: str, content: bytes) -> bytes:

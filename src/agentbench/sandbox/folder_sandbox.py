@@ -19,6 +19,7 @@ from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import UNPACK, tar_stream
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.interface import Command, SnapshotId
+from agentbench.sandbox.tree_writing import unpack_below
 from agentbench.sandbox.trees import FileOwner, closing_descriptor, open_below, remove_tree
 from agentbench.scoring.evidence import CommandResult, Ending
 
@@ -206,6 +207,8 @@ class FolderSandbox:
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
         """See Sandbox.write_tree."""
+        if self._write_from_host(path, tar):
+            return
         argv = (str(self.paths.python), "-I", "-S", "-c", UNPACK, str(path))
         result = self.run(Command(argv=argv, timeout=_UNPACKS_WITHIN, stdin=tar))
         if not result.ok:
@@ -214,6 +217,29 @@ class FolderSandbox:
                 limit = f"limit {result.exceeded}"
                 raise DoesNotFitError(f"{path} cannot be written: {why} ({limit})")
             raise SandboxError(f"{path} cannot be written: {why}")
+
+    def _write_from_host(self, path: PurePosixPath, tar: bytes) -> bool:
+        """Unpack a tar without a process, which takes 40 ms; whether every entry was usual."""
+        self._refuse_if_over()
+        try:
+            folder, names = self.paths.host_folder_of(path, self.folders)
+        except SandboxError:  # only the sandbox knows what is there
+            return False
+        with self._counted(), closing_descriptor(open_below(folder, ())) as root:
+            facts = os.fstat(root)
+            if os.geteuid() not in {0, facts.st_uid}:
+                return False
+            owner = FileOwner(uid=facts.st_uid, gid=facts.st_gid)
+            if self.watch is not None:
+                self.watch.begin()
+            try:
+                written = unpack_below(root, names, tar, owner, f"{path} cannot be written")
+            finally:
+                exceeded = "" if self.watch is None else self.watch.end()
+        self._refuse_if_over()
+        if exceeded:
+            raise DoesNotFitError(f"{path} cannot be written: limit {exceeded}")
+        return written
 
     def snapshot(self, key: str) -> SnapshotId:
         """See Sandbox.snapshot."""

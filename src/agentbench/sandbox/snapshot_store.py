@@ -3,7 +3,8 @@
 A key is a small file that names the folder of its state. So a key gets another state by one
 rename, and a state that sandboxes still use outlives its key. Every user of a state holds a lock
 on it; states without a key and without a lock are removed. A state has a checksum of its trees; a
-state that was damaged on disk is discarded when a process first looks for it.
+state that was damaged on disk is discarded when a process first looks for it. Its files are read
+for this once while the machine is up, and again if one of them was changed.
 """
 
 import fcntl
@@ -28,7 +29,7 @@ from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import FileOwner, copy_tree, remove_tree
 
 _STATE = "state.json"
-_LOCK = "in-use"  # the file that everyone locks who creates or uses the state
+_LOCK = "in-use"  # everyone locks it who creates or uses the state; its text: the state as checked
 _UNFINISHED_SECONDS = 10  # a new state may lack its lock that long; about 0.1 ms is usual
 _LOG = logging.getLogger("agentbench.cache")
 
@@ -204,7 +205,7 @@ def _checked(folder: Path, snapshot: str) -> StoredState:
         facts = StateManifest.model_validate_json((folder / _STATE).read_bytes())
     except (OSError, ValidationError) as fault:
         raise DamagedStateError(f"the snapshot {snapshot} has no valid {_STATE}") from fault
-    if not is_undamaged(folder, facts.trees, without={_STATE, _LOCK}):
+    if not is_undamaged(folder, facts.trees, without={_STATE, _LOCK}, memo=folder / _LOCK):
         raise DamagedStateError(f"the snapshot {snapshot} was changed on disk, in {folder}")
     return StoredState(
         workspace=folder / "workspace", venv=folder / "venv", saved_at=facts.saved_at

@@ -1,13 +1,14 @@
 """The control runs of a judged run: they show that its tests can tell right from wrong.
 
 The sealed run comes before the final test, blind runs of the tests that it does not control come
-after it. No two sandboxes with the agent's code and hidden tests of one task run at a time.
+after it. No two sandboxes with the agent's code and hidden tests of one task run at a time, except
+final tests of code that has given all the right values in its sealed run.
 """
 
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from random import Random
 from threading import Event
 from typing import TYPE_CHECKING
@@ -56,6 +57,7 @@ class ControlRuns:
         self.seed = secrets.randbits(_SEED_BITS)
         self._tests: ControlledTests | None = None
         self._sealed: Future[SealedRuns] | None = None
+        self._turn = ExitStack()  # the locks of this attempt's turn to be judged
 
     def prepare(self) -> None:
         """Plan the sealed run and open its sandbox, if the deciding tests are known already."""
@@ -120,8 +122,28 @@ class ControlRuns:
         if self._context.control_level is ControlLevel.OFF:
             yield
             return
-        with self._runs.locked(self._context.judging_lock()):
+        locked, context = self._runs.locked, self._context
+        with self._turn:
+            self._turn.enter_context(locked(context.judging_queue(shared=True)))
+            self._turn.enter_context(locked(context.judging_lock()))
             yield
+
+    def share(self) -> None:
+        """Let other final tests of the task run as well, if this attempt's cannot help them.
+
+        Its code has given the right values of all tests to fix. It waits until no other attempt
+        needs a turn for itself: sealed runs come first, so that final tests use all processors.
+
+        Raises:
+            RunCancelled: the run was cancelled.
+        """
+        judged = self._sealed.result().judged if self._sealed is not None else None
+        fixed = self._tests.fixed if self._tests is not None else ()
+        if judged is None or judged.mismatches or not judged.sealed.issuperset(fixed):
+            return
+        self._turn.close()
+        with self._runs.locked(self._context.judging_queue()):
+            self._turn.enter_context(self._runs.locked(self._context.judging_lock(shared=True)))
 
     def finish(self, final: Evidence, change: ChangedFiles) -> Controls:
         """The results of the control runs of an attempt that passed its final test.

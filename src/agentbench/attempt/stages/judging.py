@@ -76,7 +76,7 @@ class FinalTestPreparation:
 
     @contextmanager
     def alone(self) -> Iterator[ControlRuns]:
-        """The control runs, while no other attempt at the task is judged; none runs afterwards.
+        """The control runs, in this attempt's turn to be judged; none runs afterwards.
 
         Raises:
             RunCancelled: the run was cancelled.
@@ -175,6 +175,7 @@ def final_test(
         differing = controls.run_sealed(changed)
         if differing is not None:
             return _differing_output(context, controls, differing, changed)
+        controls.share()
         evidence = _repeated_if_services_fail(
             lambda: _run_hidden_tests(context, baseline, changed, preparation.take_sandbox()),
             lambda final: _has_passed(context, baseline, final),

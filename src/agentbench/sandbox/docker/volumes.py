@@ -5,15 +5,11 @@ folder is the right one. A workspace in the container's layers is read below the
 which an engine mounts while the container runs. The engine itself would start a process for each
 archive, which takes a tenth of a second, and a measurement inside the container could be disturbed.
 
-The content is untrusted and may change meanwhile: every name is opened relative to an open folder,
-without following links. Unusual entries are handled by the engine, which knows the container's
-root: a link or file in place of a folder, a folder in place of a file, a foreign user id.
+The content is untrusted and may change meanwhile. Unusual entries are handled by the engine, which
+knows the container's root, and so are volumes with a foreign user id.
 """
 
-import io
 import os
-import stat
-import tarfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,11 +23,9 @@ from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
 from agentbench.sandbox.docker.container import DockerContainer
 from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
 from agentbench.sandbox.interface import HOME, RESULTS, USER_ID, VENV
-from agentbench.sandbox.trees import FOLDER, closing_descriptor, open_below
+from agentbench.sandbox.tree_writing import unpack_below
+from agentbench.sandbox.trees import FileOwner, closing_descriptor, open_below
 
-_NEW_FOLDER = 0o755
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_KINDS = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE})
 _ANSWERS_WITHIN = 10.0  # seconds
 _POLL_SECONDS = 0.05
 _WRITABLE = (str(RESULTS), str(HOME), str(VENV), "/var/tmp", *SCRIPT_FOLDERS)
@@ -105,10 +99,6 @@ def read_volume(
         yield members(folder)
 
 
-class _UnusualEntryError(Exception):
-    """The engine has to handle the entry."""
-
-
 def write_volume(
     volume: HostFolder, parts: tuple[str, ...], tar: bytes, doing: str, user_id: int = USER_ID
 ) -> bool:
@@ -121,99 +111,13 @@ def write_volume(
         SandboxError: it is not a plain tar, or the disk is full.
     """
     try:
-        with closing_descriptor(volume.open()) as root:
-            if os.fstat(root).st_uid != user_id:  # the engine maps user ids
-                return False
-            os.close(_folder(root, parts, user_id))
-            with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
-                for member in archive:
-                    _write_member(root, (*parts, *_names(member)), member, archive, user_id)
-                for member in filter(tarfile.TarInfo.isdir, archive):
-                    _finish(root, (*parts, *_names(member)), member, user_id)
-    except _UnusualEntryError:
-        return False
-    except tarfile.TarError as fault:
-        raise SandboxError(f"{doing}: not a plain tar: {fault}") from fault
+        root = volume.open()
     except OSError as fault:
         raise SandboxError(f"{doing}: {fault}") from fault
-    return True
-
-
-def _names(member: tarfile.TarInfo) -> tuple[str, ...]:
-    names = tuple(name for name in member.name.split("/") if name not in {"", "."})
-    if ".." in names or member.name.startswith("/") or member.type not in _KINDS:
-        raise _UnusualEntryError
-    return names
-
-
-def _write_member(
-    root: int,
-    names: tuple[str, ...],
-    member: tarfile.TarInfo,
-    archive: tarfile.TarFile,
-    user_id: int,
-) -> None:
-    if member.isdir():
-        os.close(_folder(root, names, user_id))
-        return
-    if not names:
-        raise _UnusualEntryError
-    name = names[-1]
-    with closing_descriptor(_folder(root, names[:-1], user_id)) as above:
-        with suppress(FileNotFoundError):
-            try:
-                os.unlink(name, dir_fd=above)
-            except (IsADirectoryError, PermissionError) as fault:
-                raise _UnusualEntryError from fault
-        if member.issym():
-            os.symlink(member.linkname, name, dir_fd=above)
-            os.chown(name, user_id, user_id, dir_fd=above, follow_symlinks=False)
-            os.utime(name, (member.mtime, member.mtime), dir_fd=above, follow_symlinks=False)
-        else:
-            source = archive.extractfile(member)
-            _write(name, above, source.read() if source is not None else b"", member, user_id)
-
-
-def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo, user_id: int) -> None:
-    """Set a folder's mode and time, which new entries have changed."""
-    with closing_descriptor(_folder(root, names, user_id)) as folder:
-        os.fchmod(folder, stat.S_IMODE(member.mode))
-        os.utime(folder, (member.mtime, member.mtime))
-
-
-def _folder(root: int, names: tuple[str, ...], user_id: int) -> int:
-    """Open a folder below another one; missing folders are created."""
-    current = os.dup(root)
-    for name in names:
-        try:
-            created = False
-            with suppress(FileExistsError):
-                os.mkdir(name, _NEW_FOLDER, dir_fd=current)
-                created = True
-            try:
-                deeper = os.open(name, FOLDER, dir_fd=current)
-            except OSError as fault:
-                raise _UnusualEntryError from fault
-            if created:
-                os.fchown(deeper, user_id, user_id)
-                os.fchmod(deeper, _NEW_FOLDER)
-        finally:
-            os.close(current)
-        current = deeper
-    return current
-
-
-def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo, user_id: int) -> None:
-    try:
-        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=above)
-    except FileExistsError as fault:  # another process created it
-        raise _UnusualEntryError from fault
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fchown(descriptor, user_id, user_id)
-        os.fchmod(descriptor, stat.S_IMODE(member.mode))
-        os.utime(descriptor, (member.mtime, member.mtime))
+    with closing_descriptor(root):
+        if os.fstat(root).st_uid != user_id:  # the engine maps user ids
+            return False
+        return unpack_below(root, parts, tar, FileOwner(uid=user_id, gid=user_id), doing)
 
 
 def gauge_of(container: DockerContainer, services: Iterable[str] = ()) -> DiskGauge:
