@@ -150,6 +150,41 @@ def test_what_the_reference_changes_from_run_to_run_is_ignored():
     assert judged.sealed == frozenset()  # nor does it control anything
 
 
+ANY_ORDER = "def test_it(self):\n    self.assertCountEqual(pool(), {})\n"
+
+
+def in_order(*names: str) -> Recording:
+    """Objects of an own class in a list of an own class, as a query gives them."""
+    found = [
+        Instance(kind="object", types=("x.A",), public=(("name", of_python(n)),)) for n in names
+    ]
+    said = (("list", Group("list", tuple(found))),)
+    return Recording(1, (Instance(kind="object", types=("x.Query",), disclosures=said),))
+
+
+@pytest.mark.parametrize(
+    ("names", "is_right"), [("edcba", True), ("abcdf", False), ("abcd", False), ("abcdee", False)]
+)
+def test_the_order_of_what_the_reference_gives_does_not_count_if_the_test_ignores_it(
+    names, is_right
+):
+    planned = plan("from shop import DEFAULT\n" + ANY_ORDER.format("DEFAULT"))
+    # Some of the objects are at one place in both runs of the reference solution, as by chance.
+    reference = referenced(*(outcome({"test_it": [in_order(*run)]}) for run in ("abcde", "acbed")))
+
+    judged = planned.judge(outcome({"test_it": [in_order(*names)]}), reference)
+
+    assert (judged.mismatches == (), judged.sealed == {IT}) == (is_right, is_right)
+
+
+def test_an_own_list_is_compared_with_values_in_any_order():
+    planned = plan(ANY_ORDER.format("['a', 'b']"))
+    listed = (("list", of_python(["b", "a"])),)
+    own = Recording(1, (Instance(kind="object", types=("x.Query",), disclosures=listed),))
+
+    assert planned.judge(outcome({"test_it": [own]}), SealedReference()).sealed == {IT}
+
+
 def test_an_exception_of_many_more_classes_than_the_references_differs():
     body = "def test_it():\n    with pytest.raises(KeyError):\n        parse('a')\n"
 

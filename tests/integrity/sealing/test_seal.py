@@ -70,6 +70,11 @@ def test_assertions_become_recordings(statement, recorded, lost):
         ("self.assertTrue(parse('a') == 61)", "R.value(1, parse('a'))"),
         ("self.assertFalse(parse('a'))", "R.value(1, parse('a'))"),
         ("self.assertCountEqual(parse('a'), [61])", "R.value(1, parse('a'))"),
+        ("self.assertQuerySetEqual(parse('a'), [61])", "R.value(1, parse('a'))"),
+        (
+            "self.assertQuerySetEqual(parse('a'), [61], lambda x: x.n, ordered=False)",
+            "R.value(1, list(map(lambda x: x.n, parse('a'))))",
+        ),
         ("self.assertRegex(parse('a'), '^61$')", "R.value(1, parse('a'))"),
         ("self.assertRaises(KeyError, parse, 'a')", "R.raises(1, parse, 'a')"),
         ("self.assertContains(parse('a'), '61')", "R.value(1, parse('a'))"),

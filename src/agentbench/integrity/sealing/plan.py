@@ -15,7 +15,7 @@ from agentbench.integrity.sealing.canonical import Instance, Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
-from agentbench.integrity.sealing.recordings import are_informative
+from agentbench.integrity.sealing.recordings import are_informative, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, seal_file
 from agentbench.scoring.evidence import NodeId
 
@@ -274,7 +274,10 @@ def _verdict(
         hides = found is Agreement.UNKNOWN and evaluator.hides_value(recording)
         return (Agreement.NO if hides else found), True
     same_time = [each[at] for each in known if at < len(each)]
-    is_like = bool(same_time) and recording_agrees(recording, same_time)
+    ours = recording
+    if isinstance(evaluator.site.check, Comparison) and evaluator.site.check.unordered:
+        ours, *same_time = map(without_order, (recording, *same_time))
+    is_like = bool(same_time) and recording_agrees(ours, same_time)
     if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
         # The host can evaluate correct code: only an object that it cannot read may be like it.
         is_right = found is Agreement.UNKNOWN and is_like
