@@ -1,9 +1,14 @@
 """What the recordings of a sealed run show, with and without those of the reference solution."""
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+import agentbench
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.sealing.canonical import Group, Instance, Leaf, Recording, of_python
 from agentbench.integrity.sealing.memory import SealedMemory, SealedReference, reference_run
@@ -223,6 +228,27 @@ def test_equal_tests_have_one_digest_and_others_another_one():
     first = plan(EQUAL).digest(b"fix")
     assert plan(EQUAL).digest(b"fix") == first
     assert len({first, plan(EQUAL).digest(b"other"), plan(EQUAL + "\n").digest(b"fix")}) == 3
+
+
+@pytest.mark.parametrize(
+    "file", ["integrity/sealing/statements.py", "pytest_results/mounted/agentbench_canonical.py"]
+)
+def test_recordings_of_another_version_of_the_recorder_or_the_seal_are_not_compared(tmp_path, file):
+    copy = shutil.copytree(Path(agentbench.__file__).parent, tmp_path / "agentbench")
+    with (copy / file).open("a") as source:
+        source.write("\n_CHANGED = True\n")
+    code = (
+        f"from tests.integrity.sealing import test_plan as t; print(t.plan({EQUAL!r}).digest(b''))"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[3]}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert other.stdout.strip() not in ("", plan(EQUAL).digest(b""))
 
 
 def test_a_memory_keeps_runs_under_one_seal(tmp_path):

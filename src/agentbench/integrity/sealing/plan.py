@@ -4,8 +4,10 @@ import ast
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
+from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
 from agentbench.integrity.records import SealedMismatch
@@ -17,7 +19,11 @@ from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, seal_file
+from agentbench.pytest_results import mounted
 from agentbench.scoring.evidence import NodeId
+
+_SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)
+"""What decides which values are recorded, and how: those of other versions cannot be compared."""
 
 _MORE_BASES = 4
 _LEAST_STRENGTH = 3  # a function is sealed if a guess is right once in eight times or less
@@ -104,6 +110,7 @@ class SealedPlan:
             solution: The reference solution, whose recordings are stored under this name.
         """
         digest = hashlib.sha256(solution)
+        digest.update(sources_checksum(*_SOURCES).encode())
         for file, sealed in sorted(self._sealed.items()):
             digest.update(f"\0{file}\0".encode() + (self._tests.files[file] or b""))
             for site in sealed.sites.values():
