@@ -180,6 +180,23 @@ def test_a_round_trip_is_sealed_although_its_value_is_an_input():
     assert file.functions["test_it"].unsealed is None
 
 
+def test_arguments_for_a_method_of_the_same_name_are_no_expected_values():
+    text = plain(
+        sealed(
+            """
+        class TestIt:
+            def pool(self, names):
+                return Pool().pool(names)
+            def test_it(self):
+                assert self.pool(["sixty", "one"]) == 61
+    """,
+            "TestIt::test_it",
+        )
+    )
+    assert "self.pool(['sixty', 'one'])" in text
+    assert ".pool(names)" in text or ".pool(v0)" in text
+
+
 def test_a_list_that_the_code_fills_is_no_expected_value():
     file = sealed("""
         def test_it():
