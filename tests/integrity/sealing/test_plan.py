@@ -155,6 +155,24 @@ def test_what_the_reference_changes_from_run_to_run_is_ignored():
     assert judged.sealed == frozenset()  # nor does it control anything
 
 
+@pytest.mark.parametrize(
+    ("of_reference", "of_attempt", "is_right"),
+    [("test_a1", "test_a1", True), ("test_a1", "it", False), ("test_it", "test_a1", False)],
+)
+def test_a_name_that_the_seal_has_changed_for_the_reference_too_is_no_wrong_value(
+    of_reference, of_attempt, is_right
+):
+    planned = plan("def test_it():\n    for x in pool():\n        assert parse(x) == x.name\n")
+
+    def run(name: str) -> SealedOutcome:
+        """The second value is the name of the test, which the test expects to be its own."""
+        return outcome({"test_it": [values(1, "x", "x"), values(1, name, "test_it")]})
+
+    judged = planned.judge(run(of_attempt), referenced(run(of_reference)))
+
+    assert (judged.mismatches == ()) is is_right
+
+
 ANY_ORDER = "def test_it(self):\n    self.assertCountEqual(pool(), {})\n"
 
 

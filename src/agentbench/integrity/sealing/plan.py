@@ -281,13 +281,15 @@ def _verdict(
         hides = found is Agreement.UNKNOWN and evaluator.hides_value(recording)
         return (Agreement.NO if hides else found), True
     same_time = [each[at] for each in known if at < len(each)]
+    is_wrong_there = not any(evaluator.agrees(other) is Agreement.YES for other in same_time)
     ours = recording
     if isinstance(evaluator.site.check, Comparison) and evaluator.site.check.unordered:
         ours, *same_time = map(without_order, (recording, *same_time))
     is_like = bool(same_time) and recording_agrees(ours, same_time)
     if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
-        # The host can evaluate correct code: only an object that it cannot read may be like it.
-        is_right = found is Agreement.UNKNOWN and is_like
+        # The host can evaluate correct code. Only an object that it cannot read may be like it, and
+        # what differs for correct code at the same time, too: a test may need its own name.
+        is_right = is_like and (found is Agreement.UNKNOWN or is_wrong_there)
         return (Agreement.YES if is_right else Agreement.NO), True
     if is_like:
         return Agreement.YES, are_informative(same_time)
