@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentbench.core.checksums import ChecksummedDocument, has_checksum
+from agentbench.core.checksums import ChecksummedDocument, has_checksum, sources_checksum
 
 
 class Note(ChecksummedDocument):
@@ -84,3 +84,19 @@ def test_the_digest_is_in_the_schema_and_not_in_the_value():
 def test_any_document_comes_back(note):
     assert Note.model_validate_json(note.json_with_checksum()) == note
     assert Note.model_validate_json(note.json_with_checksum(indent=1)) == note
+
+
+def test_the_checksum_of_sources_changes_with_their_names_and_contents(tmp_path):
+    def checksum(name, files):
+        for path, text in files.items():
+            path = tmp_path / name / path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return sources_checksum(tmp_path / name)
+
+    first = checksum("first", {"a.py": "x = 1\n", "b/c.py": "y = 2\n"})
+    assert checksum("same", {"b/c.py": "y = 2\n", "a.py": "x = 1\n", "a.pyc": "0"}) == first
+    others = ({"a.py": "x = 1\n"}, {"a.py": "x = 1\n", "b/c.py": "y = 3\n"})
+    others += ({"a.py": "x = 1\n", "b/d.py": "y = 2\n"},)
+    found = [checksum(f"other{number}", files) for number, files in enumerate(others)]
+    assert len({first, *found}) == 4

@@ -16,6 +16,12 @@ from tests.sandbox.docker_fixtures import copy_image
 from tests.sandbox.podman_service import PodmanService, missing_programs, podman_service
 from tests.sandbox.second_engine import SecondEngine, second_engine
 
+RUNSC = "runsc"
+# No hardware virtualisation is needed, and no network: old versions refuse that of new kernels.
+_WRAPPER = """#!/bin/sh
+exec {runsc} --platform=ptrace --network=none --file-access=shared "$@"
+"""
+
 
 @pytest.fixture(scope="module")
 def podman() -> Iterator[PodmanService]:
@@ -33,6 +39,21 @@ def hidden_engine() -> Iterator[SecondEngine]:
         second_engine(folder, hides=_ours(), options=lambda _: ()) as engine,
     ):
         yield engine
+
+
+@pytest.fixture(scope="module")
+def gvisor_engine() -> Iterator[SecondEngine]:
+    """A Docker engine with gVisor's runtime, too; its other runtime is the usual one."""
+    need_second_engine()
+    program = shutil.which(RUNSC)
+    need([] if program else [RUNSC])
+    with folder_of_an_engine() as folder:
+        wrapper = folder / RUNSC
+        wrapper.write_text(_WRAPPER.format(runsc=program))
+        wrapper.chmod(0o755)
+        options = ("--bridge=none", "--iptables=false", f"--add-runtime={RUNSC}={wrapper}")
+        with second_engine(folder, options=lambda _: options) as engine:
+            yield engine
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from threading import Lock
@@ -139,6 +140,15 @@ def tree_checksum(root: Path, *, without: Set[str] = frozenset()) -> str:
         digest.update(b"%o %d %d\n" % (facts.st_mode, facts.st_uid, facts.st_gid))
         _add_folder(digest, folder, b"", without)
     return f"blake2b:{digest.hexdigest()}"
+
+
+@cache
+def sources_checksum(*folders: Path) -> str:
+    """The checksum of the Python files in folders: it changes with what they do."""
+    digest = hashlib.sha256()
+    for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
+        digest.update(f"{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def is_undamaged(

@@ -1,9 +1,14 @@
 """What the recordings of a sealed run show, with and without those of the reference solution."""
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+import agentbench
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.sealing.canonical import Group, Instance, Leaf, Recording, of_python
 from agentbench.integrity.sealing.memory import SealedMemory, SealedReference, reference_run
@@ -150,6 +155,59 @@ def test_what_the_reference_changes_from_run_to_run_is_ignored():
     assert judged.sealed == frozenset()  # nor does it control anything
 
 
+@pytest.mark.parametrize(
+    ("of_reference", "of_attempt", "is_right"),
+    [("test_a1", "test_a1", True), ("test_a1", "it", False), ("test_it", "test_a1", False)],
+)
+def test_a_name_that_the_seal_has_changed_for_the_reference_too_is_no_wrong_value(
+    of_reference, of_attempt, is_right
+):
+    planned = plan("def test_it():\n    for x in pool():\n        assert parse(x) == x.name\n")
+
+    def run(name: str) -> SealedOutcome:
+        """The second value is the name of the test, which the test expects to be its own."""
+        return outcome({"test_it": [values(1, "x", "x"), values(1, name, "test_it")]})
+
+    judged = planned.judge(run(of_attempt), referenced(run(of_reference)))
+
+    assert (judged.mismatches == ()) is is_right
+
+
+ANY_ORDER = "def test_it(self):\n    self.assertCountEqual(pool(), {})\n"
+
+
+def in_order(*names: str) -> Recording:
+    """Objects of an own class in a list of an own class, as a query gives them."""
+    found = [
+        Instance(kind="object", types=("x.A",), public=(("name", of_python(n)),)) for n in names
+    ]
+    said = (("list", Group("list", tuple(found))),)
+    return Recording(1, (Instance(kind="object", types=("x.Query",), disclosures=said),))
+
+
+@pytest.mark.parametrize(
+    ("names", "is_right"), [("edcba", True), ("abcdf", False), ("abcd", False), ("abcdee", False)]
+)
+def test_the_order_of_what_the_reference_gives_does_not_count_if_the_test_ignores_it(
+    names, is_right
+):
+    planned = plan("from shop import DEFAULT\n" + ANY_ORDER.format("DEFAULT"))
+    # Some of the objects are at one place in both runs of the reference solution, as by chance.
+    reference = referenced(*(outcome({"test_it": [in_order(*run)]}) for run in ("abcde", "acbed")))
+
+    judged = planned.judge(outcome({"test_it": [in_order(*names)]}), reference)
+
+    assert (judged.mismatches == (), judged.sealed == {IT}) == (is_right, is_right)
+
+
+def test_an_own_list_is_compared_with_values_in_any_order():
+    planned = plan(ANY_ORDER.format("['a', 'b']"))
+    listed = (("list", of_python(["b", "a"])),)
+    own = Recording(1, (Instance(kind="object", types=("x.Query",), disclosures=listed),))
+
+    assert planned.judge(outcome({"test_it": [own]}), SealedReference()).sealed == {IT}
+
+
 def test_an_exception_of_many_more_classes_than_the_references_differs():
     body = "def test_it():\n    with pytest.raises(KeyError):\n        parse('a')\n"
 
@@ -188,6 +246,27 @@ def test_equal_tests_have_one_digest_and_others_another_one():
     first = plan(EQUAL).digest(b"fix")
     assert plan(EQUAL).digest(b"fix") == first
     assert len({first, plan(EQUAL).digest(b"other"), plan(EQUAL + "\n").digest(b"fix")}) == 3
+
+
+@pytest.mark.parametrize(
+    "file", ["integrity/sealing/statements.py", "pytest_results/mounted/agentbench_canonical.py"]
+)
+def test_recordings_of_another_version_of_the_recorder_or_the_seal_are_not_compared(tmp_path, file):
+    copy = shutil.copytree(Path(agentbench.__file__).parent, tmp_path / "agentbench")
+    with (copy / file).open("a") as source:
+        source.write("\n_CHANGED = True\n")
+    code = (
+        f"from tests.integrity.sealing import test_plan as t; print(t.plan({EQUAL!r}).digest(b''))"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[3]}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert other.stdout.strip() not in ("", plan(EQUAL).digest(b""))
 
 
 def test_a_memory_keeps_runs_under_one_seal(tmp_path):

@@ -3,7 +3,6 @@
 The gate makes the attempts; the soak runs the whole conformance suite, too.
 """
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -33,23 +32,14 @@ from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import left_in
-from tests.sandbox.private_engines import (
-    folder_of_an_engine,
-    give_base_image,
-    need,
-    need_second_engine,
-)
-from tests.sandbox.second_engine import SecondEngine, second_engine
+from tests.sandbox.private_engines import RUNSC, give_base_image, gvisor_engine
+from tests.sandbox.second_engine import SecondEngine
 from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, two
 
+__all__ = ["gvisor_engine"]
 pytestmark = pytest.mark.docker
 
-RUNSC = "runsc"
 SHIPPED = Path(__file__).parents[3] / "tasks"
-# No hardware virtualisation is needed, and no network: old versions refuse that of new kernels.
-WRAPPER = """#!/bin/sh
-exec {runsc} --platform=ptrace --network=none --file-access=shared "$@"
-"""
 _STATX = "old versions refuse the call statx as `ls` and `stat` make it"
 CANNOT = {
     "test_links_pipes_and_sockets_are_not_followed_nor_waited_for": "no pipe gets to the disk",
@@ -82,20 +72,6 @@ class _InGvisor(DockerProvider):
         return super().open(
             source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
         )
-
-
-@pytest.fixture(scope="module")
-def gvisor_engine() -> Iterator[SecondEngine]:
-    need_second_engine()
-    program = shutil.which(RUNSC)
-    need([] if program else [RUNSC])
-    with folder_of_an_engine() as folder:
-        wrapper = folder / RUNSC
-        wrapper.write_text(WRAPPER.format(runsc=program))
-        wrapper.chmod(0o755)
-        options = ("--bridge=none", "--iptables=false", f"--add-runtime={RUNSC}={wrapper}")
-        with second_engine(folder, options=lambda _: options) as engine:
-            yield engine
 
 
 @pytest.fixture(scope="module")

@@ -234,10 +234,28 @@ def removable_names(
     while True:
         covered = gone.union(*(inside[key] for key in found)) if found else gone
         kept = {key for key in found if key in reads and covered.issuperset(reads[key])}
-        kept = _with_own_cells(names, kept)
+        kept = _with_own_cells(names, _compared(kept, reads, gone, inside))
         if kept == found:
             return found
         found = kept
+
+
+def _compared(
+    keys: set[NameKey],
+    reads: Mapping[NameKey, Sequence[int]],
+    gone: set[int],
+    inside: Mapping[NameKey, set[int]],
+) -> set[NameKey]:
+    """The names whose values get into a comparison, and not only from one name to the other.
+
+    A method that calls one of the same name of another object seems to call itself.
+    """
+    found: set[NameKey] = set()
+    reached = gone
+    while more := {key for key in keys - found if not reached.isdisjoint(reads[key])}:
+        found |= more
+        reached = reached.union(*(inside[key] for key in more))
+    return found
 
 
 def _with_own_cells(names: FileNames, keys: set[NameKey]) -> set[NameKey]:

@@ -4,8 +4,10 @@ import ast
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
+from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
 from agentbench.integrity.records import SealedMismatch
@@ -15,9 +17,13 @@ from agentbench.integrity.sealing.canonical import Instance, Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
-from agentbench.integrity.sealing.recordings import are_informative
+from agentbench.integrity.sealing.recordings import are_informative, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, seal_file
+from agentbench.pytest_results import mounted
 from agentbench.scoring.evidence import NodeId
+
+_SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)
+"""What decides which values are recorded, and how: those of other versions cannot be compared."""
 
 _MORE_BASES = 4
 _LEAST_STRENGTH = 3  # a function is sealed if a guess is right once in eight times or less
@@ -104,6 +110,7 @@ class SealedPlan:
             solution: The reference solution, whose recordings are stored under this name.
         """
         digest = hashlib.sha256(solution)
+        digest.update(sources_checksum(*_SOURCES).encode())
         for file, sealed in sorted(self._sealed.items()):
             digest.update(f"\0{file}\0".encode() + (self._tests.files[file] or b""))
             for site in sealed.sites.values():
@@ -274,10 +281,15 @@ def _verdict(
         hides = found is Agreement.UNKNOWN and evaluator.hides_value(recording)
         return (Agreement.NO if hides else found), True
     same_time = [each[at] for each in known if at < len(each)]
-    is_like = bool(same_time) and recording_agrees(recording, same_time)
+    is_wrong_there = not any(evaluator.agrees(other) is Agreement.YES for other in same_time)
+    ours = recording
+    if isinstance(evaluator.site.check, Comparison) and evaluator.site.check.unordered:
+        ours, *same_time = map(without_order, (recording, *same_time))
+    is_like = bool(same_time) and recording_agrees(ours, same_time)
     if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
-        # The host can evaluate correct code: only an object that it cannot read may be like it.
-        is_right = found is Agreement.UNKNOWN and is_like
+        # The host can evaluate correct code. Only an object that it cannot read may be like it, and
+        # what differs for correct code at the same time, too: a test may need its own name.
+        is_right = is_like and (found is Agreement.UNKNOWN or is_wrong_there)
         return (Agreement.YES if is_right else Agreement.NO), True
     if is_like:
         return Agreement.YES, are_informative(same_time)

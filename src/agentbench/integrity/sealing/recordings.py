@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from agentbench.core.schema import JsonObject
@@ -13,9 +14,11 @@ from agentbench.integrity.sealing.canonical import (
     Instance,
     Leaf,
     Recording,
+    digest_of,
     recording_of,
     to_json,
 )
+from agentbench.integrity.sealing.plain_values import like
 
 Side: TypeAlias = ExpectedTree | CanonicalValue
 """One side of a comparison."""
@@ -89,6 +92,11 @@ def equal_in_any_order(left: Side, right: Side) -> Agreement:
     return Agreement.YES
 
 
+def without_order(recording: Recording) -> Recording:
+    """The same with sequences as sets, for an assertion that ignores the order."""
+    return replace(recording, values=tuple(map(_as_set, recording.values)))
+
+
 def agree(recording: Recording, references: Sequence[Recording]) -> bool:
     """Whether a recording is like those that the reference solution made at the same place."""
     first = references[0]
@@ -129,10 +137,19 @@ def _unordered(side: Side) -> Sequence[Side] | None:
             return _unordered(value)
         case agreement.Container(items=items) | Group(items=items, rest=None):
             return items
-        case Instance(base=Group(items=items, rest=None)):
-            return items
+        case Instance():
+            inner = like(side, Group("list", ()))
+            return None if inner is None else _unordered(inner)
         case _:
             return None
+
+
+def _as_set(value: CanonicalValue) -> CanonicalValue:
+    items = _unordered(value)
+    if items is None:
+        return value
+    found = [item for item in items if isinstance(item, CanonicalValue)]
+    return Group("set", tuple(sorted(found, key=digest_of)))
 
 
 def _is_equal(one: Side, other: Side) -> bool:

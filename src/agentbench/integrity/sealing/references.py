@@ -81,7 +81,7 @@ def is_informative(references: Sequence[CanonicalValue]) -> bool:
         case Instance() as own:
             disclosed = any(own.disclosed(name) is not None for name in _INFORMATIVE)
             return bool(own.base or own.public or own.private or disclosed)
-        case Group(items=items) if items:
+        case Group(kind=kind, items=items) if items and kind not in SETS:
             return not _differ(references) or len(items) > 1
         case _:
             return not _differ(references)

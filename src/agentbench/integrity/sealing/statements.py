@@ -13,9 +13,10 @@ from agentbench.integrity.sealing.levels import LevelReader
 _EQUALITIES = frozenset([
     "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
     "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assert_equal", "eq_",
-    "assert_array_equal", "assertQuerySetEqual", "assertQuerysetEqual"
+    "assert_array_equal"
 ])  # fmt: skip
 _UNORDERED = frozenset(["assertCountEqual", "assertItemsEqual"])
+_QUERY_SETS = frozenset(["assertQuerySetEqual", "assertQuerysetEqual"])  # of Django
 _PAIRS: Mapping[str, type[ast.cmpop]] = {
     "assertNotEqual": ast.NotEq,
     "assertIs": ast.Is,
@@ -149,6 +150,8 @@ class StatementReader:
         match arguments:
             case [one, other, *_] if name in _EQUALITIES | _UNORDERED:
                 return [read.compared([one, other], [ast.Eq], unordered=name in _UNORDERED)]
+            case [_, _, *_] if name in _QUERY_SETS:
+                return [self._query_set(call)]
             case [one, other, *_] if name in _PAIRS:
                 return [read.compared([one, other], [_PAIRS[name]])]
             case [one, *_] if name in _SINGLE:
@@ -169,6 +172,17 @@ class StatementReader:
                 return self._match_of_error(call.func.value, pattern)
             case _:
                 return self._mock(call, name)
+
+    def _query_set(self, call: ast.Call) -> SealedCheck:
+        """`assertQuerySetEqual(qs, values, transform=None, ordered=True)`."""
+        given = dict(zip(("qs", "values", "transform", "ordered"), call.args, strict=False))
+        given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        found, transform, ordered = given["qs"], given.get("transform"), given.get("ordered")
+        if transform is not None and evaluate(transform) is not None:
+            mapped = ast.Call(ast.Name("map", ast.Load()), [transform, found], [])
+            found = ast.Call(ast.Name("list", ast.Load()), [mapped], [])
+        is_unordered = ordered is not None and evaluate(ordered) is False
+        return self._conditions.compared([found, given["values"]], [ast.Eq], unordered=is_unordered)
 
     def _close(
         self, call: ast.Call, name: str, one: ast.expr, other: ast.expr
