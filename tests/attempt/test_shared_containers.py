@@ -1,6 +1,7 @@
 """Containers that several judged runs share: taken, given back, and removed at the end."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -10,10 +11,11 @@ import pytest
 from agentbench import RunOptions, run_tasks
 from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.shared_containers import ContainerKey, SharedContainers
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Limits, NestsSandboxes, Sandbox, SandboxUse, SnapshotId
 from tests.e2e.conftest import discard_snapshots
+from tests.patience import HANG_SECONDS
 from tests.sandbox.docker_fixtures import engine, left_in, provider
 
 __all__ = ["engine", "provider"]
@@ -78,10 +80,41 @@ def test_two_at_a_time_have_one_each(background: BackgroundTasks) -> None:
 
 def test_one_that_was_prepared_is_taken(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers()
-    for _ in range(3):
-        shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
+    shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
     used(shared, containers)
     assert containers.opened == 1
+
+
+def test_no_more_are_prepared_than_are_used_at_a_time(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background, most=2), Containers()
+    for _ in range(5):
+        shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
+    used(shared, containers)
+    shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
+    background.finish()
+    assert (containers.opened, containers.open_now) == (2, 0)
+
+
+def test_whoever_comes_when_all_are_taken_waits(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background, most=1), Containers()
+    with ThreadPoolExecutor(1) as pool:
+        with shared.sandbox(KEY, containers.open, Event()):  # type: ignore[arg-type]
+            waiting = pool.submit(used, shared, containers)
+            assert not waiting.done()
+        assert waiting.result(HANG_SECONDS) == "sandbox in container 1"
+    assert containers.opened == 1
+
+
+def test_whoever_waits_for_a_container_can_be_cancelled(background: BackgroundTasks) -> None:
+    shared, containers, cancel = SharedContainers(background, most=1), Containers(), Event()
+    cancel.set()
+    with (
+        shared.sandbox(KEY, containers.open, Event()),  # type: ignore[arg-type]
+        pytest.raises(RunCancelled),
+        shared.sandbox(KEY, containers.open, cancel),  # type: ignore[arg-type]
+    ):
+        pass
+    assert used(shared, containers) == "sandbox in container 1"
 
 
 def test_other_states_and_limits_have_others(background: BackgroundTasks) -> None:
@@ -93,7 +126,7 @@ def test_other_states_and_limits_have_others(background: BackgroundTasks) -> Non
 
 
 def test_few_are_kept_idle(background: BackgroundTasks) -> None:
-    shared, containers = SharedContainers(background, most_idle=2), Containers()
+    shared, containers = SharedContainers(background, most=2), Containers()
     for at in range(5):
         used(shared, containers, ContainerKey(SnapshotId(str(at)), Limits()))
     background.finish()
@@ -102,7 +135,7 @@ def test_few_are_kept_idle(background: BackgroundTasks) -> None:
 
 
 def test_the_oldest_idle_ones_are_removed_first(background: BackgroundTasks) -> None:
-    shared, containers = SharedContainers(background, most_idle=1), Containers()
+    shared, containers = SharedContainers(background, most=1), Containers()
     other = ContainerKey(SnapshotId("two"), Limits())
     used(shared, containers)
     used(shared, containers, other)  # the first container goes

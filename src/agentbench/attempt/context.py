@@ -12,6 +12,7 @@ from agentbench.attempt.preparation_cache import PreparedTask, judging_key
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.task_image import services_of
+from agentbench.attempt.turns import Turns
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock, machine_lock
 from agentbench.core.files import FileContent
@@ -157,6 +158,7 @@ class StageContext:
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     """For sandboxes of control runs that are idle while agents work."""
     shared_containers: SharedContainers | None = None  # None: each judged run has its own
+    turns: Turns = field(default_factory=Turns)
 
     @property
     def limits(self) -> Limits:

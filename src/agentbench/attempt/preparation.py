@@ -146,6 +146,7 @@ class TaskPreparation:
                 control_slots=resources.control_slots,
                 idle_slots=resources.idle_slots,
                 shared_containers=resources.shared_containers,
+                turns=resources.turns,
             )
         return self._context
 

@@ -16,6 +16,7 @@ from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.shared_preparations import SharedPreparations
 from agentbench.attempt.task_image import resolve_image
+from agentbench.attempt.turns import Turns
 from agentbench.core.display_text import secrets_in
 from agentbench.core.host import available_cpus
 from agentbench.models.interface import ModelGateway
@@ -92,6 +93,7 @@ class RunResources:
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     shared_containers: SharedContainers | None = None  # None: each judged run has its own
+    turns: Turns = field(default_factory=Turns)
     images: dict[str | None, ImageId] = field(default_factory=dict)  # by their names in tasks
     live_status: LiveStatus = field(default_factory=LiveStatus)
     breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))

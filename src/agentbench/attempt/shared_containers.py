@@ -4,17 +4,19 @@ With several attempts at a time, an engine spends more time on containers than o
 run takes an idle container of its task, gets a sandbox in it, and gives the container back.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from threading import Event, Lock
+from threading import Condition, Event
 
 from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.core.host import available_cpus
+from agentbench.errors import RunCancelled
 from agentbench.sandbox.interface import Limits, NestsSandboxes, Sandbox, SnapshotId
 
+_POLL = 0.1  # seconds between two looks at the cancel event
 _OpenedContainer = tuple[ExitStack, Sandbox]
 OpenContainer = Callable[[], AbstractContextManager[Sandbox]]
 
@@ -30,28 +32,32 @@ class ContainerKey:
 class SharedContainers:
     """Owns the containers of one run until its end. Safe to use from several threads."""
 
-    def __init__(self, background: BackgroundTasks, *, most_idle: int | None = None) -> None:
+    def __init__(self, background: BackgroundTasks, *, most: int | None = None) -> None:
         """Start with none.
 
         Args:
             background: Opens and removes them; its end is theirs.
-            most_idle: How many idle ones are kept; None: one for each processor, at least two.
+            most: How many are used at a time for one key, and how many idle ones are kept for all;
+                None: one for each processor, at least two.
         """
         self._background = background
-        self._lock = Lock()
+        self._changed = Condition()
         self._idle: dict[ContainerKey, list[Future[_OpenedContainer]]] = defaultdict(list)
-        self._most_idle = most_idle or max(2, available_cpus())
+        self._taken: Counter[ContainerKey] = Counter()
+        self._most = most or max(2, available_cpus())
         background.at_end(self._close)
 
     def prepare(self, key: ContainerKey, opened: OpenContainer) -> None:
-        """Start to open a container, unless one is idle or about to be."""
-        with self._lock:
-            if not self._idle[key]:
+        """Start to open a container for one more attempt, unless there are enough."""
+        with self._changed:
+            if len(self._idle[key]) + self._taken[key] < self._most:
                 self._idle[key].append(self._start(opened))
 
     @contextmanager
     def sandbox(self, key: ContainerKey, opened: OpenContainer, cancel: Event) -> Iterator[Sandbox]:
         """A fresh sandbox in an idle container, or in a new one.
+
+        Whoever has one must not wait for another one.
 
         Args:
             key: Which containers may be taken.
@@ -60,37 +66,46 @@ class SharedContainers:
 
         Raises:
             SandboxError: the container could not be created or is lost.
+            RunCancelled: `cancel` was set.
         """
-        keep, container = self._taken(key, opened).result()
-        with ExitStack() as stack:
-            stack.callback(self._background.remove, keep.close)
-            if not isinstance(container, NestsSandboxes):
-                yield container  # used once
-                return
-            with container.nested(cancel) as sandbox:
-                yield sandbox
-            stack.pop_all()  # nothing failed
-        self._give_back(key, keep, container)
+        taken = self._take(key, opened, cancel)
+        try:
+            keep, container = taken.result()
+            with ExitStack() as stack:
+                stack.callback(self._background.remove, keep.close)
+                if not isinstance(container, NestsSandboxes):
+                    yield container  # used once
+                    return
+                with container.nested(cancel) as sandbox:
+                    yield sandbox
+                stack.pop_all()  # nothing failed
+                with self._changed:
+                    self._idle[key].append(taken)
+        finally:
+            with self._changed:
+                self._taken[key] -= 1
+                surplus = self._surplus()
+                self._changed.notify_all()
+            for each in surplus:
+                self._remove(each)
 
-    def _taken(self, key: ContainerKey, opened: OpenContainer) -> Future[_OpenedContainer]:
-        with self._lock:
+    def _take(
+        self, key: ContainerKey, opened: OpenContainer, cancel: Event
+    ) -> Future[_OpenedContainer]:
+        with self._changed:
             idle = self._idle[key]
+            while not idle and self._taken[key] >= self._most:
+                self._changed.wait(_POLL)
+                if cancel.is_set():
+                    raise RunCancelled
+            self._taken[key] += 1
             if not idle:
                 return self._start(opened)
             return idle.pop(next((at for at, each in enumerate(idle) if each.done()), 0))
 
-    def _give_back(self, key: ContainerKey, keep: ExitStack, container: Sandbox) -> None:
-        future: Future[_OpenedContainer] = Future()
-        future.set_result((keep, container))
-        with self._lock:
-            self._idle[key].append(future)
-            surplus = self._surplus()
-        for each in surplus:
-            self._remove(each)
-
     def _surplus(self) -> list[Future[_OpenedContainer]]:
         """Take out what has been idle for longest, beyond what may be kept."""
-        number = sum(map(len, self._idle.values())) - self._most_idle
+        number = sum(map(len, self._idle.values())) - self._most
         taken: list[Future[_OpenedContainer]] = []
         for waiting in self._idle.values():  # in the order of the tasks' first attempts
             while len(taken) < number and waiting:
@@ -115,7 +130,7 @@ class SharedContainers:
         self._background.remove(close)
 
     def _close(self) -> None:
-        with self._lock:
+        with self._changed:
             left = [each for waiting in self._idle.values() for each in waiting]
             self._idle.clear()
         for each in left:

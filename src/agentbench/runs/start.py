@@ -108,10 +108,10 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     selected = components.select_sandbox(options)
     provider = selected.provider
     _refuse_unsandboxed(options, provider)
-    components.remove_all_orphans(options.cache_dir, provider, say=options.say)
+    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
+    _remove_orphans(resources, options)
     with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
-    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
     tasks = [task_image.with_runtime(task, options.runtime) for task in tasks]
     originals, tasks = tasks, task_image.with_images(tasks, provider, resources.mirrors)
     _check_images(originals, tasks, resources)
@@ -276,10 +276,18 @@ def _check(run: Run, options: RunOptions) -> None:
     """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
     check_model(options, run.agent)
     slots_elsewhere(options.executor)
-    components.remove_all_orphans(options.cache_dir, run.resources.provider, say=options.say)
+    _remove_orphans(run.resources, options)
     if run.planned:
         with open_model(options, run.agent, probe=True):
             pass
+
+
+def _remove_orphans(resources: RunResources, options: RunOptions) -> None:
+    """Start to remove what dead processes left; the run's end waits for it."""
+    provider, say = resources.provider, options.say
+    resources.background.remove(
+        lambda: components.remove_all_orphans(options.cache_dir, provider, say=say)
+    )
 
 
 def _options(

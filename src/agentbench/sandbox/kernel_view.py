@@ -7,12 +7,11 @@ such counters are hidden. Fixed files take the place of those that ordinary prog
 
 import os
 import re
-import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from agentbench.sandbox.interface import ReadOnlyMount
@@ -28,6 +27,7 @@ HIDDEN_IN_PROC = (
 )  # fmt: skip
 """Files and folders with counters of the whole machine."""
 _FREQUENCIES = Path("/sys/devices/system/cpu/cpufreq")
+_SMALL = 256 << 10  # bytes of a file that is kept in memory
 _MEMORY = re.compile(rb"^(\w[^:]*):.*$", re.MULTILINE)
 _OWN_MEMORY = (b"MemTotal", b"MemFree", b"MemAvailable", b"CommitLimit")
 _FIXED_MEMORY = (b"Hugepagesize", b"VmallocTotal")
@@ -83,6 +83,8 @@ def _constants() -> tuple[bytes, bytes, bytes, int]:
 def private_copies(mounts: Iterable[ReadOnlyMount], folder: Path) -> Iterator[ReadOnlyMount]:
     """The mounts, with copies in a folder that all users can read; live and shared ones stay.
 
+    Times are those of the sources, since byte-code is valid for them.
+
     Raises:
         OSError: a source cannot be read, or the disk is full.
     """
@@ -91,11 +93,25 @@ def private_copies(mounts: Iterable[ReadOnlyMount], folder: Path) -> Iterator[Re
             yield mount
             continue
         target = folder / mount.name
-        if mount.source.is_dir():
-            shutil.copytree(mount.source, target)
-        else:
-            shutil.copy(mount.source, target)
-        for path in (target, *target.rglob("*")):
-            program = path.stat().st_mode & stat.S_IXUSR
-            path.chmod(0o755 if program else 0o644)
+        _copy(mount.source, target)
         yield replace(mount, source=target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    status = source.stat()
+    if stat.S_ISDIR(status.st_mode):
+        target.mkdir()
+        for child in source.iterdir():
+            _copy(child, target / child.name)
+        target.chmod(0o755)
+    else:
+        small = status.st_size <= _SMALL
+        facts = (status.st_ino, status.st_size, status.st_mtime_ns)
+        target.write_bytes(_content(source, *facts) if small else source.read_bytes())
+        target.chmod(0o755 if status.st_mode & stat.S_IXUSR else 0o644)
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=128)  # every sandbox gets a copy of the same files
+def _content(path: Path, _inode: int, _size: int, _time: int) -> bytes:
+    return path.read_bytes()

@@ -54,7 +54,7 @@ class ControlRunner:
         for _ in range(number):
             if not self.context.idle_slots.acquire(blocking=False):
                 return
-            preopened = judged_tests.preopen_sandbox(self.context)
+            preopened = judged_tests.preopen_sandbox(self.context, is_first=False)
             if preopened is None:
                 self.context.idle_slots.release()
                 return
@@ -141,17 +141,26 @@ class ControlRunner:
         Raises:
             RunCancelled: the run or the control runs were cancelled.
         """
+        self._raise_if_cancelled()
         while True:
-            self._raise_if_cancelled()
             try:
                 lock.acquire(timeout=_POLL)
                 break
             except LockHeldError:
-                self.context.extend(_POLL)
+                self.wait(_POLL)
         try:
             yield
         finally:
             lock.release()
+
+    def wait(self, seconds: float) -> None:
+        """Let other attempts have some seconds, which the attempt gets back.
+
+        Raises:
+            RunCancelled: the run or the control runs were cancelled.
+        """
+        self._raise_if_cancelled()
+        self.context.extend(seconds)
 
     @contextmanager
     def _slot(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.preparation_cache import judging_key
 from agentbench.attempt.stages import judged_tests
 from agentbench.attempt.stages.blind_runs import BlindRuns, ControlCalibration, passed_both
 from agentbench.attempt.stages.control_reports import save_control_report
@@ -124,6 +125,8 @@ class ControlRuns:
             return
         locked, context = self._runs.locked, self._context
         with self._turn:
+            turns, key = context.turns, judging_key(context.task)
+            self._turn.enter_context(turns.alone(key, self._runs.wait))
             self._turn.enter_context(locked(context.judging_queue(shared=True)))
             self._turn.enter_context(locked(context.judging_lock()))
             yield
@@ -131,8 +134,8 @@ class ControlRuns:
     def share(self) -> None:
         """Let other final tests of the task run as well, if this attempt's cannot help them.
 
-        Its code has given the right values of all tests to fix. It waits until no other attempt
-        needs a turn for itself: sealed runs come first, so that final tests use all processors.
+        Its code has given the right values of all tests to fix. Sealed runs of other attempts come
+        first, as long as there are too few final tests for all processors.
 
         Raises:
             RunCancelled: the run was cancelled.
@@ -142,8 +145,11 @@ class ControlRuns:
         if judged is None or judged.mismatches or not judged.sealed.issuperset(fixed):
             return
         self._turn.close()
-        with self._runs.locked(self._context.judging_queue()):
-            self._turn.enter_context(self._runs.locked(self._context.judging_lock(shared=True)))
+        locked, context = self._runs.locked, self._context
+        key = judging_key(context.task)
+        self._turn.enter_context(context.turns.sharing(key, self._runs.wait))
+        with locked(context.judging_queue()):
+            self._turn.enter_context(locked(context.judging_lock(shared=True)))
 
     def finish(self, final: Evidence, change: ChangedFiles) -> Controls:
         """The results of the control runs of an attempt that passed its final test.

@@ -92,15 +92,21 @@ def fresh_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
         context.background.remove(keep.pop_all().close)
 
 
-def preopen_sandbox(context: PreparedContext) -> "UpcomingSandbox | None":
-    """Start to create a sandbox for the tests, if the agent's commands cannot read its files."""
+def preopen_sandbox(context: PreparedContext, *, is_first: bool = True) -> "UpcomingSandbox | None":
+    """Start to create a sandbox for the tests, if the agent's commands cannot read its files.
+
+    Args:
+        context: The inputs.
+        is_first: Whether it is the attempt's first one. Others can have the same container.
+    """
     if Promise.OWN_FILE_SYSTEM not in context.provider.promises:
         return None
     if context.task.answer_key.verifier is not None or context.services is not None:
         return None  # it may need its own image or a network; idle services would take memory
     shared = _shared_sandbox(context)
     if shared is not None:
-        shared.prepare()
+        if is_first:
+            shared.prepare()
         return shared
     return PreopenedSandbox(context.background, lambda: _opened(context, reporter_mounts()))
 
