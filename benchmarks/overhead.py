@@ -10,6 +10,7 @@ Run: python benchmarks/overhead.py [--task DIR] [--rounds N] [--json FILE]
 """
 
 import argparse
+import compileall
 import io
 import json
 import subprocess
@@ -21,6 +22,8 @@ from pathlib import Path
 
 import docker
 from measuring import MIB, Measure, arguments, child, compared, show
+
+from agentbench.pytest_results.execution import reporter_mounts
 
 Ways = tuple[tuple[str, str], ...]
 """Sandboxes, and whether with control runs."""
@@ -71,6 +74,8 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--task", type=Path, default=_ROOT / "tasks" / "lru-expiry")
     options = parser.parse_args()
+    for mount in reporter_mounts():  # as an installation does
+        compileall.compile_dir(mount.source, quiet=2)
     with tempfile.TemporaryDirectory(prefix="agentbench-overhead-") as scratch:
         place = Path(scratch)
         archive = place / "repo.tar"
