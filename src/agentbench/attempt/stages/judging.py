@@ -49,15 +49,22 @@ class FinalTestPreparation:
         self.kept = ExitStack()  # the agent's sandbox, if the task's script judges in it
 
     def begin(self) -> None:
-        """Open the sandbox, plan the sealed run and open its own.
+        """Plan the sealed run and open its sandbox, or that of the final test if there is none.
 
         Raises:
             GitCheckoutError: the hidden tests do not fit the base commit.
         """
-        self.sandbox = judged_tests.preopen_sandbox(self._context)
+        has_sealed = False
         if self._context.control_level is not ControlLevel.OFF:
             self.controls = ControlRuns(self._context, self._baseline)
-            self.controls.prepare()
+            has_sealed = self.controls.prepare()
+        if not has_sealed or self._context.shared_containers is not None:
+            self._open()
+
+    def go_on(self) -> None:
+        """Open what is not needed first: the agent's sandbox is there, and its creation over."""
+        if self.sandbox is None:
+            self._open()
 
     def start_sealed(self) -> None:
         """Start the tests of the sealed run: the agent has ended, and its change is read now."""
@@ -68,6 +75,9 @@ class FinalTestPreparation:
         """Start the final test, which waits for its files while the sealed run runs."""
         if self.sandbox is not None:
             self.sandbox.start_tests(judged_tests.judged_request(self._context))
+
+    def _open(self) -> None:
+        self.sandbox = judged_tests.preopen_sandbox(self._context)
 
     def take_sandbox(self) -> judged_tests.UpcomingSandbox | None:
         """The sandbox, which the caller now owns."""
