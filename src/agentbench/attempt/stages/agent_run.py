@@ -80,7 +80,6 @@ def agent_run(
             with ExitStack() as own:
                 owner = preparation.kept if is_shared or context.task.steps else own
                 sandbox = owner.enter_context(preopened.take())
-                preparation.go_on()
                 failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
                 if context.task.steps:

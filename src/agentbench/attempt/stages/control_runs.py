@@ -60,16 +60,10 @@ class ControlRuns:
         self._sealed: Future[SealedRuns] | None = None
         self._turn = ExitStack()  # the locks of this attempt's turn to be judged
 
-    def prepare(self) -> bool:
-        """Plan the sealed run and open its sandbox, if the deciding tests are known already.
-
-        Returns:
-            Whether there is a sealed run.
-        """
-        if not self._plan_sealed():
-            return False
-        self._runs.preopen(1)
-        return True
+    def prepare(self) -> None:
+        """Plan the sealed run and open its sandbox, if the deciding tests are known already."""
+        if self._plan_sealed():
+            self._runs.preopen(1)
 
     def start_tests(self) -> None:
         """Start the tests of the sealed run, which wait for their files, if it is planned."""

@@ -49,22 +49,15 @@ class FinalTestPreparation:
         self.kept = ExitStack()  # the agent's sandbox, if the task's script judges in it
 
     def begin(self) -> None:
-        """Plan the sealed run and open its sandbox, or that of the final test if there is none.
+        """Open the sandbox, plan the sealed run and open its own.
 
         Raises:
             GitCheckoutError: the hidden tests do not fit the base commit.
         """
-        has_sealed = False
+        self.sandbox = judged_tests.preopen_sandbox(self._context)
         if self._context.control_level is not ControlLevel.OFF:
             self.controls = ControlRuns(self._context, self._baseline)
-            has_sealed = self.controls.prepare()
-        if not has_sealed or self._context.shared_containers is not None:
-            self._open()
-
-    def go_on(self) -> None:
-        """Open what is not needed first: the agent's sandbox is there, and its creation over."""
-        if self.sandbox is None:
-            self._open()
+            self.controls.prepare()
 
     def start_sealed(self) -> None:
         """Start the tests of the sealed run: the agent has ended, and its change is read now."""
@@ -75,9 +68,6 @@ class FinalTestPreparation:
         """Start the final test, which waits for its files while the sealed run runs."""
         if self.sandbox is not None:
             self.sandbox.start_tests(judged_tests.judged_request(self._context))
-
-    def _open(self) -> None:
-        self.sandbox = judged_tests.preopen_sandbox(self._context)
 
     def take_sandbox(self) -> judged_tests.UpcomingSandbox | None:
         """The sandbox, which the caller now owns."""
