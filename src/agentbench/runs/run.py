@@ -104,7 +104,8 @@ class Run:
                 prices=configuration.prices.read_bytes() if configuration.prices else None,
             )
             return RayExecutor(worker, self.agent, resources, self.store)
-        if configuration.jobs > 1:  # one attempt at a time leaves processors for further containers
+        # One attempt at a time leaves processors for further containers.
+        if min(configuration.jobs, len(self.planned)) > 1:
             shared = SharedContainers(resources.background)
             resources = replace(resources, shared_containers=shared)
         attempts = LocalAttempts(

@@ -80,6 +80,8 @@ def agent_run(
             with ExitStack() as own:
                 owner = preparation.kept if is_shared or context.task.steps else own
                 sandbox = owner.enter_context(preopened.take())
+                if _writes_files_only(inputs.agent):  # that takes less time than their start
+                    preparation.start_sealed()
                 failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
                 if context.task.steps:
@@ -136,7 +138,8 @@ def _work_at_once(
 ) -> None:
     with agent_network(context, sandbox):
         solved = _solve(context, inputs, sandbox, endpoint)
-    preparation.start_sealed()
+    if not _writes_files_only(inputs.agent):
+        preparation.start_sealed()
     work.evidence, work.outcome = solved.evidence, solved.outcome
     with agent_outcome.blamed_on_agent(context):
         collect_artifacts(context, sandbox)
@@ -175,6 +178,10 @@ def _work_in_steps(
     return False
 
 
+def _writes_files_only(agent: Agent) -> bool:
+    return isinstance(agent, WritesFilesOnly) and agent.writes_files_only
+
+
 @contextmanager
 def _agent_sandbox(
     context: PreparedContext, agent: Agent, endpoint: ModelEndpoint | None
@@ -187,7 +194,7 @@ def _agent_sandbox(
         mounts += endpoint_mounts(endpoint)
     if isinstance(agent, NeedsMounts):
         mounts += agent.mounts(context.provider, context.image)
-    is_plain = not (isinstance(agent, WritesFilesOnly) and agent.writes_files_only)
+    is_plain = not _writes_files_only(agent)
     preopened = PreopenedSandbox(
         context.background, lambda: open_agent_sandbox(context, mounts, plain_workspace=is_plain)
     )

@@ -39,7 +39,6 @@ from agentbench.sandbox.interface import (
     Command,
     Limits,
     ReadOnlyMount,
-    SandboxUse,
     SnapshotId,
 )
 from agentbench.sandbox.kernel_view import stand_ins
@@ -97,7 +96,7 @@ exec "$@"
 """
 
 
-def can_nest(engine: Engine, limits: Limits, use: SandboxUse) -> bool:
+def can_nest(engine: Engine, limits: Limits) -> bool:
     """Whether a container with these limits may hold sandboxes, as far as it is known."""
     facts = engine.facts
     return (
@@ -108,8 +107,6 @@ def can_nest(engine: Engine, limits: Limits, use: SandboxUse) -> bool:
         and not facts.remaps_users
         and limits.user == AGENT_USER
         and limits.runtime is None
-        and use.services is None
-        and not (use.lasting or use.plain_workspace or use.changes_network)
         and seccomp_filter(allowed=_DEBUGGERS) is not None
         and bundled_bwrap() is not None
     )

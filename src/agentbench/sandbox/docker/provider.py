@@ -5,15 +5,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from threading import Event
+from typing import TYPE_CHECKING
 
 from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
-from agentbench.sandbox.docker.compose import ComposeRunner
 from agentbench.sandbox.docker.container import ContainerLauncher, DockerContainer
 from agentbench.sandbox.docker.container_options import (
     NESTING_READY,
@@ -21,11 +22,14 @@ from agentbench.sandbox.docker.container_options import (
     mount_paths,
 )
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
-from agentbench.sandbox.docker.nesting import NestingSandbox, can_nest, nesting_files
 from agentbench.sandbox.docker.public_network import public_network
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.ownership import ENTRYPOINT, RECIPE, WORKDIR, ProcessOwner
+
+if TYPE_CHECKING:
+    from agentbench.sandbox.docker.compose import ComposeRunner
+    from agentbench.sandbox.docker.nesting import NestingSandbox
 
 _CA_MOUNT = "ca-certificates.crt"
 
@@ -38,7 +42,6 @@ class DockerProvider:
         self._host_env = os.environ if host_env is None else host_env
         self._launcher = ContainerLauncher(engine)
         self._owner = ProcessOwner.current()
-        self._compose = ComposeRunner(engine, self._owner)
         self._snapshots: dict[str, ImageFacts] = {}  # those found by `find`
         self._without_nesting: set[str] = set()  # images in which no nested sandbox works
 
@@ -52,6 +55,12 @@ class DockerProvider:
             UnavailableError: no engine answers, or it is too old; the message says what to do.
         """
         return cls(Engine.connect(base_url), host_env=host_env)
+
+    @cached_property
+    def _compose(self) -> "ComposeRunner":
+        from agentbench.sandbox.docker.compose import ComposeRunner  # few runs have services
+
+        return ComposeRunner(self._engine, self._owner)
 
     @property
     def name(self) -> str:
@@ -85,7 +94,6 @@ class DockerProvider:
             "isolation": facts.isolation,
             "disk_limit": "watched while commands run; each file by a limit of its own",
             "files": "shared" if self._launcher.shares_files else "copied in",
-            "shared_containers": "yes" if self.may_nest(interface.Limits()) else "no",
         }
 
     @property
@@ -138,7 +146,9 @@ class DockerProvider:
 
     def may_nest(self, limits: interface.Limits) -> bool:
         """See MayNest.may_nest."""
-        return can_nest(self._engine, limits, interface.ORDINARY_USE)
+        from agentbench.sandbox.docker.nesting import can_nest
+
+        return can_nest(self._engine, limits)
 
     def check_runtime(self, runtime: str) -> None:
         """See HasRuntimes.check_runtime."""
@@ -169,7 +179,7 @@ class DockerProvider:
         """See SandboxProvider.open."""
         plan, is_ours = self._plan(source, limits)
         nests = use.nests and not network and source not in self._without_nesting
-        nests = nests and can_nest(self._engine, limits, use)
+        nests = nests and use.services is None and self.may_nest(limits)
         plan = replace(plan, use=replace(use, nests=False))
         if network or use.changes_network:
             env = forwarded_settings(self._host_env)
@@ -215,8 +225,10 @@ class DockerProvider:
     @contextmanager
     def _nesting(
         self, plan: ContainerPlan, mounts: Sequence[interface.ReadOnlyMount], *, is_ours: bool
-    ) -> Iterator[NestingSandbox | None]:
+    ) -> "Iterator[NestingSandbox | None]":
         """A container that holds sandboxes; None if none works with its image or its engine."""
+        from agentbench.sandbox.docker.nesting import NestingSandbox, nesting_files
+
         with ExitStack() as stack:
             files = stack.enter_context(nesting_files(plan.limits, plan.hostname, mounts))
             nesting = replace(plan, use=replace(plan.use, nests=True))

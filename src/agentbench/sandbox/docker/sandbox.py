@@ -19,7 +19,7 @@ from datetime import timedelta
 from enum import Enum, auto
 from pathlib import PurePosixPath
 from threading import Event, Lock, Thread
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from agentbench.core.choices import ROOT_USER
 from agentbench.core.network import Network
@@ -27,7 +27,6 @@ from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.docker.archives import owned_by_user
 from agentbench.sandbox.docker.attached_stream import AttachedStream
-from agentbench.sandbox.docker.compose import ComposeProject
 from agentbench.sandbox.docker.container import DockerContainer, EndedProcesses, StartedExec
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.service_container import read_from_container, run_in_container
@@ -50,6 +49,9 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.sandbox.supervise import OutputCapture, command_result
 from agentbench.scoring.evidence import CommandResult, Ending
+
+if TYPE_CHECKING:
+    from agentbench.sandbox.docker.compose import ComposeProject
 
 WRAPPER = r"""
 ab_mark=$1 ab_size=$2 ab_folder=$3 ab_path=$4 ab_end=$5 ab_gate=$6
@@ -285,7 +287,7 @@ class DockerSandbox:
         *,
         mounts: Mapping[str, PurePosixPath],
         cancel: Event | None,
-        project: ComposeProject | None = None,
+        project: "ComposeProject | None" = None,
     ) -> None:
         self._project = project
         self._engine = engine
