@@ -105,6 +105,14 @@ def test_whoever_comes_when_all_are_taken_waits(background: BackgroundTasks) -> 
     assert containers.opened == 1
 
 
+def test_nothing_is_kept_after_the_end_of_the_run(background: BackgroundTasks) -> None:
+    shared, containers = SharedContainers(background), Containers()
+    with shared.sandbox(KEY, containers.open, Event()):  # type: ignore[arg-type]
+        background.finish()
+    background.finish()
+    assert (containers.opened, containers.open_now) == (1, 0)
+
+
 def test_whoever_waits_for_a_container_can_be_cancelled(background: BackgroundTasks) -> None:
     shared, containers, cancel = SharedContainers(background, most=1), Containers(), Event()
     cancel.set()

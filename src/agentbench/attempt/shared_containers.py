@@ -45,6 +45,7 @@ class SharedContainers:
         self._idle: dict[ContainerKey, list[Future[_OpenedContainer]]] = defaultdict(list)
         self._taken: Counter[ContainerKey] = Counter()
         self._most = most or max(2, available_cpus())
+        self._is_closed = False  # nothing is kept from then on
         background.at_end(self._close)
 
     def prepare(self, key: ContainerKey, opened: OpenContainer) -> None:
@@ -105,7 +106,7 @@ class SharedContainers:
 
     def _surplus(self) -> list[Future[_OpenedContainer]]:
         """Take out what has been idle for longest, beyond what may be kept."""
-        number = sum(map(len, self._idle.values())) - self._most
+        number = sum(map(len, self._idle.values())) - (0 if self._is_closed else self._most)
         taken: list[Future[_OpenedContainer]] = []
         for waiting in self._idle.values():  # in the order of the tasks' first attempts
             while len(taken) < number and waiting:
@@ -131,6 +132,7 @@ class SharedContainers:
 
     def _close(self) -> None:
         with self._changed:
+            self._is_closed = True
             left = [each for waiting in self._idle.values() for each in waiting]
             self._idle.clear()
         for each in left:

@@ -1,0 +1,138 @@
+"""Judged runs that share containers judge as others do: some of each corpus in the gate.
+
+Each case is two attempts at a time, whose judged runs take turns in the same containers.
+python -m pytest tests/integrity/test_in_shared_containers.py --tier soak
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentbench import AttemptRecord, run_tasks
+from agentbench.agents.interface import Agent
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.interface import (
+    ORDINARY_USE,
+    ImageId,
+    Limits,
+    NestsSandboxes,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxUse,
+    SnapshotId,
+)
+from agentbench.scoring.taxonomy import StageName
+from tests.cheats.cheat import Cheat
+from tests.cheats.conftest import cache_dir, docker, docker_bench
+from tests.cheats.corpus import cheats_in_docker, honest_in_docker
+from tests.cheats.honest import Honest
+from tests.cheats.trials import try_cheat, try_honest
+from tests.e2e.bench import WHOLE, Bench
+from tests.integrity.adaptive import corpus as adaptive
+from tests.integrity.adaptive.agent import AdaptiveAgent
+from tests.integrity.adaptive.test_adaptive import try_adaptive
+from tests.integrity.unusual import corpus as unusual
+from tests.tiers import gate_and_soak
+
+__all__ = ["cache_dir", "docker", "docker_bench"]
+pytestmark = pytest.mark.docker
+
+_AT_A_TIME = 2
+
+
+class _Counting(DockerProvider):
+    """Counts the containers that hold sandboxes."""
+
+    holding = 0
+
+    @contextmanager
+    def open(
+        self,
+        source: ImageId | SnapshotId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+        use: SandboxUse = ORDINARY_USE,
+    ) -> Iterator[Sandbox]:
+        opened = super().open(
+            source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
+        )
+        with opened as sandbox:
+            self.holding += isinstance(sandbox, NestsSandboxes)
+            yield sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingBench(Bench):
+    """Makes two attempts at a time, and returns that with the worse outcome for us."""
+
+    counting: _Counting
+    worse: Callable[[AttemptRecord], bool] = field(default=lambda record: record.resolved)
+
+    def attempt(
+        self, task: Path, agent: Agent | str, *, walked: tuple[StageName, ...] = WHOLE
+    ) -> AttemptRecord:
+        before = self.counting.holding
+        options = self.options.replace(jobs=_AT_A_TIME)
+        made = run_tasks([task], agent, sandbox=self.provider, attempts=_AT_A_TIME, options=options)
+        records = sorted(made, key=self.worse)
+        assert len(records) == _AT_A_TIME
+        assert self.counting.holding > before
+        assert tuple(stage.name for stage in records[-1].stages) == walked
+        return records[-1]
+
+
+@pytest.fixture
+def sharing_bench(docker_bench: Bench) -> SharingBench:
+    assert docker_bench.engine is not None
+    counting = _Counting(docker_bench.engine)
+    return SharingBench(
+        provider=counting,
+        engine=docker_bench.engine,
+        options=docker_bench.options,
+        counting=counting,
+    )
+
+
+@pytest.fixture
+def honest_bench(sharing_bench: SharingBench) -> SharingBench:
+    """The worse outcome is that a correct fix is not resolved."""
+    return SharingBench(
+        provider=sharing_bench.provider,
+        engine=sharing_bench.engine,
+        options=sharing_bench.options,
+        counting=sharing_bench.counting,
+        worse=lambda record: not record.resolved,
+    )
+
+
+@pytest.mark.parametrize("agent", gate_and_soak(adaptive.in_docker()[::4], adaptive.AGENTS))
+def test_an_adaptive_agent_is_not_resolved(
+    sharing_bench: SharingBench, tmp_path: Path, agent: AdaptiveAgent
+) -> None:
+    try_adaptive(sharing_bench, agent, tmp_path)
+
+
+@pytest.mark.parametrize("fix", gate_and_soak(unusual.in_docker()[::4], unusual.FIXES))
+def test_an_unusual_fix_is_resolved(
+    honest_bench: SharingBench, tmp_path: Path, fix: Honest
+) -> None:
+    try_honest(honest_bench, fix, tmp_path)
+
+
+@pytest.mark.parametrize("cheat", gate_and_soak(cheats_in_docker()[:1], cheats_in_docker()))
+def test_a_cheat_is_not_resolved(sharing_bench: SharingBench, tmp_path: Path, cheat: Cheat) -> None:
+    try_cheat(sharing_bench, cheat, tmp_path)
+
+
+@pytest.mark.parametrize("honest", gate_and_soak([], honest_in_docker()))
+def test_an_honest_agent_gets_the_verdict_that_it_earned(
+    honest_bench: SharingBench, tmp_path: Path, honest: Honest
+) -> None:
+    try_honest(honest_bench, honest, tmp_path)
