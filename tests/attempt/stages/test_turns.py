@@ -8,6 +8,7 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.attempt.stages import judged_tests
+from agentbench.core import file_locks
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import LockHeldError
 from agentbench.core.files import FileContent
@@ -20,6 +21,12 @@ from tests.patience import HANG_SECONDS, wait_until
 HIDDEN_FILE, SEALED, FINAL = P("tests/test_hidden.py"), "sealed", "final"
 MARKED = f"{FIXED}# MARK: not the reference solution\n"
 UNSEALED = "tests/test_hidden.py::test_nothing_is_compared"
+
+
+@pytest.fixture(autouse=True)
+def own_locks(monkeypatch, tmp_path):
+    """Locks that no other test has: several judge the same task at the same time."""
+    monkeypatch.setattr(file_locks, "_SHARED_FOLDERS", (str(tmp_path),))
 
 
 @pytest.fixture
