@@ -1,4 +1,3 @@
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from agentbench.sandbox.bubblewrap.cgroups import (
     remove_group,
 )
 from agentbench.sandbox.interface import Limits
+from agentbench.sandbox.ownership import group_name
 from tests.patience import HANG_SECONDS
 
 
@@ -52,7 +52,7 @@ def hierarchy() -> CgroupHierarchy:
 
 
 def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: CgroupHierarchy) -> None:
-    group = make_group(hierarchy, f"{os.getpid()}-test", Limits(memory_mib=64, pids=7))
+    group = make_group(hierarchy, group_name("test"), Limits(memory_mib=64, pids=7))
     try:
         assert group.controllers == hierarchy.parents.keys()
         with subprocess.Popen(("sleep", "1000")) as child:
@@ -71,7 +71,7 @@ def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: CgroupHier
 def test_a_group_whose_processes_have_spent_their_time_is_removed_with_them(
     hierarchy: CgroupHierarchy,
 ) -> None:
-    group = make_group(hierarchy, f"test-spent-{os.getpid()}", Limits(cpus=0.01))
+    group = make_group(hierarchy, group_name("test-spent"), Limits(cpus=0.01))
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
     try:
         for process in busy:
