@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from typing import cast
 
 import pytest
 
@@ -13,9 +14,10 @@ from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.shared_containers import ContainerKey, SharedContainers
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import Limits, NestsSandboxes, Sandbox, SandboxUse, SnapshotId
+from agentbench.sandbox.interface import Limits, Sandbox, SnapshotId
 from tests.e2e.conftest import discard_snapshots
 from tests.patience import HANG_SECONDS
+from tests.sandbox.adapted_provider import CountingProvider
 from tests.sandbox.docker_fixtures import engine, left_in, provider
 
 __all__ = ["engine", "provider"]
@@ -32,11 +34,11 @@ class Containers:
         self._kind = _Holding if nests else _Plain
 
     @contextmanager
-    def open(self) -> Iterator[object]:
+    def open(self) -> Iterator[Sandbox]:
         self.opened += 1
         self.open_now += 1
         try:
-            yield self._kind(f"container {self.opened}")
+            yield cast(Sandbox, self._kind(f"container {self.opened}"))
         finally:
             self.open_now -= 1
 
@@ -59,7 +61,7 @@ def background() -> BackgroundTasks:
 
 
 def used(shared: SharedContainers, containers: Containers, key: ContainerKey = KEY) -> object:
-    with shared.sandbox(key, containers.open, Event()) as sandbox:  # type: ignore[arg-type]
+    with shared.sandbox(key, containers.open, Event()) as sandbox:
         return sandbox
 
 
@@ -73,14 +75,14 @@ def test_a_container_is_used_again(background: BackgroundTasks) -> None:
 
 def test_two_at_a_time_have_one_each(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers()
-    with shared.sandbox(KEY, containers.open, Event()) as first:  # type: ignore[arg-type]
+    with shared.sandbox(KEY, containers.open, Event()) as first:
         second = used(shared, containers)
     assert {first, second} == {"sandbox in container 1", "sandbox in container 2"}
 
 
 def test_one_that_was_prepared_is_taken(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers()
-    shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
+    shared.prepare(KEY, containers.open)
     used(shared, containers)
     assert containers.opened == 1
 
@@ -88,9 +90,9 @@ def test_one_that_was_prepared_is_taken(background: BackgroundTasks) -> None:
 def test_no_more_are_prepared_than_are_used_at_a_time(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background, most=2), Containers()
     for _ in range(5):
-        shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
+        shared.prepare(KEY, containers.open)
     used(shared, containers)
-    shared.prepare(KEY, containers.open)  # type: ignore[arg-type]
+    shared.prepare(KEY, containers.open)
     background.finish()
     assert (containers.opened, containers.open_now) == (2, 0)
 
@@ -98,7 +100,7 @@ def test_no_more_are_prepared_than_are_used_at_a_time(background: BackgroundTask
 def test_whoever_comes_when_all_are_taken_waits(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background, most=1), Containers()
     with ThreadPoolExecutor(1) as pool:
-        with shared.sandbox(KEY, containers.open, Event()):  # type: ignore[arg-type]
+        with shared.sandbox(KEY, containers.open, Event()):
             waiting = pool.submit(used, shared, containers)
             assert not waiting.done()
         assert waiting.result(HANG_SECONDS) == "sandbox in container 1"
@@ -107,7 +109,7 @@ def test_whoever_comes_when_all_are_taken_waits(background: BackgroundTasks) -> 
 
 def test_nothing_is_kept_after_the_end_of_the_run(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers()
-    with shared.sandbox(KEY, containers.open, Event()):  # type: ignore[arg-type]
+    with shared.sandbox(KEY, containers.open, Event()):
         background.finish()
     background.finish()
     assert (containers.opened, containers.open_now) == (1, 0)
@@ -117,9 +119,9 @@ def test_whoever_waits_for_a_container_can_be_cancelled(background: BackgroundTa
     shared, containers, cancel = SharedContainers(background, most=1), Containers(), Event()
     cancel.set()
     with (
-        shared.sandbox(KEY, containers.open, Event()),  # type: ignore[arg-type]
+        shared.sandbox(KEY, containers.open, Event()),
         pytest.raises(RunCancelled),
-        shared.sandbox(KEY, containers.open, cancel),  # type: ignore[arg-type]
+        shared.sandbox(KEY, containers.open, cancel),
     ):
         pass
     assert used(shared, containers) == "sandbox in container 1"
@@ -157,7 +159,7 @@ def test_after_an_error_a_container_is_not_used_again(background: BackgroundTask
     shared, containers = SharedContainers(background), Containers()
     with (
         pytest.raises(SandboxError),
-        shared.sandbox(KEY, containers.open, Event()),  # type: ignore[arg-type]
+        shared.sandbox(KEY, containers.open, Event()),
     ):
         raise SandboxError("lost")
     assert used(shared, containers) == "sandbox in container 2"
@@ -187,27 +189,12 @@ def test_a_container_that_cannot_be_created_is_an_error(background: BackgroundTa
     background.finish()
 
 
-class Counting(DockerProvider):
-    """Counts the sandboxes that hold others, and all others."""
-
-    holding = ordinary = 0
-
-    @contextmanager
-    def open(self, source, *, use=SandboxUse(), **options):  # type: ignore[no-untyped-def] # noqa: B008
-        with super().open(source, use=use, **options) as sandbox:
-            if isinstance(sandbox, NestsSandboxes):
-                self.holding += 1
-            else:
-                self.ordinary += 1
-            yield sandbox
-
-
 @pytest.mark.docker
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_attempts_at_a_time_share_containers(
     provider: DockerProvider, tmp_path: Path, jobs: int
 ) -> None:
-    counting = Counting(provider.engine)
+    counting = CountingProvider(provider.engine)
     options = RunOptions(jobs=jobs, runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache")
     task = SHIPPED / "lru-expiry"
     records = list(run_tasks([task], "oracle", sandbox=counting, attempts=4, options=options))

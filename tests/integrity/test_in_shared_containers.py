@@ -4,27 +4,14 @@ Each case is two attempts at a time, whose judged runs take turns in the same co
 python -m pytest tests/integrity/test_in_shared_containers.py --tier soak
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from agentbench import AttemptRecord, run_tasks
 from agentbench.agents.interface import Agent
-from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import (
-    ORDINARY_USE,
-    ImageId,
-    Limits,
-    NestsSandboxes,
-    ReadOnlyMount,
-    Sandbox,
-    SandboxUse,
-    SnapshotId,
-)
 from agentbench.scoring.taxonomy import StageName
 from tests.cheats.cheat import Cheat
 from tests.cheats.conftest import cache_dir, docker, docker_bench
@@ -36,6 +23,7 @@ from tests.integrity.adaptive import corpus as adaptive
 from tests.integrity.adaptive.agent import AdaptiveAgent
 from tests.integrity.adaptive.test_adaptive import try_adaptive
 from tests.integrity.unusual import corpus as unusual
+from tests.sandbox.adapted_provider import CountingProvider
 from tests.tiers import gate_and_soak
 
 __all__ = ["cache_dir", "docker", "docker_bench"]
@@ -44,35 +32,11 @@ pytestmark = pytest.mark.docker
 _AT_A_TIME = 2
 
 
-class _Counting(DockerProvider):
-    """Counts the containers that hold sandboxes."""
-
-    holding = 0
-
-    @contextmanager
-    def open(
-        self,
-        source: ImageId | SnapshotId,
-        *,
-        limits: Limits,
-        network: bool,
-        mounts: Sequence[ReadOnlyMount] = (),
-        cancel: Event | None = None,
-        use: SandboxUse = ORDINARY_USE,
-    ) -> Iterator[Sandbox]:
-        opened = super().open(
-            source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
-        )
-        with opened as sandbox:
-            self.holding += isinstance(sandbox, NestsSandboxes)
-            yield sandbox
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingBench(Bench):
     """Makes two attempts at a time, and returns that with the worse outcome for us."""
 
-    counting: _Counting
+    counting: CountingProvider
     worse: Callable[[AttemptRecord], bool] = field(default=lambda record: record.resolved)
 
     def attempt(
@@ -91,7 +55,7 @@ class SharingBench(Bench):
 @pytest.fixture
 def sharing_bench(docker_bench: Bench) -> SharingBench:
     assert docker_bench.engine is not None
-    counting = _Counting(docker_bench.engine)
+    counting = CountingProvider(docker_bench.engine)
     return SharingBench(
         provider=counting,
         engine=docker_bench.engine,

@@ -3,11 +3,9 @@
 The gate makes the attempts; the soak runs the whole conformance suite, too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 
 import pytest
 
@@ -16,19 +14,16 @@ from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import (
-    ORDINARY_USE,
     ImageId,
     Limits,
     Promise,
-    ReadOnlyMount,
-    Sandbox,
     SandboxProvider,
     SandboxUse,
-    SnapshotId,
 )
 from agentbench.sandbox.runtimes import UNCERTAIN, check_runtime
 from tests.e2e.conftest import discard_snapshots
 from tests.e2e.engine_attempts import EngineAttempts
+from tests.sandbox.adapted_provider import AdaptedProvider
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import left_in
@@ -51,27 +46,15 @@ CANNOT = {
 """What is asked of every sandbox and does not hold there; a test of it that passes fails."""
 
 
-class _InGvisor(DockerProvider):
+class _InGvisor(AdaptedProvider):
     """Opens every sandbox with the runtime."""
 
     @property
     def promises(self) -> frozenset[Promise]:
         return frozenset(Promise) - UNCERTAIN
 
-    def open(
-        self,
-        source: ImageId | SnapshotId,
-        *,
-        limits: Limits,
-        network: bool,
-        mounts: Sequence[ReadOnlyMount] = (),
-        cancel: Event | None = None,
-        use: SandboxUse = ORDINARY_USE,
-    ) -> AbstractContextManager[Sandbox]:
-        limits = replace(limits, runtime=RUNSC)
-        return super().open(
-            source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
-        )
+    def adapted(self, limits: Limits, use: SandboxUse) -> tuple[Limits, SandboxUse]:
+        return replace(limits, runtime=RUNSC), use
 
 
 @pytest.fixture(scope="module")

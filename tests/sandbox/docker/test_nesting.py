@@ -2,9 +2,9 @@
 
 import io
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import PurePosixPath
 from threading import Event
@@ -20,17 +20,15 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.gate import Gate
 from agentbench.sandbox.interface import (
-    ORDINARY_USE,
     Command,
     ImageId,
     Limits,
     NestsSandboxes,
-    ReadOnlyMount,
     Sandbox,
     SandboxUse,
-    SnapshotId,
 )
 from tests.patience import HANG_SECONDS
+from tests.sandbox.adapted_provider import AdaptedProvider
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
 from tests.sandbox.conformance_commands import CommandConformance
 from tests.sandbox.conformance_disk import DiskConformance
@@ -47,29 +45,16 @@ pytestmark = pytest.mark.docker
 HOLDS_OTHERS = SandboxUse(nests=True)
 
 
-class _Nesting(DockerProvider):
+class _Nesting(AdaptedProvider):
     """Opens every sandbox in a container of its own that holds it."""
 
-    @contextmanager
-    def open(
-        self,
-        source: ImageId | SnapshotId,
-        *,
-        limits: Limits,
-        network: bool,
-        mounts: Sequence[ReadOnlyMount] = (),
-        cancel: Event | None = None,
-        use: SandboxUse = ORDINARY_USE,
-    ) -> Iterator[Sandbox]:
-        use = replace(use, nests=True)
-        with super().open(
-            source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
-        ) as container:
-            if not isinstance(container, NestsSandboxes):  # such as one with a network
-                yield container
-                return
-            with container.nested(cancel) as sandbox:
-                yield sandbox
+    def adapted(self, limits: Limits, use: SandboxUse) -> tuple[Limits, SandboxUse]:
+        return limits, replace(use, nests=True)
+
+    def shown(self, sandbox: Sandbox, cancel: Event | None) -> AbstractContextManager[Sandbox]:
+        if isinstance(sandbox, NestsSandboxes):  # one with a network is ordinary
+            return sandbox.nested(cancel)
+        return super().shown(sandbox, cancel)
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +177,7 @@ REFUSED = {
     "mount": "mount -t tmpfs none /tmp",
     "name spaces": "unshare --user true",
     "device": "mknod /tmp/device c 1 1",
-    "first process": "ls /proc/1/root/",
+    "first process": "cat /proc/1/environ",
     "bubblewrap": "kill -0 1",
     "overlay": "ls /agentbench/nesting/enter",
     "system": "echo 1 > /proc/sys/kernel/panic",

@@ -19,6 +19,8 @@ import json
 import os
 import sys
 import sysconfig
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -83,11 +85,16 @@ class ProjectGuard:
         loaded = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
         self.has_refused = any(map(self._leads_inside, loaded))
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+    def find_spec(
+        self,
+        name: str,
+        path: "Sequence[str] | None" = None,
+        target: "ModuleType | None" = None,
+    ) -> "ModuleSpec | None":
         """What the other finders find; ImportError if this is in the project."""
         for finder in sys.meta_path[1:]:
             find = getattr(finder, "find_spec", None)
-            spec = None if find is None else find(name, path, target)
+            spec: ModuleSpec | None = None if find is None else find(name, path, target)
             if spec is not None and self._leads_inside(spec):
                 self.has_refused = True
                 raise ImportError(name)
@@ -191,12 +198,12 @@ def _import_and_wait(options: argparse.Namespace) -> None:
     guard = ProjectGuard()
     missing = None  # type: ImportError | None
     if not guard.has_refused:
-        sys.meta_path.insert(0, guard)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, guard)
         try:
             missing = _import_runner(options)
         except ImportError as error:
             missing = error
-        sys.meta_path.remove(guard)  # type: ignore[arg-type]
+        sys.meta_path.remove(guard)
     if not os.read(0, 1):
         sys.exit("agentbench: nothing is to be run")
     while os.read(0, 1024):  # to its end: the tests find an empty input

@@ -1,0 +1,63 @@
+"""A Docker provider that a test changes in two places: what is asked for, and what comes back."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Event
+
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.interface import (
+    ORDINARY_USE,
+    ImageId,
+    Limits,
+    NestsSandboxes,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxUse,
+    SnapshotId,
+)
+
+
+class AdaptedProvider(DockerProvider):
+    """Opens sandboxes as `adapted` and `shown` say, which are for tests to override."""
+
+    def adapted(self, limits: Limits, use: SandboxUse) -> tuple[Limits, SandboxUse]:
+        """The limits and the use with which a sandbox is opened."""
+        return limits, use
+
+    def shown(self, sandbox: Sandbox, cancel: Event | None) -> AbstractContextManager[Sandbox]:
+        """What stands for a sandbox that was opened."""
+        del cancel
+        return nullcontext(sandbox)
+
+    @contextmanager
+    def open(
+        self,
+        source: ImageId | SnapshotId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+        use: SandboxUse = ORDINARY_USE,
+    ) -> Iterator[Sandbox]:
+        limits, use = self.adapted(limits, use)
+        with (
+            super().open(
+                source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
+            ) as opened,
+            self.shown(opened, cancel) as sandbox,
+        ):
+            yield sandbox
+
+
+class CountingProvider(AdaptedProvider):
+    """Counts the containers that hold sandboxes, and all others."""
+
+    holding = ordinary = 0
+
+    def shown(self, sandbox: Sandbox, cancel: Event | None) -> AbstractContextManager[Sandbox]:
+        if isinstance(sandbox, NestsSandboxes):
+            self.holding += 1
+        else:
+            self.ordinary += 1
+        return super().shown(sandbox, cancel)
