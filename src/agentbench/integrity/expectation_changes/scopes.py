@@ -126,9 +126,9 @@ def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> Name
             compared.update(_compared(child))
         for name, origin in _derivations(child):
             origins_of.setdefault(name, set()).add(origin)
-    assigned = (pair for statement in body for pair in _assigned(statement))
+    pairs = (pair for statement in body for pair in assigned(statement))
     return NameScope(
-        constants={name: value for name, value in assigned if bound[name] == 1},
+        constants={name: value for name, value in pairs if bound[name] == 1},
         bound=bound,
         loads=loads,
         compared=compared,
@@ -178,7 +178,8 @@ def _named(node: ast.AST) -> Iterator[str]:
         yield node.rest
 
 
-def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+def assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a statement assigns, each with its value."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             yield name, value

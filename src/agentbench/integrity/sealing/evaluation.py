@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.values import evaluate
+from agentbench.integrity.expectation_changes.values import Names, evaluate
 from agentbench.integrity.sealing import agreement
 from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
 from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Recording
@@ -73,6 +73,15 @@ class SiteEvaluator:
             ]
             texts.append(" with ".join([ast.unparse(one.node), *known]))
         return ", ".join(texts) or self.site.text
+
+    def lacks_text(self, recording: Recording) -> bool:
+        """Whether an exception or a warning needs a text that only the test's run could tell."""
+        check = self.site.check
+        return (
+            isinstance(check, Raised)
+            and check.pattern is not None
+            and self._text(check.pattern, recording) is None
+        )
 
     def _check(self, check: Check, recording: Recording) -> Agreement:
         match check:
@@ -170,7 +179,7 @@ class SiteEvaluator:
                 return re.escape(text) if isinstance(text, str) else None
             case _:
                 text = evaluate(node, names)
-                return text if isinstance(text, str) else None
+                return text if isinstance(text, str) else _computed_text(node, names)
 
     def _names(self, operand: Removed, recording: Recording) -> dict[str, ast.expr]:
         """The expressions of the names in an operand, by the tokens in the recording."""
@@ -226,6 +235,11 @@ def _strength_of_value(node: ast.expr) -> int:
     if isinstance(value, int) and abs(value) <= 1:
         return 2 * _WEAK
     return _STRONG
+
+
+def _computed_text(node: ast.expr, names: Names) -> str | None:
+    tree = agreement.expected_tree(node, names)
+    return text_of(tree.value) if isinstance(tree, agreement.Known) else None
 
 
 def _at(values: Sequence[CanonicalValue], index: int) -> CanonicalValue | None:

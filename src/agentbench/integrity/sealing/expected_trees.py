@@ -5,6 +5,7 @@ Parts that only the test's run could tell are `Unknown`.
 
 import ast
 import math
+import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path, PurePath, PurePosixPath
+from string import Formatter
 from typing import TypeAlias
 from uuid import UUID
 
@@ -27,6 +29,7 @@ from agentbench.integrity.sealing.canonical import (
 _DEEPEST = 40
 _MOST_ITEMS = 20_000
 _LONGEST_FORMAT = 20
+_LARGE = re.compile(r"[%:][^%{}]*\d{4}")  # a style with a long number
 _CONSTANTS = {
     "math.inf": math.inf, "math.nan": math.nan, "math.pi": math.pi, "math.e": math.e,
     "timezone.utc": UTC, "datetime.timezone.utc": UTC, "UTC": UTC, "datetime.UTC": UTC,
@@ -235,8 +238,8 @@ class _Reader:
                 number = self.python(operand, depth - 1)
                 if isinstance(number, int | float | complex | Decimal | Fraction | timedelta):
                     return -number
-            case ast.JoinedStr(values=parts):
-                return "".join(self._formatted(part, depth - 1) for part in parts)
+            case ast.JoinedStr() | ast.BinOp() | ast.Call(func=ast.Attribute(attr="format")):
+                return self._text(node, depth - 1)
             case ast.Call():
                 return self._constructed(node, depth - 1)
             case _:
@@ -273,6 +276,42 @@ class _Reader:
             case _:
                 pass
         raise _NotConstantError
+
+    def _text(self, node: ast.expr, depth: int) -> object:
+        match node:
+            case ast.JoinedStr(values=parts):
+                return "".join(self._formatted(part, depth) for part in parts)
+            case ast.BinOp(left=left, op=ast.Mod(), right=right):
+                return self._filled(left, right, depth)
+            case ast.Call(func=ast.Attribute(value=text), args=arguments, keywords=keywords):
+                return self._with_format(text, arguments, keywords, depth)
+            case _:
+                raise _NotConstantError
+
+    def _filled(self, text: ast.expr, arguments: ast.expr, depth: int) -> object:
+        """`"%s" % x`; `*` and long numbers, which may need much memory, are left to the test."""
+        left, right = self.python(text, depth), self.python(arguments, depth)
+        if not isinstance(left, str) or "*" in left or _LARGE.search(left):
+            raise _NotConstantError
+        return left % right
+
+    def _with_format(
+        self,
+        text: ast.expr,
+        arguments: Sequence[ast.expr],
+        keywords: Sequence[ast.keyword],
+        depth: int,
+    ) -> object:
+        """`"{}".format(x)` with plain fields, whose styles have no long number."""
+        style = self.python(text, depth)
+        if not isinstance(style, str) or _LARGE.search(style):
+            raise _NotConstantError
+        if any(name and not name.isalnum() for _, name, _, _ in Formatter().parse(style)):
+            raise _NotConstantError
+        if any("{" in (spec or "") for _, _, spec, _ in Formatter().parse(style)):
+            raise _NotConstantError
+        named = {str(keyword.arg): self.python(keyword.value, depth) for keyword in keywords}
+        return style.format(*(self.python(each, depth) for each in arguments), **named)
 
     def _constructed(self, node: ast.Call, depth: int) -> object:
         name = _dotted(node.func).rpartition(".")[2]

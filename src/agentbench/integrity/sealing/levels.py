@@ -12,7 +12,10 @@ from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
 from agentbench.integrity.expectation_changes.values import NotConstant, evaluate, is_immutable
 
 NameKey: TypeAlias = tuple[str, str]
-"""A name, and the function that binds it; the function is empty for names of the module."""
+"""A name, and the function that binds it; the function is empty for names of the module.
+
+The name of a class's attribute starts with a dot.
+"""
 
 
 class Level(IntEnum):
@@ -54,6 +57,11 @@ class Cell:
     owner: str
 
 
+def attribute_key(name: str) -> NameKey:
+    """The key of an attribute that bodies of classes set."""
+    return "", f".{name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNames:
     """The names of a test file and their known values."""
@@ -64,12 +72,17 @@ class FileNames:
     imported: frozenset[str]
     foreign: frozenset[str]  # imported from other files of tests, where their values stay
     classes: frozenset[str]  # that the file defines
+    given: Mapping[str, frozenset[str]]  # the parameters of helpers
     measured: Counter[NameKey]  # how often the file takes the length of a name's value
 
     def key(self, name: str, owner: str) -> NameKey:
         """The binding that a name has in a function."""
         scope = self.functions.get(owner)
         return (owner, name) if scope is not None and name in scope.bound else ("", name)
+
+    def is_inert(self, key: NameKey) -> bool:
+        """Whether the values of a name are no more than names of classes and the like."""
+        return all(isinstance(cell.node, ast.Name | ast.Attribute) for cell in self.cells[key])
 
     def is_only_compared(self, key: NameKey) -> bool:
         """Whether a name is read only as a whole side of a comparison."""

@@ -9,7 +9,7 @@ from typing import TypeGuard
 from agentbench.integrity.expectation_changes import parsed_file, scopes
 from agentbench.integrity.expectation_changes.functions import FoundFunction
 from agentbench.integrity.expectation_changes.parametrize import tables
-from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey
+from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey, attribute_key
 
 _FILES_OF_TESTS = ("test", "tests", "testing", "conftest")
 
@@ -26,10 +26,14 @@ def file_names(file: parsed_file.ParsedFile, opaque: Collection[str]) -> FileNam
         imported=imported,
         foreign=foreign,
         classes=frozenset(file.functions.classes),
+        given={
+            name: frozenset(() if function.looks_like_a_test else _parameters(function))
+            for name, function in file.functions.functions.items()
+        },
         measured=Counter(),
     )
     uses = name_uses(file.source.tree, file.functions.functions)
-    measured = Counter(found.key(use.node.id, use.owner) for use in uses if use.is_measured)
+    measured = Counter(found.key(use.name, use.owner) for use in uses if use.is_measured)
     return replace(found, measured=measured)
 
 
@@ -50,17 +54,20 @@ class _CellFinder:
             self._read_function(name, function)
         for name, function in functions.items():
             self._read_parameters(name, function)
-        return self._cells
+        return self._cells | _class_attributes(self.file)
 
-    def _add(self, key: NameKey, cells: Iterable[Cell]) -> None:
+    def _add(self, key: NameKey, cells: Iterable[Cell], bindings: int = 1) -> None:
         owner, name = key
         scope = self.by_function[owner] if owner else self.file.module
-        if scope.bound.get(name) == 1 and key not in self._cells:
+        if scope.bound.get(name) == bindings and key not in self._cells:
             self._cells[key] = list(cells)
 
     def _read_function(self, owner: str, function: FoundFunction) -> None:
         for name, node in self.by_function[owner].constants.items():
             self._add((owner, name), [Cell(node=node, owner=owner)])
+        for name, nodes in _assigned(function.node).items():
+            cells = [Cell(node=node, owner=owner) for node in nodes]
+            self._add((owner, name), cells, bindings=len(cells))
         if owner in self.opaque:
             for table in tables(self.file.source, function.node, self.file.module):
                 for at, name in enumerate(table.names):
@@ -108,6 +115,31 @@ class _CellFinder:
                 is_method = isinstance(node.func, ast.Attribute)
                 if scopes.name_of(node.func) == helper.node.name and is_method == helper.is_method:
                     yield owner, node
+
+
+def _assigned(function: scopes.FunctionNode) -> dict[str, list[ast.expr]]:
+    """The values that a function assigns to names outside of branches."""
+    found: dict[str, list[ast.expr]] = {}
+    for statement, doubt in scopes.statements(function.body):
+        for name, node in scopes.assigned(statement) if doubt < scopes.UNCERTAIN else ():
+            found.setdefault(name, []).append(node)
+    return found
+
+
+def _class_attributes(file: parsed_file.ParsedFile) -> dict[NameKey, list[Cell]]:
+    """The values of attributes that only the bodies of classes set."""
+    found: dict[NameKey, list[Cell]] = {}
+    for node in file.functions.classes.values():
+        for name, value in (pair for s in node.body for pair in scopes.assigned(s)):
+            found.setdefault(attribute_key(name), []).append(Cell(node=value, owner=""))
+    others = Counter(
+        node.attr
+        for node in ast.walk(file.source.tree)
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+    )
+    for node in file.functions.classes.values():
+        others.update(scopes.module_scope(ast.Module(node.body, [])).bound)
+    return {key: cells for key, cells in found.items() if others[key[1].lstrip(".")] == len(cells)}
 
 
 def _parameters(function: FoundFunction) -> list[str]:
@@ -163,7 +195,7 @@ def _is_of_tests(node: ast.ImportFrom) -> bool:
 
 
 def name_uses(tree: ast.Module, functions: Mapping[str, FoundFunction]) -> list["NameUse"]:
-    """Every place where a file reads a name."""
+    """Every place where a file reads a name or an attribute."""
     owners: dict[int, str] = {}
     for name, function in functions.items():
         for statement in function.node.body:
@@ -173,7 +205,7 @@ def name_uses(tree: ast.Module, functions: Mapping[str, FoundFunction]) -> list[
     return [
         NameUse(node=node, owner=owners.get(id(node), ""), is_measured=id(node) in measured)
         for node in nodes
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
     ]
 
 
@@ -198,11 +230,16 @@ def length_of(node: ast.expr) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameUse:
-    """A place where a function, or the module, reads a name."""
+    """A place where a function, or the module, reads a name or an attribute."""
 
-    node: ast.Name
+    node: ast.Name | ast.Attribute
     owner: str
     is_measured: bool  # whether only its length is taken
+
+    @property
+    def name(self) -> str:
+        """The name; that of an attribute starts with a dot."""
+        return self.node.id if isinstance(self.node, ast.Name) else attribute_key(self.node.attr)[1]
 
 
 def removable_names(
@@ -223,9 +260,9 @@ def removable_names(
         if all(length_of(cell.node) is not None for cell in cells)
     }
     for use in uses:
-        if use.is_measured and names.key(use.node.id, use.owner) in sized:
-            continue
-        reads.setdefault(names.key(use.node.id, use.owner), []).append(id(use.node))
+        key = names.key(use.name, use.owner)
+        if not (use.is_measured and key in sized):
+            reads.setdefault(key, []).append(id(use.node))
     inside = {
         key: {id(node) for cell in cells for node in ast.walk(cell.node)}
         for key, cells in names.cells.items()

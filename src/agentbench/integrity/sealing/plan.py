@@ -286,7 +286,11 @@ def _verdict(
     if isinstance(evaluator.site.check, Comparison) and evaluator.site.check.unordered:
         ours, *same_time = map(without_order, (recording, *same_time))
     is_like = bool(same_time) and recording_agrees(ours, same_time)
-    if any(evaluator.agrees(other) is Agreement.YES for each in known for other in each):
+    lacks_text = found is Agreement.UNKNOWN and evaluator.lacks_text(recording)
+    is_right_once = any(
+        evaluator.agrees(other) is Agreement.YES for each in known for other in each
+    )
+    if is_right_once and not lacks_text:
         # The host can evaluate correct code. Only an object that it cannot read may be like it, and
         # what differs for correct code at the same time, too: a test may need its own name.
         is_right = is_like and (found is Agreement.UNKNOWN or is_wrong_there)

@@ -112,7 +112,15 @@ def agree(recording: Recording, references: Sequence[Recording]) -> bool:
 def are_informative(references: Sequence[Recording]) -> bool:
     """Whether what the reference solution recorded tells more than types."""
     columns = zip(*(other.values for other in references), strict=False)
-    return any(agreement.is_informative(column) for column in columns)
+    raised = [one.raised for one in references if one.raised is not None]
+    events = [raised, *zip(*(one.warned or () for one in references), strict=False)]
+    told = [[t for e in column if (t := _text_of_error(e)) is not None] for column in events]
+    return any(agreement.is_informative(column) for column in (*columns, *filter(None, told)))
+
+
+def _text_of_error(value: CanonicalValue) -> CanonicalValue | None:
+    text = value.disclosed("str") if isinstance(value, Instance) else None
+    return None if text == Leaf("str", "") else text
 
 
 def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool:
@@ -124,7 +132,13 @@ def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool
     if recording.warned is None:
         return True
     ours = {_shown_type(value) for value in recording.warned}
-    return any(ours == {_shown_type(v) for v in other.warned or ()} for other in references)
+    if all(ours != {_shown_type(v) for v in other.warned or ()} for other in references):
+        return False
+    columns = zip(*(other.warned or () for other in references), strict=False)
+    return all(
+        any(agreement.same_as_reference(warning, column) for warning in recording.warned)
+        for column in columns
+    )
 
 
 def _shown_type(value: CanonicalValue) -> str:

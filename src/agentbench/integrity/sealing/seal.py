@@ -10,8 +10,9 @@ from agentbench.integrity.expectation_changes.functions import FoundFunction, sp
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
 from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing import names as sealed_names
-from agentbench.integrity.sealing.checks import LikeReference, SealedCheck, Site
+from agentbench.integrity.sealing.checks import LikeReference, Raised, Removed, SealedCheck, Site
 from agentbench.integrity.sealing.conditions import relaxed
+from agentbench.integrity.sealing.expected_texts import FOREIGN, SHARED, TELLING, ExpectedText
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
 from agentbench.integrity.sealing.rewriting import (
@@ -22,12 +23,8 @@ from agentbench.integrity.sealing.rewriting import (
 )
 from agentbench.integrity.sealing.statements import StatementReader, caught_names
 
-_SHARED = "line {}: its expected value is an input of the test, too"
-_TELLING = 4  # characters; shorter texts are in most files
 _ELSEWHERE = "line {}: its expected value is an input of another test"
-_FOREIGN = "line {}: its expected value is in another file"
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
-_COMPUTED_TEXT = "line {}: the test computes the expected text"
 _NO_ASSERTION = "it has no assertion with an expected value"
 _NOT_DEFINED = "the file does not define it"
 _OWN_IDS = "its parameters are part of ids that have to stay"
@@ -129,6 +126,7 @@ class _Sealer:
     names: FileNames = field(init=False)
     sites: dict[int, Site] = field(default_factory=dict)
     tokens: dict[int, Cell] = field(default_factory=dict)
+    _texts: dict[int, ExpectedText] = field(default_factory=dict)  # of exceptions and warnings
     _recorded: dict[int, tuple[ast.expr, ...]] = field(default_factory=dict)
     _statements: dict[int, list[int]] = field(default_factory=dict)  # by id of the statement
     _errors: dict[int, tuple[int, list[ast.expr], ast.Call]] = field(default_factory=dict)
@@ -185,8 +183,7 @@ class _Sealer:
         if found is None:
             return
         sealed = SealedCheck(check=found.check)
-        why = None if found.is_whole else _COMPUTED_TEXT.format(node.lineno)
-        number = self._add(owner, node, sealed, is_certain=False, why=why)
+        number = self._add(owner, node, sealed, is_certain=False, why=None)
         self._errors[id(node)] = number, list(found.tokens), found.rest
 
     def _add(
@@ -263,14 +260,21 @@ class _Sealer:
                 isinstance(node, ast.Name) and self.names.key(node.id, site.function) in removable
             ):
                 origins |= scope.origins(node)
+        if isinstance(site.check, Raised) and isinstance(site.check.pattern, Removed):
+            text = ExpectedText(names=self.names, removable=removable)
+            text.add(site.check.pattern.node, site.function)
+            self._texts[site.number] = text
+            if why := text.unsealed(site.line):
+                return why
+            origins.update(scopes.names_in(site.check.pattern.node))
         for one in site.removed:
             for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
                 key = self.names.key(name, site.function)
                 if not key[0] and name in self.names.foreign:
-                    return _FOREIGN.format(site.line)
+                    return FOREIGN.format(site.line)
                 stays = key in self.names.cells and key not in removable and name not in origins
-                if stays and not self._is_inert(key):
-                    return _SHARED.format(site.line)
+                if stays and not self.names.is_inert(key):
+                    return SHARED.format(site.line)
         return None
 
     def compare_with_inputs(self, tree: ast.Module) -> None:
@@ -280,7 +284,11 @@ class _Sealer:
             if site.unsealed is None:
                 own = texts.get(site.function, set())
                 others = set().union(*(found for name, found in texts.items() if found is not own))
-                if any(text in others and text not in own for text in self._expected_texts(site)):
+                expected = [*self._expected_texts(site)]
+                parts = [*self._texts[number].telling] if number in self._texts else []
+                parts = [part for part in parts if part not in expected]
+                is_part = any(part in text for text in own | others for part in parts)
+                if is_part or any(text in others and text not in own for text in expected):
                     why = _ELSEWHERE.format(site.line)
                     self.sites[number] = replace(site, unsealed=why)
 
@@ -293,13 +301,8 @@ class _Sealer:
                 nodes += [cell.node for cell in self.names.cells.get(key, ())]
             for node in nodes:
                 value = evaluate(node)
-                if isinstance(value, str) and len(value) >= _TELLING:
+                if isinstance(value, str) and len(value) >= TELLING:
                     yield value
-
-    def _is_inert(self, key: NameKey) -> bool:
-        """Whether the values of a name are no more than names of classes and the like."""
-        nodes = (cell.node for cell in self.names.cells[key])
-        return all(isinstance(node, ast.Name | ast.Attribute) for node in nodes)
 
     def transformed(self) -> ast.Module:
         """The tree of the sealed file."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import evaluate
-from agentbench.integrity.sealing.checks import LikeReference, Operand, Raised, SealedCheck
+from agentbench.integrity.sealing.checks import LikeReference, Raised, SealedCheck
 from agentbench.integrity.sealing.conditions import ConditionReader
 from agentbench.integrity.sealing.levels import LevelReader
 
@@ -68,7 +68,6 @@ class ExpectedError:
     check: Raised
     tokens: tuple[ast.expr, ...]  # the names in it that have several values
     rest: ast.Call  # without what is expected
-    is_whole: bool  # False: the test computes the expected text, which stays in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +109,15 @@ class StatementReader:
             keywords.pop(gone, None)
         if None in keywords:
             return None
-        operands = [self._operand(node, named) for node in (types, pattern)]
-        if types is not None and operands[0] is None:
+        if types is not None and not self._conditions.can_be_removed(types):
             return None
+        removed = [
+            None if node is None else self._conditions.removed(node, 0, named)
+            for node in (types, pattern)
+        ]
         check = Raised(
-            types=operands[0],
-            pattern=operands[1],
+            types=removed[0],
+            pattern=removed[1],
             is_message=name.endswith("Message"),
             is_warning=name in WARNING,
         )
@@ -124,13 +126,7 @@ class StatementReader:
             check=check,
             tokens=tuple(named),
             rest=ast.Call(func=call.func, args=arguments, keywords=rest),
-            is_whole=pattern is None or operands[1] is not None,
         )
-
-    def _operand(self, node: ast.expr | None, named: list[ast.expr]) -> Operand | None:
-        if node is None or not self._conditions.can_be_removed(node):
-            return None
-        return self._conditions.removed(node, 0, named)
 
     def _method(self, call: ast.Call) -> SealedStatement | None:
         name, arguments = scopes.name_of(call.func), call.args

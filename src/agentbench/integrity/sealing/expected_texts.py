@@ -1,0 +1,80 @@
+"""What stays in a sealed file of the text that a test expects of an exception or a warning."""
+
+import ast
+import builtins
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
+
+TELLING = 4  # characters; shorter texts are in most files
+SHARED = "line {}: its expected value is an input of the test, too"
+FOREIGN = "line {}: its expected value is in another file"
+_COMPUTED = "line {}: the test computes the expected text"
+
+
+@dataclass(slots=True, kw_only=True)
+class ExpectedText:
+    """The parts of an expected text: literals that are taken out, and names that stay."""
+
+    names: FileNames
+    removable: Collection[NameKey]
+    _literals: list[str] = field(default_factory=list)
+    _staying: set[NameKey] = field(default_factory=set)
+    _visited: set[NameKey] = field(default_factory=set)
+
+    def add(self, node: ast.AST, owner: str) -> None:
+        """Read an expression of a function, with the values of names that are taken out."""
+        match node:
+            case ast.Constant(value=str() as text):
+                self._literals.append(text)
+            case ast.Name(id=name):
+                self._add_name(self.names.key(name, owner))
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
+                self._add_name(attribute_key(attr))
+            case ast.Subscript(value=value):  # a key is no part of the text
+                self.add(value, owner)
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    self.add(child, owner)
+
+    def _add_name(self, key: NameKey) -> None:
+        if key not in self.removable:
+            self._staying.add(key)
+        elif key not in self._visited:
+            self._visited.add(key)
+            for cell in self.names.cells[key]:
+                self.add(cell.node, cell.owner)
+
+    @property
+    def telling(self) -> Iterator[str]:
+        """The literals that are long enough to be found again."""
+        yield from (text for text in self._literals if len(text.strip()) >= TELLING)
+
+    def unsealed(self, line: int) -> str | None:
+        """Why the text is not taken out; None if it is, or if only the project knows it."""
+        is_partial = any(True for _ in self.telling)
+        for key in sorted(self._staying):
+            owner, name = key
+            cells = self.names.cells.get(key)
+            if not owner and name in self.names.foreign:
+                return FOREIGN.format(line)
+            if cells is not None:  # a part may be an input of the test
+                if not (is_partial and owner) and not self.names.is_inert(key):
+                    return SHARED.format(line)
+            elif not self._is_of_project(key) and not (is_partial and self._is_local(key)):
+                return _COMPUTED.format(line)
+        return None
+
+    def _is_of_project(self, key: NameKey) -> bool:
+        """Whether a name is imported or built in, and the file gives it no value."""
+        owner, name = key
+        return not owner and (name in self.names.imported or hasattr(builtins, name))
+
+    def _is_local(self, key: NameKey) -> bool:
+        """Whether a test computes it; a helper's parameters and results may be texts that stay."""
+        owner, name = key
+        if name.startswith("."):
+            methods = {function.rpartition("::")[2] for function in self.names.functions}
+            return name.lstrip(".") not in methods
+        return bool(owner) and name not in self.names.given[owner]
