@@ -65,6 +65,47 @@ def test_an_honest_fix_gives_the_right_values_without_seeing_them(attempt_by, de
     assert '"passed"' in desk.read("sealed.json")
 
 
+BASE = """
+import basket
+
+class Cases:
+    expected = None
+
+    def test_many(self):
+        assert basket.total([1, 2, 3000]) == 3003
+
+    def test_none(self):
+        assert self.empty(basket.total([])) == 0
+"""
+INHERITS = """
+from base_cases import Cases
+
+class TestOwn(Cases):
+    def empty(self, value):
+        assert value > -1
+        return value
+"""
+
+
+@pytest.mark.parametrize("source", [FIXED, WRONG], ids=["right", "wrong"])
+def test_a_test_of_a_class_in_another_file_is_sealed_there(attempt_by, tmp_path, desk, source):
+    listed = ("tests/test_hidden.py::TestOwn::test_many",)
+    data = {"tests/base_cases.py": BASE}
+    folder = tmp_path / "inherits"
+    task = small_task(folder, hidden=INHERITS, hidden_data=data, fail_to_pass=listed)
+    evidence, context = run(attempt_by, source, task=task)
+    assert evidence.findings == ()
+    mismatches = context.controls.sealed.mismatches
+    if source is WRONG:
+        assert [(one.node_id, one.expected) for one in mismatches] == [(listed[0], "3003")]
+        assert "expected 3003, found 3" in desk.read("final.json")
+    else:
+        assert mismatches == context.controls.runs == ()
+        assert {t.node_id: t.control for t in context.controls.tests} == {
+            listed[0]: ControlKind.SEALED
+        }
+
+
 @pytest.mark.parametrize("source", [ALWAYS_EQUAL, PLAUSIBLE], ids=["always equal", "plausible"])
 def test_values_that_equal_anything_differ(attempt_by, source):
     evidence, context = run(attempt_by, source)

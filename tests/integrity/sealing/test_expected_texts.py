@@ -9,7 +9,7 @@ from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.sealing.canonical import Instance, Leaf, Recording
 from agentbench.integrity.sealing.memory import SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
-from agentbench.integrity.sealing.seal import SealedFile, seal_file
+from agentbench.integrity.sealing.seal import SealedFile, SealSettings, seal_file
 from agentbench.scoring.evidence import NodeId
 
 IMPORTS = "import pytest\nfrom shop import MESSAGE, Stats, parse\nfrom tests.data import TEXT\n"
@@ -109,6 +109,22 @@ def test_an_attribute_that_the_test_reads_elsewhere_is_not_sealed():
     text = text.replace("    def test_it", "    msg = 'sixty one'\n    def test_it")
     file = seal_file(text, "test_it.py", [IT], Random(1))
     assert "is an input" in (file.functions["T::test_it"].unsealed or "")
+
+
+@pytest.mark.parametrize(
+    ("base", "used", "is_sealed"),
+    [
+        ("class Other:\n    msg = 'sixty one'\n", (), False),
+        ("class Base:\n    msg = 'sixty one'\n", (), True),
+        ("class Base:\n    msg = 'sixty one'\n", ("msg",), False),
+    ],
+)
+def test_an_attribute_that_another_file_may_set_is_not_sealed(base, used, is_sealed):
+    text = file_with("self.assertWarnsMessage(Warning, self.msg, parse)", head=base)
+    settings = SealSettings(used_names=used or None)
+    file = seal_file(text, "test_it.py", [IT], Random(1), settings)
+    assert (file.functions["T::test_it"].unsealed is None) is is_sealed
+    assert ("sixty" not in file.source) is is_sealed
 
 
 def judged(body: str, found: Recording, *references: Recording) -> JudgedSeal:

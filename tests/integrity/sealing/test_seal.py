@@ -8,7 +8,7 @@ import pytest
 
 from agentbench.errors import InputError
 from agentbench.integrity.sealing.checks import Comparison, Raised, Recorded, Removed, Truthiness
-from agentbench.integrity.sealing.seal import SealedFile, seal_file
+from agentbench.integrity.sealing.seal import SealedFile, SealSettings, seal_file
 
 IMPORTS = "import pytest\nimport shop\nfrom shop import Stats, Kind, parse, pool\n"
 
@@ -16,7 +16,8 @@ IMPORTS = "import pytest\nimport shop\nfrom shop import Stats, Kind, parse, pool
 def sealed(body: str, *tests: str, relaxed: tuple[int, ...] = ()) -> SealedFile:
     """A sealed file with some imports and a body."""
     listed = [f"test_it.py::{test}" for test in tests or ("test_it",)]
-    return seal_file(IMPORTS + dedent(body), "test_it.py", listed, Random(1), relaxed_sites=relaxed)
+    settings = SealSettings(relaxed_sites=relaxed)
+    return seal_file(IMPORTS + dedent(body), "test_it.py", listed, Random(1), settings)
 
 
 def plain(file: SealedFile) -> str:

@@ -7,6 +7,7 @@ judged. Its recordings stand for what the host cannot read in the tests.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages.control_reports import save_control_report
@@ -15,6 +16,7 @@ from agentbench.attempt.stages.sealed_evidence import sealed_report
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
+from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.pytest_results.chunked_text import joined
@@ -36,6 +38,7 @@ class SealedRuns:
     tests: ControlledTests
     seed: int
     _plan: SealedPlan = field(init=False)
+    _inherited: Inheritance = field(default_factory=Inheritance)
     _reference: SealedReference = field(default_factory=SealedReference)
     _outcomes: list[SealedOutcome] = field(default_factory=list)
     _last: PytestRun | None = None
@@ -53,7 +56,9 @@ class SealedRuns:
             RunCancelled: the run was cancelled.
         """
         memory = self._context.sealed_memory
-        self._plan = SealedPlan(self.tests, self.seed, self._reference)
+        tests = (*self.tests.fixed, *self.tests.passing)
+        self._inherited = inherited_tests(tests, self._written)
+        self._plan = self._planned(self._reference)
         seal = self._plan.digest(self._context.task.answer_key.solution_patch)
         self._recall(memory.recall(seal))
         change = None if self._reference.runs else self.runs.reference_change()
@@ -64,9 +69,18 @@ class SealedRuns:
             if not self._reference.runs:
                 self._run_reference(change)
 
+    def _written(self, file: str) -> bytes | None:
+        """A file that every run writes; None: it writes none there."""
+        hidden = self._context.hidden_tests.files
+        is_written = file in self.tests.files or PurePosixPath(file) in hidden
+        return self.runs.content(file) if is_written else None
+
+    def _planned(self, known: SealedReference) -> SealedPlan:
+        return SealedPlan(self.tests, self.seed, known, self._inherited)
+
     def _recall(self, known: SealedReference) -> None:
         if known.relaxed or known.keeps_names:
-            self._plan = SealedPlan(self.tests, self.seed, known)
+            self._plan = self._planned(known)
         self._reference = known
 
     def run(self, change: ChangedFiles) -> JudgedSeal | None:
@@ -146,7 +160,7 @@ class SealedRuns:
                 if relaxed == known.relaxed:
                     break
                 known = known.model_copy(update={"relaxed": relaxed})
-                self._plan = SealedPlan(self.tests, self.seed, known)
+                self._plan = self._planned(known)
                 run = self._reference_run(change)
         self._reference = known.with_run(run)
         self._context.sealed_memory.remember(self._reference)
@@ -159,7 +173,7 @@ class SealedRuns:
         if 2 * len(fixed.intersection(run.passed)) >= len(fixed):
             return known, run  # another run would cost more than it shows
         renamed, kept = self._plan, known.model_copy(update={"keeps_names": True})
-        self._plan = SealedPlan(self.tests, self.seed, kept)
+        self._plan = self._planned(kept)
         second = self._reference_run(change)
         if len(fixed.intersection(second.passed)) > len(fixed.intersection(run.passed)):
             return kept, second

@@ -14,9 +14,17 @@ from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey, attrib
 _FILES_OF_TESTS = ("test", "tests", "testing", "conftest")
 
 
-def file_names(file: parsed_file.ParsedFile, opaque: Collection[str]) -> FileNames:
-    """The names of a parsed file; only the tables of the `opaque` functions are read."""
-    finder = _CellFinder(file=file, opaque=opaque)
+def file_names(
+    file: parsed_file.ParsedFile, opaque: Collection[str], used: Collection[str] = ()
+) -> FileNames:
+    """The names of a parsed file.
+
+    Args:
+        file: the file.
+        opaque: the functions whose tables are read.
+        used: names in other files, whose classes may give another value to an attribute.
+    """
+    finder = _CellFinder(file=file, opaque=opaque, used=used)
     cells = {key: tuple(found) for key, found in finder.found().items() if found}
     imported, foreign = _imports(file.source.tree)
     found = FileNames(
@@ -41,6 +49,7 @@ def file_names(file: parsed_file.ParsedFile, opaque: Collection[str]) -> FileNam
 class _CellFinder:
     file: parsed_file.ParsedFile
     opaque: Collection[str]
+    used: Collection[str]
     by_function: dict[str, scopes.NameScope] = field(default_factory=dict)
     _cells: dict[NameKey, list[Cell]] = field(default_factory=dict)
 
@@ -54,7 +63,10 @@ class _CellFinder:
             self._read_function(name, function)
         for name, function in functions.items():
             self._read_parameters(name, function)
-        return self._cells | _class_attributes(self.file)
+        for name, cells in _class_attributes(self.file).items():
+            if name not in self.used:
+                self._cells[attribute_key(name)] = cells
+        return self._cells
 
     def _add(self, key: NameKey, cells: Iterable[Cell], bindings: int = 1) -> None:
         owner, name = key
@@ -126,20 +138,43 @@ def _assigned(function: scopes.FunctionNode) -> dict[str, list[ast.expr]]:
     return found
 
 
-def _class_attributes(file: parsed_file.ParsedFile) -> dict[NameKey, list[Cell]]:
-    """The values of attributes that only the bodies of classes set."""
-    found: dict[NameKey, list[Cell]] = {}
-    for node in file.functions.classes.values():
-        for name, value in (pair for s in node.body for pair in scopes.assigned(s)):
-            found.setdefault(attribute_key(name), []).append(Cell(node=value, owner=""))
-    others = Counter(
+def _class_attributes(file: parsed_file.ParsedFile) -> dict[str, list[Cell]]:
+    """The values of attributes that only bodies of the file's classes set."""
+    classes = file.functions.classes
+    found: dict[str, list[Cell]] = {}
+    bound = Counter(
         node.attr
         for node in ast.walk(file.source.tree)
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
     )
-    for node in file.functions.classes.values():
-        others.update(scopes.module_scope(ast.Module(node.body, [])).bound)
-    return {key: cells for key, cells in found.items() if others[key[1].lstrip(".")] == len(cells)}
+    for node in classes.values():
+        bound.update(scopes.module_scope(ast.Module(node.body, [])).bound)
+        for name, value in (pair for s in node.body for pair in scopes.assigned(s)):
+            found.setdefault(name, []).append(Cell(node=value, owner=""))
+    inherited = {
+        node.attr
+        for owner, function in file.functions.functions.items()
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Attribute)
+        and node.attr in found
+        and not _has_attribute(classes, owner.rpartition("::")[0], node.attr)
+    }
+    return {
+        name: cells
+        for name, cells in found.items()
+        if bound[name] == len(cells) and name not in inherited
+    }
+
+
+def _has_attribute(classes: Mapping[str, ast.ClassDef], owner: str, attribute: str) -> bool:
+    """Whether a class sets an attribute, or inherits it from a class of the same file."""
+    node = classes.get(owner)
+    if node is None:
+        return False
+    if any(name == attribute for s in node.body for name, _ in scopes.assigned(s)):
+        return True
+    rest = {name: other for name, other in classes.items() if name != owner}
+    return any(_has_attribute(rest, scopes.name_of(base), attribute) for base in node.bases)
 
 
 def _parameters(function: FoundFunction) -> list[str]:

@@ -2,23 +2,26 @@
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
+from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.agreement import Agreement
 from agentbench.integrity.sealing.canonical import Instance, Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
+from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, without_order
-from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, seal_file
+from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
 from agentbench.pytest_results import mounted
 from agentbench.scoring.evidence import NodeId
 
@@ -29,6 +32,7 @@ _MORE_BASES = 4
 _LEAST_STRENGTH = 3  # a function is sealed if a guess is right once in eight times or less
 _LONGEST_SHOWN = 200
 _GUESSABLE = "its values are few enough to be guessed"
+_STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
 _NO_RECORDING = "it recorded nothing that could be compared"
 _DOUBTFUL = "the host cannot evaluate line {}"
 
@@ -60,44 +64,72 @@ class JudgedSeal:
 class SealedPlan:
     """The sealed files of a task's deciding tests."""
 
-    def __init__(self, tests: ControlledTests, seed: int, reference: SealedReference) -> None:
+    def __init__(
+        self,
+        tests: ControlledTests,
+        seed: int,
+        reference: SealedReference,
+        inherited: Inheritance | None = None,
+    ) -> None:
         """Seal the files.
 
         Args:
             tests: The files and the tests that decide.
             seed: For random ids of parametrised tests.
             reference: What the reference solution has shown about the seal.
+            inherited: The tests whose functions are in other files, which are sealed as well.
         """
         self._tests = tests
+        self._inherited = inherited or Inheritance()
+        self._contents = {**self._inherited.files, **tests.files}
+        self._order = sorted(self._contents)
         self._known = reference
         self._sealed: dict[str, SealedFile] = {}
         self._function: dict[NodeId, tuple[str, SealedFunction]] = {}
         self.files: dict[str, bytes] = {}
         self.renamed: dict[NodeId, NodeId] = {}
         self.unreadable: dict[str, str] = {}
-        for file, content in sorted(tests.files.items()):
+        for file in self._order:
             try:
-                self._seal(file, content, Random(f"{seed}/sealed/{file}"))
+                self._seal(file, self._contents[file], Random(f"{seed}/sealed/{file}"))
             except InputError as error:
                 self.unreadable[file] = error.faults[0]
+        for test, origin in self._inherited.origins.items():
+            self._inherit(test, origin)
 
     def _seal(self, file: str, content: bytes | None, rng: Random) -> None:
         text, encoding = decoded(content, file)
-        listed = [test for test in self._listed if file_of(test) == file]
-        sealed = seal_file(
-            text,
-            file,
-            listed,
-            rng,
-            relaxed_sites=self._known.relaxed.get(file, ()),
+        origins = self._inherited.origins.values()
+        listed = [test for test in (*self._listed, *origins) if file_of(test) == file]
+        settings = SealSettings(
+            relaxed_sites=frozenset(self._known.relaxed.get(file, ())),
             keeps_names=self._known.keeps_names,
+            used_names=self._words_beside(file) if file in self._inherited.files else None,
+            start=_STRIDE * self._order.index(file),
         )
+        sealed = seal_file(text, file, listed, rng, settings)
         self.files[file] = sealed.source.encode(encoding, "surrogateescape")
         self.renamed |= {NodeId(old): NodeId(new) for old, new in sealed.renamed.items()}
         self._sealed[file] = sealed
         for name, function in sealed.functions.items():
             for test in function.tests:
                 self._function[NodeId(test)] = file, sealed.functions[name]
+
+    def _words_beside(self, file: str) -> set[str]:
+        others = (content for name, content in self._contents.items() if name != file and content)
+        return {word.decode() for text in others for word in re.findall(rb"[A-Za-z_]\w*", text)}
+
+    def _inherit(self, test: NodeId, origin: NodeId) -> None:
+        """Judge an inherited test by the function that it is; it is renamed like that one."""
+        if origin not in self._function or test not in self._function:
+            return
+        file, function = self._function[origin]
+        # Where the order of several base classes is unusual, another function may run.
+        self._function[test] = file, replace(function, certain=())
+        new, last = self.renamed.get(test, test), self.renamed.get(origin, origin)
+        owner = f"{file_of(new)}::{split_id(new)[0]}".rpartition("::")[0]
+        name, bracket, case = last.partition("[")
+        self.renamed[test] = NodeId(f"{owner}::{name.rpartition('::')[2]}{bracket}{case}")
 
     @property
     def _listed(self) -> tuple[NodeId, ...]:
@@ -112,7 +144,7 @@ class SealedPlan:
         digest = hashlib.sha256(solution)
         digest.update(sources_checksum(*_SOURCES).encode())
         for file, sealed in sorted(self._sealed.items()):
-            digest.update(f"\0{file}\0".encode() + (self._tests.files[file] or b""))
+            digest.update(f"\0{file}\0".encode() + (self._contents[file] or b""))
             for site in sealed.sites.values():
                 digest.update(f"\0{site.number} {site.function} {site.line} {site.text}".encode())
             for number, cell in sealed.tokens.items():
@@ -154,22 +186,23 @@ class SealedPlan:
         for node_id in run.recordings:
             if node_id not in self._function:
                 continue
-            file, _ = self._function[node_id]
             for recording in run.recordings_of(node_id):
-                evaluator = self._evaluator(file, recording.site)
+                evaluator = self._evaluator(recording.site)
                 if evaluator is None or not evaluator.site.may_relax:
                     continue
                 if evaluator.agrees(recording) is not Agreement.YES:
+                    file = self._order[recording.site // _STRIDE]
                     found.setdefault(file, set()).add(recording.site)
         return {file: tuple(sorted(sites)) for file, sites in found.items()}
 
     def _key(self, node_id: NodeId) -> FunctionKey:
         return FunctionKey(file_of(node_id), self._function[node_id][1].name)
 
-    def _evaluator(self, file: str, number: int) -> evaluation.SiteEvaluator | None:
-        sealed = self._sealed[file]
-        site = sealed.sites.get(number)
-        return None if site is None else evaluation.SiteEvaluator(file=sealed, site=site)
+    def _evaluator(self, number: int) -> evaluation.SiteEvaluator | None:
+        for sealed in self._sealed.values():
+            if (site := sealed.sites.get(number)) is not None:
+                return evaluation.SiteEvaluator(file=sealed, site=site)
+        return None
 
     def _judge_test(
         self, node_id: NodeId, outcome: SealedOutcome, references: Sequence[ReferenceRun]
@@ -178,7 +211,7 @@ class SealedPlan:
         if node_id not in self._function:
             found.unsealed = self.unreadable.get(file_of(node_id), "its file is not sealed")
             return found
-        file, function = self._function[node_id]
+        _, function = self._function[node_id]
         found.unsealed = function.unsealed
         known = [run for run in references if node_id in run.passed]
         if references and not known:
@@ -194,9 +227,11 @@ class SealedPlan:
         referenced = [_by_site(run.recordings_of(node_id)) for run in known]
         reached = set(function.certain).union(*(each.keys() for each in referenced))
         for number in sorted(reached | by_site.keys()):
-            evaluator = self._evaluator(file, number)
+            evaluator = self._evaluator(number)
             if evaluator is not None:
                 others = [each.get(number, ()) for each in referenced]
+                if node_id in self._inherited.origins:  # it may call helpers of either file
+                    found.unsealed = found.unsealed or evaluator.site.unsealed
                 found.judge(
                     evaluator,
                     by_site.get(number, ()),

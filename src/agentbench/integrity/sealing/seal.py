@@ -62,14 +62,25 @@ class SealedFile:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealSettings:
+    """How to seal a file."""
+
+    relaxed_sites: Collection[int] = ()
+    """Numbers of assertions that the host could not evaluate: the code under test evaluates their
+    conditions, and the result is recorded."""
+    keeps_names: bool = False  # whether tests keep their names, which may say what they expect
+    used_names: Collection[str] | None = None
+    """The names in other files, if a class there inherits tests: these and all classes' stay."""
+    start: int = 0  # the number before those of the assertions, and of the values taken out
+
+
 def seal_file(
     source: str,
     path: str,
     listed: Iterable[str],
     rng: Random,
-    *,
-    relaxed_sites: Collection[int] = (),
-    keeps_names: bool = False,
+    settings: SealSettings | None = None,
 ) -> SealedFile:
     """Take the expected values out of a test file.
 
@@ -78,24 +89,22 @@ def seal_file(
         path: Its path, for messages.
         listed: The node ids that decide; their functions are described.
         rng: Gives random ids to parametrised tests.
-        relaxed_sites: Numbers of assertions that the host could not evaluate: the code under test
-            evaluates their conditions, and the result is recorded.
-        keeps_names: Whether test functions keep their names, which may say what they expect.
+        settings: What is known about the file.
 
     Raises:
         InputError: this interpreter cannot compile the text, or cannot write it again.
     """
-    listed = list(listed)
+    listed, settings = list(listed), settings or SealSettings()
     plain = disguise.without_prose(source_text.parse_source(source, path))
     before = parsed_file.parse_file(plain, path)
     functions = [before.read(one) for one in before.functions.functions.values()]
     ids = opaque_ids(before, functions, listed, rng)
     file = parsed_file.parse_file(source_text.apply_edits(plain, ids.edits), path)
-    sealer = _Sealer(file=file, opaque=ids.functions, relaxed_sites=frozenset(relaxed_sites))
+    sealer = _Sealer(file=file, opaque=ids.functions, settings=settings)
     sealer.read()
     sealer.replace_cells()
     selected = file.functions.select(listed)
-    names = OpaqueNames(functions={}, classes={}) if keeps_names else opaque_names(file, rng)
+    names = _new_names(file, rng, settings)
     first = written(sealer.transformed(), path)
     tree = source_text.parse_source(first, path).tree  # the host keeps parts of the first one
     empty_others(tree, {name.rpartition("::")[2] for name in selected})
@@ -116,13 +125,23 @@ def seal_file(
     )
 
 
+def _new_names(file: parsed_file.ParsedFile, rng: Random, settings: SealSettings) -> OpaqueNames:
+    if settings.keeps_names:
+        return OpaqueNames(functions={}, classes={})
+    names, used = opaque_names(file, rng), settings.used_names
+    if used is None:
+        return names
+    kept = {old: new for old, new in names.functions.items() if old not in used}
+    return OpaqueNames(functions=kept, classes={})
+
+
 @dataclass(slots=True, kw_only=True)
 class _Sealer:
     """Reads all functions of a file, then replaces what they expect."""
 
     file: parsed_file.ParsedFile
     opaque: Collection[str]
-    relaxed_sites: frozenset[int]
+    settings: SealSettings
     names: FileNames = field(init=False)
     sites: dict[int, Site] = field(default_factory=dict)
     tokens: dict[int, Cell] = field(default_factory=dict)
@@ -135,7 +154,7 @@ class _Sealer:
 
     def __post_init__(self) -> None:
         """Read the names."""
-        self.names = sealed_names.file_names(self.file, self.opaque)
+        self.names = sealed_names.file_names(self.file, self.opaque, self.settings.used_names or ())
 
     @property
     def _functions(self) -> Mapping[str, FoundFunction]:
@@ -195,9 +214,9 @@ class _Sealer:
         is_certain: bool,
         why: str | None,
     ) -> int:
-        number = len(self.sites) + 1
+        number = self.settings.start + len(self.sites) + 1
         may_relax = sealed.condition is not None
-        if number in self.relaxed_sites:
+        if number in self.settings.relaxed_sites:
             sealed = relaxed(sealed)
         self.sites[number] = Site(
             number=number,
@@ -243,7 +262,7 @@ class _Sealer:
         for key in sorted(removable):  # the numbers of tokens are compared with those of other runs
             for cell in self.names.cells[key]:
                 if id(cell.node) not in self._cells:
-                    number = len(self.tokens) + 1
+                    number = self.settings.start + len(self.tokens) + 1
                     length = sealed_names.length_of(cell.node)
                     sized = (length,) if length is not None and self.names.measured[key] else ()
                     self._cells[id(cell.node)] = (number, *sized)
