@@ -33,6 +33,8 @@ def sealed(body: str, *, head: str = "") -> SealedFile:
         "msg = 'sixty %s' % parse(1)\nwith self.assertRaisesMessage(KeyError, msg):\n    parse(2)",
         "for x in ('a', 'b'):\n    msg = f'sixty {x}'\n"
         "    with self.assertRaisesMessage(KeyError, msg):\n        parse(x)",
+        "cases = [(parse(1), 'a long part')]\nparse('a long part')\nfor x, y in cases:\n"
+        "    with self.assertRaisesMessage(KeyError, f'sixty {y}'):\n        parse(x)",
         "s = Stats(1)\nmsg = 'sixty {}'.format(s.n)\nself.assertWarnsMessage(Warning, msg, parse)",
         "msg = 'sixty one'\nwith self.assertRaisesMessage(KeyError, msg):\n    parse('a')\n"
         "msg = f'sixty {parse(2)}'\nwith self.assertRaisesMessage(KeyError, msg):\n    parse('b')",

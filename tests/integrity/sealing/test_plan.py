@@ -93,6 +93,12 @@ def test_few_possible_values_are_not_sealed():
     assert judged.unsealed == {IT: "its values are few enough to be guessed"}
 
 
+def test_few_possible_values_of_a_variable_are_not_sealed():
+    body = "def test_it():\n    want = True\n    assert parse('a') == want\n"
+    judged = plan(body).judge(outcome({"test_it": [values(1, True)]}), SealedReference())
+    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+
+
 TABLE = """
 @pytest.mark.parametrize("source, expected", [("a", "sixty"), ("b", "seventy")])
 def test_it(source, expected):

@@ -140,6 +140,13 @@ def test_columns_of_expected_values_become_tokens():
         "CASES = [('a', 'sixty'), ('b', 'sixty one')]\n"
         "def test_it():\n    for x, wanted in CASES:\n        assert parse(x) == wanted\n",
         "WANTED = 'sixty'\ndef test_it():\n    assert parse('a') == [WANTED + '!', WANTED]\n",
+        "def test_it():\n    cases = [(pool(), 'sixty'), (pool().x, 'sixty one')]\n"
+        "    for x, y in cases:\n        with pool():\n            assert parse(x) == y\n",
+        "CASES = [('a', 'b')]\ndef test_it():\n    CASES = [('a', 'sixty'), ('b', 'sixty one')]\n"
+        "    for x, wanted in CASES:\n        assert parse(x) == wanted\n",
+        "def test_it():\n    wanted = 'sixty'\n    assert parse('a') == wanted\n"
+        "    wanted = 'sixty one'\n    assert parse('b') == wanted\n",
+        "def test_it():\n    assert parse('a') == set([Stats('sixty')])\n",
     ],
 )
 def test_values_that_only_flow_into_comparisons_are_taken_out(body):

@@ -169,11 +169,11 @@ def parse_file(text: str, path: str) -> ParsedFile:
     )
 
 
-def loop_columns(loop: ast.For, module: scopes.NameScope) -> Iterator[tuple[str, ParameterColumn]]:
-    """The variables of a loop over literals, and their values in all rounds."""
+def loop_columns(loop: ast.For, scope: scopes.NameScope) -> Iterator[tuple[str, ParameterColumn]]:
+    """The variables of a loop over literals, or over a constant of a scope, and their values."""
     rounds = _items(loop.iter)
-    if isinstance(rounds, ast.Name) and module.loads.get(rounds.id) == 1:
-        rounds = module.constants.get(rounds.id, rounds)
+    if isinstance(rounds, ast.Name) and scope.loads.get(rounds.id) == 1:
+        rounds = scope.constants.get(rounds.id, rounds)
     if not isinstance(rounds, ast.List | ast.Tuple):
         return
     if isinstance(loop.target, ast.Name):

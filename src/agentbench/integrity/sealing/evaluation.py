@@ -74,6 +74,11 @@ class SiteEvaluator:
             texts.append(" with ".join([ast.unparse(one.node), *known]))
         return ", ".join(texts) or self.site.text
 
+    def strength(self, recording: Recording) -> int:
+        """How much it tells that a recording agrees: see `strength_of`."""
+        names = [self._names(one, recording) for one in self.site.removed]
+        return strength_of(self.site, {name: node for each in names for name, node in each.items()})
+
     def lacks_text(self, recording: Recording) -> bool:
         """Whether an exception or a warning needs a text that only the test's run could tell."""
         check = self.site.check
@@ -195,18 +200,22 @@ class SiteEvaluator:
         return found
 
 
-def strength_of(site: Site) -> int:
+def strength_of(site: Site, names: Names | None = None) -> int:
     """How much a recording that agrees tells: 8 for a value, 1 for a truth, 0 for nothing.
 
     Code that does not know the value guesses it once in two to the power of this number.
+
+    Args:
+        site: The assertion.
+        names: The expressions of the names in what it expects.
     """
-    return 0 if site.unsealed else _strength(site.check)
+    return 0 if site.unsealed else _strength(site.check, names or {})
 
 
-def _strength(check: Check) -> int:
+def _strength(check: Check, names: Names) -> int:
     match check:
         case Comparison():
-            return _strength_of_comparison(check)
+            return _strength_of_comparison(check, names)
         case Truthiness(is_likely=is_likely):
             return 0 if is_likely else _WEAK
         case TextMatch(negated=negated):
@@ -214,22 +223,22 @@ def _strength(check: Check) -> int:
         case Raised(pattern=pattern):
             return _STRONG if pattern is not None else 2 * _WEAK
         case Each(check=inner):
-            return _strength(inner)
+            return _strength(inner, names)
         case LikeReference(indices=indices):
             return _STRONG if indices else 0
 
 
-def _strength_of_comparison(check: Comparison) -> int:
+def _strength_of_comparison(check: Comparison, names: Names) -> int:
     removed = [one.node for one in check.operands if isinstance(one, Removed)]
     if not removed or check.negated or any(op in _NEGATIVE for op in check.ops):
         return 0
     if all(op in _BOUNDS for op in check.ops):
         return _WEAK
-    return max(map(_strength_of_value, removed))
+    return max(_strength_of_value(node, names) for node in removed)
 
 
-def _strength_of_value(node: ast.expr) -> int:
-    value = evaluate(node)
+def _strength_of_value(node: ast.expr, names: Names) -> int:
+    value = evaluate(node, names)
     if value is None or isinstance(value, bool):
         return _WEAK
     if isinstance(value, int) and abs(value) <= 1:

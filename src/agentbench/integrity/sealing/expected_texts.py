@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
 
 TELLING = 4  # characters; shorter texts are in most files
@@ -20,36 +21,52 @@ class ExpectedText:
     names: FileNames
     removable: Collection[NameKey]
     _literals: list[str] = field(default_factory=list)
+    _inserted: list[str] = field(default_factory=list)
     _staying: set[NameKey] = field(default_factory=set)
     _visited: set[NameKey] = field(default_factory=set)
 
-    def add(self, node: ast.AST, owner: str) -> None:
-        """Read an expression of a function, with the values of names that are taken out."""
+    def add(self, node: ast.AST, owner: str, *, is_whole: bool = True) -> None:
+        """Read an expression of a function, with the values of names that are taken out.
+
+        Args:
+            node: The expression.
+            owner: The function.
+            is_whole: Whether its value is the whole text.
+        """
         match node:
             case ast.Constant(value=str() as text):
                 self._literals.append(text)
             case ast.Name(id=name):
-                self._add_name(self.names.key(name, owner))
+                self._add_name(self.names.key(name, owner), is_whole=is_whole)
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
-                self._add_name(attribute_key(attr))
+                self._add_name(attribute_key(attr), is_whole=is_whole)
             case ast.Subscript(value=value):  # a key is no part of the text
-                self.add(value, owner)
+                self.add(value, owner, is_whole=False)
             case _:
                 for child in ast.iter_child_nodes(node):
-                    self.add(child, owner)
+                    self.add(child, owner, is_whole=False)
 
-    def _add_name(self, key: NameKey) -> None:
+    def _add_name(self, key: NameKey, *, is_whole: bool) -> None:
         if key not in self.removable:
             self._staying.add(key)
         elif key not in self._visited:
             self._visited.add(key)
             for cell in self.names.cells[key]:
-                self.add(cell.node, cell.owner)
+                value = evaluate(cell.node)
+                if isinstance(value, str) and not is_whole:
+                    self._inserted.append(value)
+                else:
+                    self.add(cell.node, cell.owner, is_whole=is_whole)
 
     @property
     def telling(self) -> Iterator[str]:
         """The literals that are long enough to be found again."""
-        yield from (text for text in self._literals if len(text.strip()) >= TELLING)
+        yield from filter(_is_telling, self._literals)
+
+    @property
+    def inserted(self) -> Iterator[str]:
+        """The values of names that are parts of the text, if they are as long."""
+        yield from filter(_is_telling, self._inserted)
 
     def unsealed(self, line: int) -> str | None:
         """Why the text is not taken out; None if it is, or if only the project knows it."""
@@ -78,3 +95,7 @@ class ExpectedText:
             methods = {function.rpartition("::")[2] for function in self.names.functions}
             return name.lstrip(".") not in methods
         return bool(owner) and name not in self.names.given[owner]
+
+
+def _is_telling(text: str) -> bool:
+    return len(text.strip()) >= TELLING

@@ -27,6 +27,7 @@ class Level(IntEnum):
 
 
 _CONTAINERS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred)
+_COLLECTIONS = ("dict", "frozenset", "list", "set", "tuple")
 _COMPUTING = (ast.Compare, ast.NamedExpr, ast.Await, ast.Lambda, ast.Yield)
 _STANDARD = frozenset([
     "Counter", "Decimal", "Fraction", "OrderedDict", "Path", "PosixPath", "PurePath",
@@ -175,6 +176,8 @@ class LevelReader:
             if owner is Level.LITERAL or inner in _STANDARD_MODULES:
                 return Level.LITERAL if arguments is Level.LITERAL else Level.COMPUTED
         elif name in _STANDARD and name not in self.names.module.constants:
+            if name in _COLLECTIONS and arguments is Level.CONSTRUCTED:
+                return Level.CONSTRUCTED
             return Level.LITERAL if arguments is Level.LITERAL else Level.COMPUTED
         if name[:1].isupper() and not self.names.key(name, self.owner)[0]:
             return max(Level.CONSTRUCTED, arguments)

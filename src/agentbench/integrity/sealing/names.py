@@ -75,7 +75,8 @@ class _CellFinder:
             self._cells[key] = list(cells)
 
     def _read_function(self, owner: str, function: FoundFunction) -> None:
-        for name, node in self.by_function[owner].constants.items():
+        scope = self.by_function[owner]
+        for name, node in scope.constants.items():
             self._add((owner, name), [Cell(node=node, owner=owner)])
         for name, nodes in _assigned(function.node).items():
             cells = [Cell(node=node, owner=owner) for node in nodes]
@@ -87,7 +88,9 @@ class _CellFinder:
                     self._add((owner, name), cells)
         for loop in ast.walk(function.node):
             if isinstance(loop, ast.For):
-                for name, column in parsed_file.loop_columns(loop, self.file.module):
+                is_own = scopes.name_of(loop.iter) in scope.bound
+                table_scope = scope if is_own else self.file.module
+                for name, column in parsed_file.loop_columns(loop, table_scope):
                     cells = [Cell(node=cell, owner=owner) for _, cell in column]
                     self._add((owner, name), cells)
 

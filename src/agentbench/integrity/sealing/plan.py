@@ -287,7 +287,7 @@ class _JudgedTest:
             self.values += 1
             verdict, is_telling = _verdict(evaluator, recording, at, references)
             if verdict is Agreement.YES:
-                self.strength += evaluation.strength_of(site) if is_telling else 0
+                self.strength += evaluator.strength(recording) if is_telling else 0
             elif verdict is Agreement.NO:
                 self.fail(evaluator.expected_text(recording), _text_of(recording), site)
                 return

@@ -303,9 +303,10 @@ class _Sealer:
             if site.unsealed is None:
                 own = texts.get(site.function, set())
                 others = set().union(*(found for name, found in texts.items() if found is not own))
-                expected = [*self._expected_texts(site)]
-                parts = [*self._texts[number].telling] if number in self._texts else []
-                parts = [part for part in parts if part not in expected]
+                expected, parts = [*self._expected_texts(site)], []
+                if text := self._texts.get(number):
+                    parts = [part for part in text.telling if part not in expected]
+                    expected += text.inserted
                 is_part = any(part in text for text in own | others for part in parts)
                 if is_part or any(text in others and text not in own for text in expected):
                     why = _ELSEWHERE.format(site.line)
