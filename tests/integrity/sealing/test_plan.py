@@ -214,6 +214,25 @@ def test_an_own_list_is_compared_with_values_in_any_order():
     assert planned.judge(outcome({"test_it": [own]}), SealedReference()).sealed == {IT}
 
 
+def test_a_value_in_a_form_that_code_under_test_gives_it_is_the_references():
+    body = """
+        def check(given, expected):
+            expected = [str(one) for one in expected]
+            assert expected == parse(given)
+        def test_it():
+            check("a", ["sixty"])
+    """
+
+    def found(value: object) -> SealedOutcome:
+        return outcome({"test_it": [Recording(1, (of_python([value]), token(2)))]})
+
+    judge, reference = plan(body).judge, referenced(found("sixty"))
+    assert judge(found("sixty"), reference).sealed == {IT}
+    assert judge(found("sixty"), SealedReference()).sealed == frozenset()
+    other = judge(found("SIXTY"), reference)  # its own form may be another one
+    assert (other.sealed, other.differing) == (frozenset(), frozenset())
+
+
 def test_an_exception_of_many_more_classes_than_the_references_differs():
     body = "def test_it():\n    with pytest.raises(KeyError):\n        parse('a')\n"
 

@@ -277,3 +277,62 @@ def test_new_names_sort_as_the_old_ones():
     file = sealed(body, "test_a", "test_b", "test_c")
     new = [file.renamed[f"test_it.py::test_{name}"] for name in "abc"]
     assert new == sorted(new)
+
+
+def test_a_value_that_a_relaxed_assertion_keeps_is_not_taken_out():
+    body = "def test_it():\n    wanted = 'sixty'\n    assert wanted not in pool()\n"
+    assert "sixty" not in sealed(body).source
+    assert "sixty" in sealed(body, relaxed=(1,)).source
+
+
+def test_a_value_that_only_messages_read_besides_is_taken_out():
+    body = (
+        "def test_it():\n    wanted = 'sixty'\n    assert parse('a') == wanted, f'not {wanted}'\n"
+    )
+    file = sealed(body)
+    assert "sixty" not in file.source
+    assert file.functions["test_it"].unsealed is None
+
+
+def test_a_column_that_the_test_also_reads_elsewhere_is_not_sealed():
+    body = """
+        @pytest.mark.parametrize("x, expected", [("a", "sixty"), ("b", "sixty one")])
+        def test_it(x, expected):
+            pool(expected)
+            assert parse(x) == expected
+    """
+    found = sealed(body, "test_it[a-sixty]", "test_it[b-sixty one]").functions["test_it"]
+    assert "is an input of the test" in (found.unsealed or "")
+
+
+HELPER = """
+class Base:
+    def check(self, given, expected, exact=None):
+        result = [str(one) for one in parse(given)]
+        expected = [str(one) for one in expected]
+        assert expected == result, f"{expected} is right"
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "call", "is_sealed"),
+    [
+        (HELPER, "self.check('a', [Stats('sixty')], exact=1)", True),
+        (HELPER, "self.check('a', expected=['sixty'])", True),
+        (HELPER, "self.check('a', ['sixty'])\n        self.check('a', [pool('six')])", True),
+        (HELPER, "x = [Stats('sixty')]\n        self.check(x, x)", False),
+        (HELPER, "x = Stats('sixty')\n        self.check(x, [x, 1])", False),
+        (HELPER, "self.check('a', [pool('sixty')])", False),
+        (HELPER, "self.check(*['a', ['sixty']])", False),
+        (HELPER + "        print(expected)", "self.check('a', ['sixty'])", False),
+        (HELPER.replace("in expected", "in expected[given:]"), "self.check('a', ['sixty'])", False),
+        (HELPER.replace("== result", "!= result"), "self.check('a', ['sixty'])", False),
+    ],
+)
+def test_a_parameter_to_which_a_helper_gives_another_form_is_taken_out(helper, call, is_sealed):
+    test = f"class TestIt(Base):\n    def test_it(self):\n        {call}\n"
+    file = sealed(f"{helper}\n{test}", "TestIt::test_it")
+    assert (file.functions["TestIt::test_it"].unsealed is None) is is_sealed
+    assert ("sixty" not in file.source) or not is_sealed
+    if is_sealed:
+        assert re.search(r"R\.value\(1, \w+, \w+\)", plain(file))

@@ -33,6 +33,7 @@ class Comparison:
     ops: tuple[type[ast.cmpop], ...]
     negated: bool = False
     unordered: bool = False  # the elements may have any order
+    is_computed: bool = False  # code that may be under test computes what is expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,11 @@ class ConditionReader:
         unordered: bool = False,
     ) -> SealedCheck:
         """The check of a comparison: what runs least code is taken out."""
+        given = [self.levels.names.is_expected(side, self.levels.owner) for side in sides]
+        is_computed = given.count(True) == 1 and list(ops) == [ast.Eq]
         levels = [self.levels.level(side) for side in sides]
+        if is_computed:
+            levels = [Level.LITERAL if expected else Level.COMPUTED for expected in given]
         if max(levels) is Level.LITERAL:  # a variable that the code under test has changed
             levels = [_without_names(side) for side in sides]
         highest = max(levels)
@@ -82,7 +86,11 @@ class ConditionReader:
             else:
                 operands.append(Recorded(recorded.index(side)))
         check = Comparison(
-            operands=tuple(operands), ops=tuple(ops), negated=negated, unordered=unordered
+            operands=tuple(operands),
+            ops=tuple(ops),
+            negated=negated,
+            unordered=unordered,
+            is_computed=is_computed,
         )
         may_relax = not any(op in (ast.Eq, ast.Is) for op in ops) and not unordered
         condition = _compare(sides, ops) if may_relax else None

@@ -1,11 +1,13 @@
-"""What stays in a sealed file of the text that a test expects of an exception or a warning."""
+"""What stays in a sealed file of expected values: parts of texts, and arguments of helpers."""
 
 import ast
 import builtins
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from agentbench.integrity.expectation_changes.scopes import names_in
 from agentbench.integrity.expectation_changes.values import evaluate
+from agentbench.integrity.sealing.checks import Site
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
 
 TELLING = 4  # characters; shorter texts are in most files
@@ -99,3 +101,31 @@ class ExpectedText:
 
 def _is_telling(text: str) -> bool:
     return len(text.strip()) >= TELLING
+
+
+def whole_texts(site: Site, names: FileNames) -> Iterator[str]:
+    """The whole texts that an assertion expects."""
+    for one in site.removed:
+        nodes = [one.node]
+        for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
+            nodes += [cell.node for cell in names.cells.get(names.key(name, site.function), ())]
+        for node in nodes:
+            value = evaluate(node)
+            if isinstance(value, str) and len(value) >= TELLING:
+                yield value
+
+
+def given_input(
+    owners: Collection[str], names: FileNames, removable: Collection[NameKey]
+) -> str | None:
+    """Why what functions give to a changed parameter stays: it has names of inputs."""
+    for key in names.changed:
+        for cell in names.cells[key] if key[0] in owners else ():
+            if cell.owner == key[0] or cell.owner not in owners:
+                continue
+            for used in (names.key(name, cell.owner) for name in names_in(cell.node)):
+                is_own = used[0] and used[1] != "self"
+                is_inert = used in names.cells and names.is_inert(used)
+                if used not in removable and not is_inert and (is_own or used in names.cells):
+                    return SHARED.format(cell.node.lineno)
+    return None

@@ -74,12 +74,21 @@ class FileNames:
     foreign: frozenset[str]  # imported from other files of tests, where their values stay
     classes: frozenset[str]  # that the file defines
     given: Mapping[str, frozenset[str]]  # the parameters of helpers
+    changed: frozenset[NameKey]  # such parameters to which their helper gives another form
     measured: Counter[NameKey]  # how often the file takes the length of a name's value
 
     def key(self, name: str, owner: str) -> NameKey:
         """The binding that a name has in a function."""
         scope = self.functions.get(owner)
         return (owner, name) if scope is not None and name in scope.bound else ("", name)
+
+    def is_expected(self, node: ast.expr, owner: str) -> bool:
+        """Whether it is a changed parameter of a helper that callers give expected values."""
+        key = self.key(node.id, owner) if isinstance(node, ast.Name) else ("", "")
+        return key in self.changed and any(
+            LevelReader(names=self, owner=cell.owner).level(cell.node) < Level.COMPUTED
+            for cell in self.cells[key]
+        )
 
     def is_inert(self, key: NameKey) -> bool:
         """Whether the values of a name are no more than names of classes and the like."""

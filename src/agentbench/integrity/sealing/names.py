@@ -1,6 +1,7 @@
 """Finds the values that the names of a test file can have, and the names that can be taken out."""
 
 import ast
+import builtins
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ def file_names(
             name: frozenset(() if function.looks_like_a_test else _parameters(function))
             for name, function in file.functions.functions.items()
         },
+        changed=frozenset(finder.changed),
         measured=Counter(),
     )
     uses = name_uses(file.source.tree, file.functions.functions)
@@ -51,6 +53,7 @@ class _CellFinder:
     opaque: Collection[str]
     used: Collection[str]
     by_function: dict[str, scopes.NameScope] = field(default_factory=dict)
+    changed: set[NameKey] = field(default_factory=set)
     _cells: dict[NameKey, list[Cell]] = field(default_factory=dict)
 
     def found(self) -> dict[NameKey, list[Cell]]:
@@ -103,8 +106,23 @@ class _CellFinder:
                 if returned is not None:
                     self._add((owner, name), [Cell(node=returned, owner=name)])
         elif not function.node.decorator_list:
+            assigned = _assigned(function.node)
             for name, cells in self._arguments(function).items():
-                self._add((owner, name), cells)
+                forms = assigned.get(name, [])
+                if all(self._is_form(node, name) for node in forms):
+                    cells += [Cell(node=node, owner=owner) for node in forms]
+                    self._add((owner, name), cells, bindings=1 + len(forms))
+                    self.changed.update([(owner, name)] if forms else ())
+
+    def _is_form(self, node: ast.expr, name: str) -> bool:
+        """Whether an expression depends on no other value of the test than a name."""
+        names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+        bound = {child.id for child in names if isinstance(child.ctx, ast.Store)}
+        imported, _ = _imports(self.file.source.tree)
+        return all(
+            one.id in {name, "self", *bound, *imported} or hasattr(builtins, one.id)
+            for one in names
+        )
 
     def _arguments(self, helper: FoundFunction) -> dict[str, list[Cell]]:
         parameters = _parameters(helper)
@@ -186,6 +204,12 @@ def _parameters(function: FoundFunction) -> list[str]:
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     is_static = any(scopes.name_of(d) == "staticmethod" for d in function.node.decorator_list)
     return names[function.is_method and not is_static :]
+
+
+def is_parameter(function: scopes.FunctionNode, name: str) -> bool:
+    """Whether a function has a parameter of this name."""
+    arguments = function.args
+    return any(name == one.arg for one in (*arguments.args, *arguments.kwonlyargs))
 
 
 def _mentions(tree: ast.Module, name: str) -> int:
@@ -280,17 +304,14 @@ class NameUse:
         return self.node.id if isinstance(self.node, ast.Name) else attribute_key(self.node.attr)[1]
 
 
-def removable_names(
-    names: FileNames, uses: Sequence[NameUse], removed: Iterable[ast.expr]
-) -> set[NameKey]:
-    """The names whose values can be taken out: they are read only in removed expressions.
+def removable_names(names: FileNames, uses: Sequence[NameUse], gone: set[int]) -> set[NameKey]:
+    """The names whose values can be taken out: they are read only in what is taken out.
 
     Args:
         names: The names of the file and their values.
         uses: All places where the file reads names.
-        removed: The expressions that are taken out of assertions.
+        gone: The ids of the nodes that are taken out with assertions.
     """
-    gone = {id(node) for root in removed for node in ast.walk(root)}
     reads: dict[NameKey, list[int]] = {}
     sized = {
         key

@@ -346,7 +346,9 @@ def _is_broad(recording: Recording, references: Sequence[Recording]) -> bool:
 
 def _has_equality(site: Site) -> bool:
     check = site.check
-    return isinstance(check, Comparison) and ast.Eq in check.ops and any(True for _ in site.removed)
+    if not isinstance(check, Comparison) or check.is_computed:
+        return False
+    return ast.Eq in check.ops and any(True for _ in site.removed)
 
 
 def _by_site(recordings: Iterable[Recording]) -> dict[int, list[Recording]]:

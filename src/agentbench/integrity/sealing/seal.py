@@ -1,18 +1,30 @@
 """Takes every expected value out of a test file, and keeps what the host needs to compare."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
 from agentbench.integrity.expectation_changes.functions import FoundFunction, split_id
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
-from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing import names as sealed_names
-from agentbench.integrity.sealing.checks import LikeReference, Raised, Removed, SealedCheck, Site
+from agentbench.integrity.sealing.checks import (
+    LikeReference,
+    Raised,
+    Removed,
+    SealedCheck,
+    Site,
+    removed_operands,
+)
 from agentbench.integrity.sealing.conditions import relaxed
-from agentbench.integrity.sealing.expected_texts import FOREIGN, SHARED, TELLING, ExpectedText
+from agentbench.integrity.sealing.expected_texts import (
+    FOREIGN,
+    SHARED,
+    ExpectedText,
+    given_input,
+    whole_texts,
+)
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
 from agentbench.integrity.sealing.rewriting import (
@@ -21,7 +33,7 @@ from agentbench.integrity.sealing.rewriting import (
     texts_by_function,
     written,
 )
-from agentbench.integrity.sealing.statements import StatementReader, caught_names
+from agentbench.integrity.sealing.statements import StatementReader, caught_names, has_assertions
 
 _ELSEWHERE = "line {}: its expected value is an input of another test"
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
@@ -145,6 +157,8 @@ class _Sealer:
     names: FileNames = field(init=False)
     sites: dict[int, Site] = field(default_factory=dict)
     tokens: dict[int, Cell] = field(default_factory=dict)
+    _dropped: set[int] = field(default_factory=set)  # by id: parts that are not recorded
+    _removable: set[NameKey] = field(default_factory=set)
     _texts: dict[int, ExpectedText] = field(default_factory=dict)  # of exceptions and warnings
     _recorded: dict[int, tuple[ast.expr, ...]] = field(default_factory=dict)
     _statements: dict[int, list[int]] = field(default_factory=dict)  # by id of the statement
@@ -165,7 +179,7 @@ class _Sealer:
         helpers = frozenset(
             one.node.name
             for one in self._functions.values()
-            if not _is_test(one.node.name) and _has_assertions(one.node)
+            if not _is_test(one.node.name) and has_assertions(one.node)
         )
         for name, function in self._functions.items():
             levels = LevelReader(names=self.names, owner=name)
@@ -196,6 +210,9 @@ class _Sealer:
         for check in found.checks:
             number = self._add(owner, node, check, is_certain=is_certain, why=found.unsealed)
             numbers.append(number)
+        recorded = (root for number in numbers for root in self._recorded[number])
+        kept = {id(part) for root in recorded for part in ast.walk(root)}
+        self._dropped.update(id(part) for part in ast.walk(node) if id(part) not in kept)
 
     def _read_error(self, owner: str, node: ast.Call, reader: StatementReader) -> None:
         found = reader.expected_error(node)
@@ -241,14 +258,15 @@ class _Sealer:
         """Why an operand that is recorded may be an expected value that stays in the test."""
         if isinstance(sealed.check, LikeReference):
             return None
-        for node in sealed.recorded:
-            if not isinstance(node, ast.Name) or len(sealed.recorded) == 1:
+        tokens = _token_places(removed_operands(sealed.check))
+        for at, node in enumerate(sealed.recorded):
+            if at in tokens or not isinstance(node, ast.Name) or len(sealed.recorded) == 1:
                 continue
             key = self.names.key(node.id, owner)
             is_parameter = (
                 key[0]
-                and key not in self.names.cells
-                and _is_parameter(self._functions[key[0]].node, node.id)
+                and (key not in self.names.cells or key in self.names.changed)
+                and sealed_names.is_parameter(self._functions[key[0]].node, node.id)
             )
             if is_parameter or (not key[0] and node.id in self.names.foreign):
                 return _UNKNOWN_PARAMETER.format(line, node.id)
@@ -258,7 +276,8 @@ class _Sealer:
         """Decide which names lose their values, and which assertions are unsealed without it."""
         uses = sealed_names.name_uses(self.file.source.tree, self._functions)
         removed = [one.node for site in self.sites.values() for one in site.removed]
-        removable = sealed_names.removable_names(self.names, uses, removed)
+        gone = self._dropped.union(id(node) for root in removed for node in ast.walk(root))
+        removable = self._removable = sealed_names.removable_names(self.names, uses, gone)
         for key in sorted(removable):  # the numbers of tokens are compared with those of other runs
             for cell in self.names.cells[key]:
                 if id(cell.node) not in self._cells:
@@ -274,8 +293,9 @@ class _Sealer:
     def _shared(self, site: Site, removable: Collection[NameKey]) -> str | None:
         scope = self.names.functions[site.function]
         origins: set[str] = set()
-        for node in self._recorded[site.number]:
-            if not (
+        tokens = _token_places(site.removed)
+        for at, node in enumerate(self._recorded[site.number]):
+            if at not in tokens and not (
                 isinstance(node, ast.Name) and self.names.key(node.id, site.function) in removable
             ):
                 origins |= scope.origins(node)
@@ -291,7 +311,8 @@ class _Sealer:
                 key = self.names.key(name, site.function)
                 if not key[0] and name in self.names.foreign:
                     return FOREIGN.format(site.line)
-                stays = key in self.names.cells and key not in removable and name not in origins
+                is_given = name in origins and key not in self.names.changed
+                stays = key in self.names.cells and key not in removable and not is_given
                 if stays and not self.names.is_inert(key):
                     return SHARED.format(site.line)
         return None
@@ -303,7 +324,7 @@ class _Sealer:
             if site.unsealed is None:
                 own = texts.get(site.function, set())
                 others = set().union(*(found for name, found in texts.items() if found is not own))
-                expected, parts = [*self._expected_texts(site)], []
+                expected, parts = [*whole_texts(site, self.names)], []
                 if text := self._texts.get(number):
                     parts = [part for part in text.telling if part not in expected]
                     expected += text.inserted
@@ -311,18 +332,6 @@ class _Sealer:
                 if is_part or any(text in others and text not in own for text in expected):
                     why = _ELSEWHERE.format(site.line)
                     self.sites[number] = replace(site, unsealed=why)
-
-    def _expected_texts(self, site: Site) -> Iterator[str]:
-        """The whole texts that an assertion expects."""
-        for one in site.removed:
-            nodes = [one.node]
-            for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
-                key = self.names.key(name, site.function)
-                nodes += [cell.node for cell in self.names.cells.get(key, ())]
-            for node in nodes:
-                value = evaluate(node)
-                if isinstance(value, str) and len(value) >= TELLING:
-                    yield value
 
     def transformed(self) -> ast.Module:
         """The tree of the sealed file."""
@@ -346,7 +355,10 @@ class _Sealer:
             )
         owners = self._called_by(name)
         sites = [site for site in self.sites.values() if site.function in owners]
-        why = next((site.unsealed for site in sites if site.unsealed), None)
+        why = next(
+            (site.unsealed for site in sites if site.unsealed),
+            given_input(owners, self.names, self._removable),
+        )
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
@@ -378,17 +390,9 @@ class _Sealer:
         return found
 
 
-def _has_assertions(function: scopes.FunctionNode) -> bool:
-    return any(
-        isinstance(node, ast.Assert)
-        or (isinstance(node, ast.Call) and scopes.name_of(node.func).startswith("assert"))
-        for node in ast.walk(function)
-    )
-
-
-def _is_parameter(function: scopes.FunctionNode, name: str) -> bool:
-    arguments = function.args
-    return any(name == one.arg for one in (*arguments.args, *arguments.kwonlyargs))
+def _token_places(removed: Iterable[Removed]) -> set[int]:
+    """Which of the recorded values say only what is expected."""
+    return {at for one in removed for _, at in one.named}
 
 
 def _is_test(name: str) -> bool:

@@ -260,3 +260,12 @@ def caught_names(function: scopes.FunctionNode) -> frozenset[str]:
             case _:
                 pass
     return frozenset(found)
+
+
+def has_assertions(function: scopes.FunctionNode) -> bool:
+    """Whether a function asserts something."""
+    return any(
+        isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Call) and scopes.name_of(node.func).startswith("assert"))
+        for node in ast.walk(function)
+    )
