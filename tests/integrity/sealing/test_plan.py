@@ -64,6 +64,15 @@ def test_a_wrong_value_is_told_with_what_is_expected(found):
     assert judged.sealed == frozenset()
 
 
+def test_a_wrong_number_of_queries_differs():
+    body = "class T(Base):\n    def test_it(self):\n        self.assertNumQueries(7, parse)\n"
+    planned, test = plan(body, "T::test_it"), NodeId("test_it.py::T::test_it")
+    right = planned.judge(outcome({"T::test_it": [values(1, 7)]}), SealedReference())
+    assert right.sealed == {test}
+    wrong = planned.judge(outcome({"T::test_it": [values(1, 8)]}), SealedReference())
+    assert [(one.expected, one.actual) for one in wrong.mismatches] == [("7", "8")]
+
+
 def test_an_object_that_says_nothing_differs_from_a_literal():
     own = Recording(1, (Instance("object", ("shop.Any",)),))
     judged = plan(EQUAL).judge(outcome({"test_it": [own]}), SealedReference())

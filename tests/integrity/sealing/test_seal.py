@@ -305,6 +305,33 @@ def test_a_column_that_the_test_also_reads_elsewhere_is_not_sealed():
     assert "is an input of the test" in (found.unsealed or "")
 
 
+def test_numbers_of_queries_become_recordings():
+    file = sealed(
+        """
+        class TestIt(Base):
+            def test_it(self):
+                with self.assertNumQueries(61) as context:
+                    parse(context)
+                self.assertNumQueries(61, parse, "a")
+        """,
+        "TestIt::test_it",
+    )
+    assert "61" not in file.source
+    assert "with self.assertNumQueries(R.count(1)) as " in plain(file)
+    assert "self.assertNumQueries(R.count(2), parse, 'a')" in plain(file)
+    assert file.functions["TestIt::test_it"].unsealed is None
+
+
+@pytest.mark.parametrize("call", ["other.assertNumQueries(61)", "self.assertNumQueries(pool(61))"])
+def test_numbers_of_queries_that_are_no_constants_stay(call):
+    body = (
+        f"class TestIt(Base):\n    def test_it(self):\n        with {call}:\n            parse(1)\n"
+    )
+    file = sealed(body, "TestIt::test_it")
+    assert "61" in file.source
+    assert file.functions["TestIt::test_it"].unsealed is not None
+
+
 HELPER = """
 class Base:
     def check(self, given, expected, exact=None):

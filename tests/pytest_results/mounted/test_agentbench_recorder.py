@@ -69,6 +69,16 @@ token = recorder.token(9)
 assert repr(token) == "token" and token != recorder.token(9) and hash(token)
 recorder.value(9, token)
 """
+COUNTS = """
+import unittest
+class Test(unittest.TestCase):
+    def runTest(self):
+        wanted = recorder.count(1)
+        self.assertEqual(3, wanted, "%d queries executed, %d expected" % (3, wanted))
+        self.assertEqual(4, recorder.count(2))
+        assert not (recorder.count(3) != 5)
+Test().debug()
+"""
 
 
 @pytest.mark.parametrize("version", PYTHONS)
@@ -93,6 +103,19 @@ def test_values_exceptions_and_warnings_are_recorded(version, tmp_path):
     assert [shown(warning) for warning in recordings[6].warned] == ["DeprecationWarning('old')"]
     assert recordings[8].warned == ()
     assert shown(recordings[9].values[0]) == "token(9)"
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_numbers_that_an_expected_count_is_compared_with_are_recorded(version, tmp_path):
+    python = find_python(version)
+    if python is None:
+        pytest.skip(f"this machine has no Python {version}")
+    (recordings,) = record(COUNTS, python, tmp_path).values()
+    assert [(each.site, each.values) for each in recordings] == [
+        (1, (Leaf("int", 3),)),
+        (2, (Leaf("int", 4),)),
+        (3, (Leaf("int", 5),)),
+    ]
 
 
 def test_a_fork_records_nothing_and_the_limit_of_a_file_holds(tmp_path):

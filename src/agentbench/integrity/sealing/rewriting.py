@@ -18,14 +18,14 @@ class SealRewriter(ast.NodeTransformer):
 
     statements: Mapping[int, list[int]]
     errors: Mapping[int, tuple[int, list[ast.expr], ast.Call]]
-    cells: Mapping[int, tuple[int, ...]]
+    cells: Mapping[int, ast.Call]
     recorded: Mapping[int, tuple[ast.expr, ...]]
 
     def visit(self, node: ast.AST) -> ast.AST:
         """A node with all replacements inside it."""
         key = id(node)
         if key in self.cells:
-            return _recorder_call("token", *map(ast.Constant, self.cells[key]))
+            return self.cells[key]
         if key in self.statements:
             return self._recording(node, self.statements[key])
         if key in self.errors:
@@ -38,7 +38,9 @@ class SealRewriter(ast.NodeTransformer):
         calls: list[ast.expr] = []
         for number in numbers:
             values = [self._expression(value) for value in self.recorded[number]]
-            calls.append(_recorder_call("value", ast.Constant(number), *values))
+            call = recorder_call("value", number)
+            call.args += values
+            calls.append(call)
         if not calls:
             return ast.copy_location(ast.Pass(), node)
         value = calls[0] if len(calls) == 1 else ast.Tuple(calls, ast.Load())
@@ -46,7 +48,7 @@ class SealRewriter(ast.NodeTransformer):
 
     def _error(self, key: int) -> ast.Call:
         number, tokens, rest = self.errors[key]
-        call = _recorder_call("warns" if _is_warning(rest) else "raises", ast.Constant(number))
+        call = recorder_call("warns" if _is_warning(rest) else "raises", number)
         call.args += [self._expression(value) for value in rest.args]
         call.keywords += [
             ast.keyword(arg=keyword.arg, value=self._expression(keyword.value))
@@ -62,12 +64,13 @@ class SealRewriter(ast.NodeTransformer):
         return visited
 
 
-def _recorder_call(name: str, *arguments: ast.expr) -> ast.Call:
+def recorder_call(name: str, *numbers: int) -> ast.Call:
+    """A call of one of the recorder's functions."""
     module = ast.Call(
         func=ast.Name("__import__", ast.Load()), args=[ast.Constant(RECORDER)], keywords=[]
     )
     func = ast.Attribute(value=module, attr=name, ctx=ast.Load())
-    return ast.Call(func=func, args=[*arguments], keywords=[])
+    return ast.Call(func=func, args=[*map(ast.Constant, numbers)], keywords=[])
 
 
 def _is_warning(call: ast.Call) -> bool:

@@ -30,6 +30,7 @@ from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names,
 from agentbench.integrity.sealing.rewriting import (
     SealRewriter,
     empty_others,
+    recorder_call,
     texts_by_function,
     written,
 )
@@ -163,8 +164,7 @@ class _Sealer:
     _recorded: dict[int, tuple[ast.expr, ...]] = field(default_factory=dict)
     _statements: dict[int, list[int]] = field(default_factory=dict)  # by id of the statement
     _errors: dict[int, tuple[int, list[ast.expr], ast.Call]] = field(default_factory=dict)
-    _cells: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """By id of an expression, its token, and its length if the test takes it."""
+    _cells: dict[int, ast.Call] = field(default_factory=dict)  # by id of an expression
 
     def __post_init__(self) -> None:
         """Read the names."""
@@ -215,12 +215,13 @@ class _Sealer:
         self._dropped.update(id(part) for part in ast.walk(node) if id(part) not in kept)
 
     def _read_error(self, owner: str, node: ast.Call, reader: StatementReader) -> None:
-        found = reader.expected_error(node)
-        if found is None:
-            return
-        sealed = SealedCheck(check=found.check)
-        number = self._add(owner, node, sealed, is_certain=False, why=None)
-        self._errors[id(node)] = number, list(found.tokens), found.rest
+        if (found := reader.expected_error(node)) is not None:
+            sealed = SealedCheck(check=found.check)
+            number = self._add(owner, node, sealed, is_certain=False, why=None)
+            self._errors[id(node)] = number, list(found.tokens), found.rest
+        elif (counted := reader.expected_count(node)) is not None:
+            number = self._add(owner, node, counted, is_certain=False, why=None)
+            self._cells[id(node.args[0])] = recorder_call("count", number)
 
     def _add(
         self,
@@ -284,7 +285,7 @@ class _Sealer:
                     number = self.settings.start + len(self.tokens) + 1
                     length = sealed_names.length_of(cell.node)
                     sized = (length,) if length is not None and self.names.measured[key] else ()
-                    self._cells[id(cell.node)] = (number, *sized)
+                    self._cells[id(cell.node)] = recorder_call("token", number, *sized)
                     self.tokens[number] = cell
         for number, site in self.sites.items():
             why = site.unsealed or self._shared(site, removable)

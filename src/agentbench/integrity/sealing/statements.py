@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import evaluate
-from agentbench.integrity.sealing.checks import LikeReference, Raised, SealedCheck
+from agentbench.integrity.sealing.checks import (
+    Comparison,
+    LikeReference,
+    Raised,
+    Recorded,
+    Removed,
+    SealedCheck,
+)
 from agentbench.integrity.sealing.conditions import ConditionReader
 from agentbench.integrity.sealing.levels import LevelReader
 
@@ -127,6 +134,18 @@ class StatementReader:
             tokens=tuple(named),
             rest=ast.Call(func=call.func, args=arguments, keywords=rest),
         )
+
+    def expected_count(self, call: ast.Call) -> SealedCheck | None:
+        """The check of the number of queries that a test expects; None if it expects none."""
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="self"), attr="assertNumQueries" as name),
+                args=[count, *_],
+            ) if name not in self.helpers and isinstance(evaluate(count), int):
+                check = Comparison(operands=(Recorded(0), Removed(count)), ops=(ast.Eq,))
+                return SealedCheck(check=check)
+            case _:
+                return None
 
     def _method(self, call: ast.Call) -> SealedStatement | None:
         name, arguments = scopes.name_of(call.func), call.args

@@ -94,6 +94,26 @@ def value(site: int, *operands: object) -> None:
     _recorder.put("value", site, "values", list(operands))
 
 
+class count(int):  # noqa: N801 - called like the functions
+    """Stands for an expected number of queries: a number that is compared with it is recorded."""
+
+    def __new__(cls, site: int) -> "count":  # noqa: D102 - the class says it
+        made = super().__new__(cls)
+        made._site = site
+        return made
+
+    _site = 0
+
+    def __eq__(self, other: object) -> bool:
+        _recorder.put("value", self._site, "values", [other])
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = int.__hash__
+
+
 def raises(site: int, *args: "Any", **kwargs: "Any") -> "_Raises":
     """Record the exception of a block, or of a call if there is a function; the test goes on."""
     caught = _Raises(site, kwargs.pop("sealed", ()))
