@@ -47,6 +47,20 @@ def test_a_computed_text_is_taken_out(body):
     assert file.functions["T::test_it"].unsealed is None
 
 
+@pytest.mark.parametrize(("text", "is_sealed"), [("f'sixty {y}'", True), ("f'{y}'", False)])
+def test_a_part_may_be_an_input_of_another_test(text, is_sealed):
+    body = f"""
+        for x, y in [('a', 'long part')]:
+            with self.assertRaisesMessage(KeyError, {text}):
+                parse(x)
+    """
+    other = NodeId("test_it.py::test_other")
+    head = "def test_other():\n    assert parse('long part')\n"
+    file = seal_file(file_with(body, head=head), "test_it.py", [IT, other], Random(1))
+    assert "sixty" not in file.source
+    assert (file.functions["T::test_it"].unsealed is None) is is_sealed
+
+
 @pytest.mark.parametrize(
     ("value", "why"),
     [

@@ -325,14 +325,14 @@ class _Sealer:
             if site.unsealed is None:
                 own = texts.get(site.function, set())
                 others = set().union(*(found for name, found in texts.items() if found is not own))
-                expected, parts = [*whole_texts(site, self.names)], []
+                expected, parts = {*whole_texts(site, self.names)}, []
                 if text := self._texts.get(number):
                     parts = [part for part in text.telling if part not in expected]
-                    expected += text.inserted
+                    given = {*text.inserted}
+                    expected = expected - given if parts else expected | given
                 is_part = any(part in text for text in own | others for part in parts)
                 if is_part or any(text in others and text not in own for text in expected):
-                    why = _ELSEWHERE.format(site.line)
-                    self.sites[number] = replace(site, unsealed=why)
+                    self.sites[number] = replace(site, unsealed=_ELSEWHERE.format(site.line))
 
     def transformed(self) -> ast.Module:
         """The tree of the sealed file."""
