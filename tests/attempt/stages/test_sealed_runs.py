@@ -226,3 +226,37 @@ def test_an_attempt_without_a_change_needs_no_control(attempt_by):
         evidence = go(context, "final_test")
     assert evidence.report.failed == 2
     assert context.controls.sealed is None
+
+
+PAIR = """
+import basket
+
+def test_the_total_is_that_of_one_price():
+    prices = [2, 3, 4]
+    assert {} == {}
+"""
+
+
+@pytest.mark.parametrize("source", [FIXED, ALWAYS_EQUAL])
+def test_of_two_computed_sides_only_the_fixed_one_is_in_the_sealed_run(
+    attempt_by, tmp_path, source
+):
+    hidden = PAIR.format("basket.total(prices)", "basket.cheapest([9, 11])")
+    listed = ("tests/test_hidden.py::test_the_total_is_that_of_one_price",)
+    task = small_task(tmp_path / "pair", hidden=hidden, fail_to_pass=listed)
+    evidence, context = run(attempt_by, source, task=task)
+    mismatches = [one.expected for one in context.controls.sealed.mismatches]
+    if source == FIXED:
+        assert [test.control for test in context.controls.tests] == [ControlKind.SEALED]
+    assert evidence.report.failed == (source != FIXED)
+    assert mismatches == ([] if source == FIXED else ["basket.cheapest([9, 11])"])
+
+
+def test_the_side_that_the_reference_solution_fixes_is_never_taken_out(attempt_by, tmp_path):
+    hidden = PAIR.format("basket.cheapest(prices)", "basket.total([2])")
+    listed = ("tests/test_hidden.py::test_the_total_is_that_of_one_price",)
+    task = small_task(tmp_path / "reversed", hidden=hidden, fail_to_pass=listed)
+    _, context = run(attempt_by, FIXED, task=task)
+    assert [test.why for test in context.controls.tests] == [
+        "its values are few enough to be guessed"
+    ]

@@ -314,3 +314,42 @@ def test_a_memory_keeps_runs_under_one_seal(tmp_path):
     assert SealedMemory(path).recall("two") == SealedReference(seal="two")
     path.write_text("{}x")
     assert SealedMemory(path).recall("one") == SealedReference(seal="one")
+
+
+PAIR = "def test_it():\n    x = pool.get()\n    assert x.size() == pool.root(5)\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "paired"),
+    [
+        ([values(1, 4, 7)], {"test_it.py": (1,)}),  # only the recorded side changes
+        ([], {"test_it.py": (1,)}),  # nothing contradicts the text
+        ([values(1, 7, 7)], {}),
+        ([values(1, 7, 4)], {}),  # the fix is of the side that looks expected
+        ([values(1, 4, 4)], {}),
+    ],
+)
+def test_a_side_is_expected_if_only_the_other_one_is_fixed(base, paired):
+    run, before = outcome({"test_it": [values(1, 7, 7)]}), outcome({"test_it": base})
+    sealed, broken = (reference_run(each.passed, each.recordings) for each in (run, before))
+    assert plan(PAIR).has_pairs
+    assert plan(PAIR).pairs_fixed_by(sealed, broken) == paired
+
+
+@pytest.mark.parametrize(("found", "agrees"), [(7, True), (8, False), (True, False)])
+def test_the_recorded_side_of_a_pair_has_to_be_the_reference_s(found, agrees):
+    reference = referenced(outcome({"test_it": [values(1, 7)]}))
+    reference = reference.model_copy(update={"paired": {"test_it.py": (1,)}})
+    judged = plan(PAIR, reference=reference).judge(
+        outcome({"test_it": [values(1, found)]}), reference
+    )
+    assert (not judged.mismatches, IT in judged.sealed) == (agrees, agrees)
+
+
+def test_a_truth_that_only_a_run_tells_can_be_guessed():
+    reference = referenced(outcome({"test_it": [values(1, True)]}))
+    reference = reference.model_copy(update={"paired": {"test_it.py": (1,)}})
+    judged = plan(PAIR, reference=reference).judge(
+        outcome({"test_it": [values(1, True)]}), reference
+    )
+    assert judged.unsealed == {IT: "its values are few enough to be guessed"}

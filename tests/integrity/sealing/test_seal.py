@@ -13,10 +13,12 @@ from agentbench.integrity.sealing.seal import SealedFile, SealSettings, seal_fil
 IMPORTS = "import pytest\nimport shop\nfrom shop import Stats, Kind, parse, pool\n"
 
 
-def sealed(body: str, *tests: str, relaxed: tuple[int, ...] = ()) -> SealedFile:
+def sealed(
+    body: str, *tests: str, relaxed: tuple[int, ...] = (), paired: tuple[int, ...] = ()
+) -> SealedFile:
     """A sealed file with some imports and a body."""
     listed = [f"test_it.py::{test}" for test in tests or ("test_it",)]
-    settings = SealSettings(relaxed_sites=relaxed)
+    settings = SealSettings(relaxed_sites=relaxed, paired_sites=paired)
     return seal_file(IMPORTS + dedent(body), "test_it.py", listed, Random(1), settings)
 
 
@@ -363,3 +365,40 @@ def test_a_parameter_to_which_a_helper_gives_another_form_is_taken_out(helper, c
     assert ("sixty" not in file.source) or not is_sealed
     if is_sealed:
         assert re.search(r"R\.value\(1, \w+, \w+\)", plain(file))
+
+
+@pytest.mark.parametrize(
+    ("statement", "recorded"),
+    [
+        ("assert parse(x) == shop.root(5)", "R.value(1, parse(v0))"),
+        ("assert shop.root(5) == parse(x)", "R.value(1, parse(v0))"),
+        ("assert x.distance() == [shop.root(5), -shop.root(2)]", "R.value(1, v0.distance())"),
+        ("assert parse(x) == shop.Stats(y) - 1", "R.value(1, parse(v0))"),
+    ],
+)
+def test_of_two_computed_sides_the_expected_one_is_taken_out_if_asked(statement, recorded):
+    body = f"def test_it():\n    x = pool.get()\n    y = shop.Kind(3)\n    {statement}\n"
+    both, one = sealed(body), sealed(body, paired=(1,))
+    assert "shop.root(" in plain(both) or "shop.Stats(" in plain(both)
+    assert both.sites[1].pair is not None
+    assert recorded in plain(one)
+    assert "shop.root(" not in plain(one)
+    assert "shop.Stats(" not in plain(one)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "assert parse(x) == parse(y)",  # both use what the test has computed
+        "assert parse('a') == parse('b')",  # neither does
+        "assert parse(x) == Kind",  # an input of the test, or a name that anybody can guess
+        "assert parse(x) == shop.root(x)",
+        "assert parse(x) != shop.root(5)",
+        "assert parse(x) < shop.root(5)",
+        "assert not parse(x) == shop.root(5)",
+        "assert parse(x) is shop.root(5)",
+    ],
+)
+def test_a_comparison_without_a_side_that_is_clearly_expected_is_no_pair(statement):
+    file = sealed(f"def test_it():\n    x = pool.get()\n    y = pool.get()\n    {statement}\n")
+    assert [site.pair for site in file.sites.values()] == [None]

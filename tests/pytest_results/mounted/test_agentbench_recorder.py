@@ -138,6 +138,26 @@ def test_a_fork_records_nothing_and_the_limit_of_a_file_holds(tmp_path):
     assert '"kind": "full"' in lines[-1]
 
 
+def test_a_loop_records_less_and_less_and_the_same_for_larger_objects(tmp_path):
+    program = """
+    class Node:
+        def __init__(self, size):
+            self.rows = [{"n": n} for n in range(size)]
+            self._nodes = [Node(0) for _ in range(size)]
+    for size in (40, 300):
+        recorder.begin(f"test_m.py::test_{size}")
+        for number in range(1100):
+            recorder.value(1, Node(size), number)
+    """
+    by_test = record(program, find_python("3.11"), tmp_path)
+    small, large = (by_test[f"test_m.py::test_{size}"] for size in (40, 300))
+    assert len(small) == len(large) == 1000
+    assert [each.values[1] for each in small] == [Leaf("int", n) for n in range(1000)]
+    assert "'n': 39" in shown(small[49].values[0], 10_000)
+    assert "'n': 39" not in shown(small[50].values[0], 10_000)
+    assert (tmp_path / "recordings.jsonl").stat().st_size < 16 * 1024 * 1024
+
+
 SEALED_PYTEST = """
 import pytest
 value, raises = __import__("agentbench_recorder").value, __import__("agentbench_recorder").raises

@@ -79,7 +79,7 @@ class SealedRuns:
         return SealedPlan(self.tests, self.seed, known, self._inherited)
 
     def _recall(self, known: SealedReference) -> None:
-        if known.relaxed or known.keeps_names:
+        if known.relaxed or known.paired or known.keeps_names:
             self._plan = self._planned(known)
         self._reference = known
 
@@ -162,6 +162,7 @@ class SealedRuns:
                 known = known.model_copy(update={"relaxed": relaxed})
                 self._plan = self._planned(known)
                 run = self._reference_run(change)
+            known, run = self._with_pairs(known, run, change)
         self._reference = known.with_run(run)
         self._context.sealed_memory.remember(self._reference)
 
@@ -179,6 +180,19 @@ class SealedRuns:
             return kept, second
         self._plan = renamed
         return known, run
+
+    def _with_pairs(
+        self, known: SealedReference, run: ReferenceRun, change: ChangedFiles
+    ) -> tuple[SealedReference, ReferenceRun]:
+        """The same, or a run without the expected ones of pairs of computed values."""
+        if not self._plan.has_pairs:
+            return known, run
+        paired = self._plan.pairs_fixed_by(run, self._reference_run(ChangedFiles()))
+        if not paired:
+            return known, run
+        known = known.model_copy(update={"paired": paired})
+        self._plan = self._planned(known)
+        return known, self._reference_run(change)
 
     def _reference_run(self, change: ChangedFiles) -> ReferenceRun:
         outcome = self._outcome(self.runs.run(self._plan.files, change))

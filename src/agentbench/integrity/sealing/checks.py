@@ -92,6 +92,8 @@ class Site:
     check: Check
     is_certain: bool = False  # whether every passing run of its function reaches it
     may_relax: bool = False  # whether the code under test may evaluate the condition itself
+    pair: int | None = None
+    """Of two computed sides, the position of the one that is expected as far as the text tells."""
     unsealed: str | None = None  # why it does not control the code under test
 
     @property
@@ -122,3 +124,12 @@ class SealedCheck:
     check: Check
     recorded: tuple[ast.expr, ...] = field(default_factory=tuple)
     condition: ast.Compare | None = None  # what the code under test may evaluate itself instead
+    paired: "PairedCheck | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedCheck:
+    """A check of two computed sides without the expected one."""
+
+    expected: int  # the position of the side that is taken out
+    check: SealedCheck

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentbench.integrity.expectation_changes.scopes import name_of
 from agentbench.integrity.expectation_changes.values import NotConstant, evaluate
@@ -12,6 +12,7 @@ from agentbench.integrity.sealing.checks import (
     Each,
     LikeReference,
     Operand,
+    PairedCheck,
     Recorded,
     Removed,
     SealedCheck,
@@ -20,6 +21,7 @@ from agentbench.integrity.sealing.checks import (
     removed_operands,
 )
 from agentbench.integrity.sealing.levels import Level, LevelReader
+from agentbench.integrity.sealing.pairs import PairReader
 
 _CLOSE = {"isclose": (1e-9, 0.0), "allclose": (1e-5, 1e-8)}
 _LIKELY = frozenset(["isinstance", "issubclass", "hasattr", "callable", "exists", "is_file"])
@@ -77,6 +79,26 @@ class ConditionReader:
         if highest is Level.CONSTRUCTED and len(set(levels)) == 1:
             return self.truth(_compare(sides, ops), negated=negated)  # of the class's own methods
         removed = [level < highest and level < Level.COMPUTED for level in levels]
+        sealed = self._without(sides, removed, ops, negated=negated, unordered=unordered)
+        if negated or list(ops) != [ast.Eq] or any(removed):
+            return sealed
+        expected = PairReader(names=self.levels.names, owner=self.levels.owner).expected(sides)
+        if expected is None:
+            return sealed
+        gone = [at == expected for at in range(len(sides))]
+        other = self._without(sides, gone, ops, negated=negated, unordered=unordered)
+        return replace(sealed, paired=PairedCheck(expected=expected, check=other))
+
+    def _without(
+        self,
+        sides: Sequence[ast.expr],
+        removed: Sequence[bool],
+        ops: Sequence[type[ast.cmpop]],
+        *,
+        negated: bool,
+        unordered: bool,
+    ) -> SealedCheck:
+        """The check of a comparison without some of its sides."""
         recorded = [side for side, gone in zip(sides, removed, strict=True) if not gone]
         operands: list[Operand] = []
         named: list[ast.expr] = []

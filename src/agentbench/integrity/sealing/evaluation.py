@@ -10,7 +10,7 @@ from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import Names, evaluate
 from agentbench.integrity.sealing import agreement
 from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
-from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Recording
+from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Leaf, Recording
 from agentbench.integrity.sealing.checks import (
     Check,
     Comparison,
@@ -75,9 +75,10 @@ class SiteEvaluator:
         return ", ".join(texts) or self.site.text
 
     def strength(self, recording: Recording) -> int:
-        """How much it tells that a recording agrees: see `strength_of`."""
+        """How much it tells that a recording agrees: 8 for a value, 1 for a truth, else 0."""
         names = [self._names(one, recording) for one in self.site.removed]
-        return strength_of(self.site, {name: node for each in names for name, node in each.items()})
+        by_name = {name: node for each in names for name, node in each.items()}
+        return _strength_of(self.site, recording, by_name)
 
     def lacks_text(self, recording: Recording) -> bool:
         """Whether an exception or a warning needs a text that only the test's run could tell."""
@@ -200,16 +201,21 @@ class SiteEvaluator:
         return found
 
 
-def strength_of(site: Site, names: Names | None = None) -> int:
-    """How much a recording that agrees tells: 8 for a value, 1 for a truth, 0 for nothing.
+def _strength_of(site: Site, recording: Recording, names: Names) -> int:
+    """How much it tells; code that does not know the value guesses it once in 2 ** strength."""
+    if site.unsealed:
+        return 0
+    found = _strength(site.check, names)
+    if isinstance(site.check, Comparison):  # what is expected may be known from a run only
+        found = min(found, max(map(_bits_of, recording.values), default=0))
+    return found
 
-    Code that does not know the value guesses it once in two to the power of this number.
 
-    Args:
-        site: The assertion.
-        names: The expressions of the names in what it expects.
-    """
-    return 0 if site.unsealed else _strength(site.check, names or {})
+def _bits_of(value: CanonicalValue) -> int:
+    found = value.value if isinstance(value, Leaf) else value
+    if found is None or isinstance(found, bool):
+        return _WEAK
+    return 2 * _WEAK if isinstance(found, int) and abs(found) <= 1 else _STRONG
 
 
 def _strength(check: Check, names: Names) -> int:

@@ -49,6 +49,8 @@ class SealedReference(ChecksummedDocument):
     seal: str = ""  # the digest of the test files, the tests and this protocol
     relaxed: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """By file: the assertions whose conditions the code under test evaluates itself."""
+    paired: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """By file: the assertions with two computed sides of which one is taken out."""
     keeps_names: bool = False  # whether its tests pass only under their own names
     runs: tuple[ReferenceRun, ...] = ()
 

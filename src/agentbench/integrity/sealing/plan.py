@@ -14,7 +14,7 @@ from agentbench.integrity.control_plan import ControlledTests, FunctionKey, deco
 from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
-from agentbench.integrity.sealing.agreement import Agreement
+from agentbench.integrity.sealing.agreement import Agreement, same_as_reference
 from agentbench.integrity.sealing.canonical import Instance, Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.inheritance import Inheritance
@@ -103,6 +103,7 @@ class SealedPlan:
         listed = [test for test in (*self._listed, *origins) if file_of(test) == file]
         settings = SealSettings(
             relaxed_sites=frozenset(self._known.relaxed.get(file, ())),
+            paired_sites=frozenset(self._known.paired.get(file, ())),
             keeps_names=self._known.keeps_names,
             used_names=self._words_beside(file) if file in self._inherited.files else None,
             start=_STRIDE * self._order.index(file),
@@ -194,6 +195,37 @@ class SealedPlan:
                     file = self._order[recording.site // _STRIDE]
                     found.setdefault(file, set()).add(recording.site)
         return {file: tuple(sorted(sites)) for file, sites in found.items()}
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether an assertion has two computed sides of which one seems to be expected."""
+        return any(s.pair is not None for f in self._sealed.values() for s in f.sites.values())
+
+    def pairs_fixed_by(self, run: ReferenceRun, base: ReferenceRun) -> dict[str, tuple[int, ...]]:
+        """By file, the assertions with two computed sides of which the solution fixes the one.
+
+        The other one is what the test expects: code that is not fixed computes it, too. What such
+        code does not reach does not contradict the text of the test.
+
+        Args:
+            run: The sealed run of the reference solution.
+            base: The sealed run of the code without a fix.
+        """
+        doubt: dict[tuple[str, int], bool] = {}
+        for node_id in sorted(run.recordings.keys() & self._function.keys()):
+            file, _ = self._function[node_id]
+            before = _by_site(base.recordings_of(node_id))
+            for number, recordings in _by_site(run.recordings_of(node_id)).items():
+                site = self._sealed[file].sites.get(number)
+                if site is None or site.pair is None:
+                    continue
+                pairs = list(zip(before.get(number, ()), recordings, strict=False))
+                doubt.setdefault((file, number), False)
+                doubt[file, number] |= bool(pairs) and not _is_fixed(site.pair, pairs)
+        found: dict[str, list[int]] = {}
+        for file, number in sorted(key for key, doubtful in doubt.items() if not doubtful):
+            found.setdefault(file, []).append(number)
+        return {file: tuple(numbers) for file, numbers in found.items()}
 
     def _key(self, node_id: NodeId) -> FunctionKey:
         return FunctionKey(file_of(node_id), self._function[node_id][1].name)
@@ -342,6 +374,17 @@ def _is_broad(recording: Recording, references: Sequence[Recording]) -> bool:
     if not known or not isinstance(recording.raised, Instance):
         return False
     return len(recording.raised.types) > _MORE_BASES + max(len(one.types) for one in known)
+
+
+def _is_fixed(expected: int, pairs: Sequence[tuple[Recording, Recording]]) -> bool:
+    """Whether only the side that is not expected differs before and after the fix."""
+    differs = [False, False]
+    for before, after in pairs:
+        if len(before.values) < len(differs) or len(after.values) < len(differs):
+            return False
+        for at in range(len(differs)):
+            differs[at] |= not same_as_reference(before.values[at], [after.values[at]])
+    return differs[1 - expected] and not differs[expected]
 
 
 def _has_equality(site: Site) -> bool:

@@ -82,6 +82,9 @@ class SealSettings:
     relaxed_sites: Collection[int] = ()
     """Numbers of assertions that the host could not evaluate: the code under test evaluates their
     conditions, and the result is recorded."""
+    paired_sites: Collection[int] = ()
+    """Numbers of assertions that compute both sides of a comparison, and of which the reference
+    solution is known to fix the one that is recorded."""
     keeps_names: bool = False  # whether tests keep their names, which may say what they expect
     used_names: Collection[str] | None = None
     """The names in other files, if a class there inherits tests: these and all classes' stay."""
@@ -233,7 +236,9 @@ class _Sealer:
         why: str | None,
     ) -> int:
         number = self.settings.start + len(self.sites) + 1
-        may_relax = sealed.condition is not None
+        may_relax, paired = sealed.condition is not None, sealed.paired
+        if number in self.settings.paired_sites and paired is not None:
+            sealed = paired.check
         if number in self.settings.relaxed_sites:
             sealed = relaxed(sealed)
         self.sites[number] = Site(
@@ -244,6 +249,7 @@ class _Sealer:
             check=sealed.check,
             is_certain=is_certain,
             may_relax=may_relax,
+            pair=None if paired is None else paired.expected,
             unsealed=why or self._unknown_side(owner, sealed, node.lineno),
         )
         self._recorded[number] = sealed.recorded

@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     Disclose: TypeAlias = "Callable[[FormBuilder, Any], Form]"
 
 _MOST_NODES = 400000
-_MOST_STATE_NODES = 20000  # of the states of all objects; a state may reach the whole program
-_MOST_OBJECT_NODES = 1500  # of the state of one object with all that it refers to
-_MOST_OBJECTS = 5000
+_MOST_STATE_NODES = 8000  # of the states of all objects; a state may reach the whole program
+_MOST_OBJECT_NODES = 700  # of the state of one object with all that it refers to
+_MOST_OBJECTS = 2000
+_MOST_PROPERTIES = 300  # of all objects; each one runs code, and may make more objects
+_DEEPEST_PROPERTY = 1
 _MOST_ITEMS = 20000  # that an object's own methods yield
 _DEEPEST = 40
 _DEEPEST_STATE = 4
@@ -57,17 +59,27 @@ _MOST_ATTRIBUTES = 100
 _MOST_NAMES = 4  # of one exception; a plausible one has many
 
 
-def canonical_form(value: object) -> "Form":
-    """The form of any value; calls methods of objects of the project's own classes only."""
-    return FormBuilder().form(value)
+def canonical_form(value: object, share: int = 1) -> "Form":
+    """The form of any value; calls methods of objects of the project's own classes only.
+
+    Args:
+        value: the value.
+        share: how many values share the limits of what is read of objects.
+    """
+    return FormBuilder(share).form(value)
 
 
 class FormBuilder:
     """Walks one value."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: int = 1) -> None:
+        self._most_state_nodes = _MOST_STATE_NODES // share
+        self._most_objects, self._most_properties = (
+            _MOST_OBJECTS // share,
+            _MOST_PROPERTIES // share,
+        )
         self._nodes = self._state_nodes = self._object_nodes = self._objects = 0
-        self._state_depth = 0
+        self._state_depth = self._properties = 0
         self._path = []  # type: list[object]  # the values that this one is a part of
 
     def form(self, value: object) -> "Form":
@@ -112,7 +124,8 @@ class FormBuilder:
         return found
 
     def _is_full(self) -> bool:
-        state = self._state_nodes >= _MOST_STATE_NODES or self._object_nodes >= _MOST_OBJECT_NODES
+        state = self._state_nodes >= self._most_state_nodes
+        state = state or self._object_nodes >= _MOST_OBJECT_NODES
         return self._nodes >= _MOST_NODES or (self._state_depth > 0 and state)
 
     def _read(self, value: object) -> "Form":
@@ -138,7 +151,8 @@ class FormBuilder:
         elif kind == "exception" and readers.MODULE(mro[0]) not in _FOUNDATIONS:
             names += _other_names(mro[0])
         self._objects += 1
-        if self._state_depth >= _DEEPEST_STATE or self._objects > _MOST_OBJECTS:
+        is_full = self._state_nodes >= self._most_state_nodes or self._objects > self._most_objects
+        if is_full or self._state_depth >= _DEEPEST_STATE:
             return readers.object_form(kind, names, base)
         if self._state_depth == 0:
             self._object_nodes = 0
@@ -165,11 +179,15 @@ class FormBuilder:
         state.sort(key=lambda pair: places.get(pair[0], len(places)))
         hidden = {name for name, field in fields.items() if getattr(field, "compare", 1) is False}
         public = [pair for pair in state if not pair[0].startswith("_") and pair[0] not in hidden]
-        if not public and kind in ("object", "subclass"):
+        if not public and kind in ("object", "subclass") and self._may_read_properties():
             public = _properties(value, mro)
+            self._properties += len(public)
         private = [pair for pair in state if pair[0].startswith("_") or pair[0] in hidden]
         forms = [[[name, self.form(part)] for name, part in pairs] for pairs in (public, private)]
         return forms[0], forms[1]
+
+    def _may_read_properties(self) -> bool:
+        return self._state_depth <= _DEEPEST_PROPERTY and self._properties < self._most_properties
 
     def _texts_of_exception(self, error: "Any") -> "dict[str, Form]":
         args = BaseException.__dict__["args"].__get__(error)

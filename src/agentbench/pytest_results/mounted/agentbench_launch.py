@@ -47,19 +47,21 @@ class RecordStream:
         self._owner = os.getpid()
         self._count = 0
 
-    def put(self, kind: str, **fields: object) -> None:
-        """Append one record; a fork of this process stays silent, a full disk too."""
+    def put(self, kind: str, **fields: object) -> int:
+        """Append one record and return its bytes; a fork stays silent, a full disk too."""
         if self._getpid() != self._owner:
-            return
+            return 0
         fields["kind"], fields["n"] = kind, self._count
         line = (self._dumps(fields) + "\n").encode("ascii")
+        size = len(line)
         try:
             self._ensure_open()
             while line:
                 line = line[self._write(self._fd, line) :]
         except OSError:
-            return
+            return 0
         self._count += 1
+        return size
 
     def _identify(self, fd: int) -> "tuple[int, int]":
         status = self._fstat(fd)
