@@ -238,4 +238,18 @@ def test_refusals(value, fails):
 """,
         ids=("test_with_marks", "test_refusals[less]"),
     ),
+    Style(
+        name="two computed sides",
+        imports=("import json", "import shlex", "import statistics"),
+        tests="""
+def test_two_computed_sides():
+    numbers, text, line = [1, 2], "B a", "nut: 3"
+    assert kit.mean(numbers) == statistics.median([1, 2])
+    assert statistics.median([0, 1]) == kit.mean([0, *numbers[:1]])
+    assert sorted(kit.words(text)) == shlex.split("a b")
+    item = kit.parse(line)
+    assert [item.name, item.price] == json.loads('["nut", 3]')
+""",
+        ids=("test_two_computed_sides",),
+    ),
 )
