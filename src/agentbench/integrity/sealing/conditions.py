@@ -79,24 +79,19 @@ class ConditionReader:
         if highest is Level.CONSTRUCTED and len(set(levels)) == 1:
             return self.truth(_compare(sides, ops), negated=negated)  # of the class's own methods
         removed = [level < highest and level < Level.COMPUTED for level in levels]
-        sealed = self._without(sides, removed, ops, negated=negated, unordered=unordered)
+        plain = Comparison(operands=(), ops=tuple(ops), negated=negated, unordered=unordered)
+        sealed = self._without(sides, removed, replace(plain, is_computed=is_computed))
         if negated or list(ops) != [ast.Eq] or any(removed):
             return sealed
         expected = PairReader(names=self.levels.names, owner=self.levels.owner).expected(sides)
         if expected is None:
             return sealed
         gone = [at == expected for at in range(len(sides))]
-        other = self._without(sides, gone, ops, negated=negated, unordered=unordered)
+        other = self._without(sides, gone, plain)
         return replace(sealed, paired=PairedCheck(expected=expected, check=other))
 
     def _without(
-        self,
-        sides: Sequence[ast.expr],
-        removed: Sequence[bool],
-        ops: Sequence[type[ast.cmpop]],
-        *,
-        negated: bool,
-        unordered: bool,
+        self, sides: Sequence[ast.expr], removed: Sequence[bool], plain: Comparison
     ) -> SealedCheck:
         """The check of a comparison without some of its sides."""
         recorded = [side for side, gone in zip(sides, removed, strict=True) if not gone]
@@ -107,15 +102,9 @@ class ConditionReader:
                 operands.append(self.removed(side, len(recorded), named))
             else:
                 operands.append(Recorded(recorded.index(side)))
-        check = Comparison(
-            operands=tuple(operands),
-            ops=tuple(ops),
-            negated=negated,
-            unordered=unordered,
-            is_computed=is_computed,
-        )
-        may_relax = not any(op in (ast.Eq, ast.Is) for op in ops) and not unordered
-        condition = _compare(sides, ops) if may_relax else None
+        check = replace(plain, operands=tuple(operands))
+        may_relax = not any(op in (ast.Eq, ast.Is) for op in plain.ops) and not plain.unordered
+        condition = _compare(sides, plain.ops) if may_relax else None
         return SealedCheck(check=check, recorded=(*recorded, *named), condition=condition)
 
     def removed(self, node: ast.expr, at: int, named: list[ast.expr]) -> Removed:
