@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -353,3 +354,18 @@ def test_a_truth_that_only_a_run_tells_can_be_guessed():
         outcome({"test_it": [values(1, True)]}), reference
     )
     assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+
+
+def test_a_row_whose_expected_text_is_an_input_of_another_row_is_not_sealed():
+    body = """
+        @pytest.mark.parametrize("x, expected", [("rc.8", "rc.9"), ("rc.9", "rc.10")])
+        def test_it(x, expected):
+            assert parse(x) == expected
+    """
+    tests = ("test_it[rc.8-rc.9]", "test_it[rc.9-rc.10]")
+    found = {test: [values(1, text)] for test, text in zip(tests, ("rc.9", "rc.10"), strict=True)}
+    for number, recordings in enumerate(found.values(), 1):
+        recordings[0] = replace(recordings[0], values=(*recordings[0].values, token(number)))
+    judged = plan(body, *tests).judge(outcome(found), referenced(outcome(found)))
+    assert judged.sealed == {NodeId(f"test_it.py::{tests[1]}")}
+    assert [*judged.unsealed.values()] == ["line 6: its expected value is an input of another test"]

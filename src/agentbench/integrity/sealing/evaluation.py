@@ -63,6 +63,10 @@ class SiteEvaluator:
         values = [_at(recording.values, index) for index in indices]
         return tuple(None if value is None else token_of(value) for value in values)
 
+    def expects_input(self, recording: Recording) -> bool:
+        """Whether what is expected here is an input elsewhere in the file, as of another row."""
+        return not self.file.inputs.isdisjoint(self.tokens(recording))
+
     def expected_text(self, recording: Recording) -> str:
         """What the assertion expects, as the test has it, with the values of its parameters."""
         texts = []

@@ -11,6 +11,7 @@ from agentbench.integrity.sealing.checks import Site
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
 
 TELLING = 4  # characters; shorter texts are in most files
+ELSEWHERE = "line {}: its expected value is an input of another test"
 SHARED = "line {}: its expected value is an input of the test, too"
 FOREIGN = "line {}: its expected value is in another file"
 _COMPUTED = "line {}: the test computes the expected text"
@@ -104,15 +105,19 @@ def _is_telling(text: str) -> bool:
 
 
 def whole_texts(site: Site, names: FileNames) -> Iterator[str]:
-    """The whole texts that an assertion expects."""
+    """The whole texts that an assertion expects in every test; those of tables differ."""
     for one in site.removed:
         nodes = [one.node]
         for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
-            nodes += [cell.node for cell in names.cells.get(names.key(name, site.function), ())]
-        for node in nodes:
-            value = evaluate(node)
-            if isinstance(value, str) and len(value) >= TELLING:
-                yield value
+            cells = names.cells.get(names.key(name, site.function), ())
+            nodes += [cell.node for cell in cells if len(cells) == 1]
+        yield from filter(None, map(telling_text, nodes))
+
+
+def telling_text(node: ast.expr) -> str | None:
+    """The text that an expression is, if it is long enough to tell something."""
+    value = evaluate(node)
+    return value if isinstance(value, str) and len(value) >= TELLING else None
 
 
 def given_input(

@@ -17,6 +17,7 @@ from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.agreement import Agreement, same_as_reference
 from agentbench.integrity.sealing.canonical import Instance, Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
+from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
@@ -318,7 +319,9 @@ class _JudgedTest:
         for at, recording in enumerate(recordings):
             self.values += 1
             verdict, is_telling = _verdict(evaluator, recording, at, references)
-            if verdict is Agreement.YES:
+            if verdict is Agreement.YES and evaluator.expects_input(recording):
+                self.unsealed = self.unsealed or ELSEWHERE.format(site.line)
+            elif verdict is Agreement.YES:
                 self.strength += evaluator.strength(recording) if is_telling else 0
             elif verdict is Agreement.NO:
                 self.fail(evaluator.expected_text(recording), _text_of(recording), site)

@@ -19,10 +19,12 @@ from agentbench.integrity.sealing.checks import (
 )
 from agentbench.integrity.sealing.conditions import relaxed
 from agentbench.integrity.sealing.expected_texts import (
+    ELSEWHERE,
     FOREIGN,
     SHARED,
     ExpectedText,
     given_input,
+    telling_text,
     whole_texts,
 )
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
@@ -36,7 +38,6 @@ from agentbench.integrity.sealing.rewriting import (
 )
 from agentbench.integrity.sealing.statements import StatementReader, caught_names, has_assertions
 
-_ELSEWHERE = "line {}: its expected value is an input of another test"
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"
 _NOT_DEFINED = "the file does not define it"
@@ -61,6 +62,7 @@ class SealedFile:
     source: str
     sites: Mapping[int, Site]
     tokens: Mapping[int, Cell]  # the values that were taken out of tables and variables
+    inputs: frozenset[int]  # the tokens whose texts are inputs elsewhere in the file
     names: FileNames
     functions: Mapping[str, SealedFunction]
     renamed: Mapping[str, str]
@@ -131,6 +133,7 @@ def seal_file(
         source=text + "\n",
         sites=sealer.sites,
         tokens=sealer.tokens,
+        inputs=sealer.inputs,
         names=sealer.names,
         functions={name: sealer.described(name, found.tests) for name, found in selected.items()},
         renamed={
@@ -161,6 +164,7 @@ class _Sealer:
     names: FileNames = field(init=False)
     sites: dict[int, Site] = field(default_factory=dict)
     tokens: dict[int, Cell] = field(default_factory=dict)
+    inputs: frozenset[int] = frozenset()
     _dropped: set[int] = field(default_factory=set)  # by id: parts that are not recorded
     _removable: set[NameKey] = field(default_factory=set)
     _texts: dict[int, ExpectedText] = field(default_factory=dict)  # of exceptions and warnings
@@ -327,6 +331,8 @@ class _Sealer:
     def compare_with_inputs(self, tree: ast.Module) -> None:
         """Find the assertions whose expected texts are in other functions of the sealed tree."""
         texts = texts_by_function(tree)
+        known = set().union(*texts.values())
+        self.inputs = frozenset(n for n, c in self.tokens.items() if telling_text(c.node) in known)
         for number, site in self.sites.items():
             if site.unsealed is None:
                 own = texts.get(site.function, set())
@@ -338,7 +344,7 @@ class _Sealer:
                     expected = expected - given if parts else expected | given
                 is_part = any(part in text for text in own | others for part in parts)
                 if is_part or any(text in others and text not in own for text in expected):
-                    self.sites[number] = replace(site, unsealed=_ELSEWHERE.format(site.line))
+                    self.sites[number] = replace(site, unsealed=ELSEWHERE.format(site.line))
 
     def transformed(self) -> ast.Module:
         """The tree of the sealed file."""
