@@ -259,6 +259,51 @@ def test_an_exception_of_many_more_classes_than_the_references_differs():
     assert plan(body).judge(named, reference).differing == {IT}
 
 
+LINES = "def test_it():\n    parse('a').stdout.fnmatch_lines(['*MyModule*', '*test_x*'])\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_right"),
+    [
+        (["<MyModule a.py>", "", "  <Function test_x>"], True),
+        (["  <Function test_x>", "<MyModule a.py>"], False),
+        (["<Module a.py>"], False),
+        ([], False),
+    ],
+)
+def test_lines_of_an_output_are_matched_with_the_expected_patterns(lines, is_right):
+    right = outcome({"test_it": [values(1, ["1 s", "<MyModule b>", "test_x"])]})
+    for reference in (SealedReference(), referenced(right)):
+        judged = plan(LINES).judge(outcome({"test_it": [values(1, lines)]}), reference)
+        assert (judged.mismatches == (), judged.sealed == {IT}) == (is_right, is_right)
+
+
+@pytest.mark.parametrize("found", [6, [6], ["a", 6], "MyModule"])
+def test_what_is_no_list_of_lines_does_not_match_patterns(found):
+    judged = plan(LINES).judge(outcome({"test_it": [values(1, found)]}), SealedReference())
+    assert judged.sealed == frozenset()
+
+
+def test_patterns_that_most_outputs_match_are_not_sealed():
+    body = "def test_it():\n    pool().stdout.fnmatch_lines('*1 passed*')\n"
+    found = outcome({"test_it": [values(1, ["= 1 passed in 0.1s ="])]})
+    judged = plan(body).judge(found, SealedReference())
+    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+
+
+@pytest.mark.parametrize(("name", "is_right"), [("Skipped", True), ("Failed", False)])
+def test_an_outcome_of_pytest_is_known_by_the_name_of_its_class(name, is_right):
+    body = (
+        "def test_it():\n    with pytest.raises(pytest.skip.Exception, match='not here'):\n"
+        "        parse('a')\n"
+    )
+    names = (f"builtins.{name}", "builtins.OutcomeException", "builtins.BaseException")
+    said = (("str", of_python("it is not here")),)
+    found = Recording(1, raised=Instance("exception", names, disclosures=said), is_error=True)
+    judged = plan(body).judge(outcome({"test_it": [found]}), SealedReference())
+    assert (judged.sealed == {IT}) is is_right
+
+
 def test_a_condition_that_the_host_cannot_evaluate_for_correct_code_is_relaxed():
     own = Instance("object", ("shop.Pool",))
     body = "def test_it():\n    assert 61 not in pool()\n"

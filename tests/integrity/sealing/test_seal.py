@@ -93,6 +93,57 @@ def test_methods_of_unittest_become_recordings(statement, recorded):
     assert "assert" not in text
 
 
+OUTCOMES = "lambda n: [n.get('passed', 0), n.get('skipped', 0), n.get('failed', 0), "
+
+
+@pytest.mark.parametrize(
+    ("statement", "recorded"),
+    [
+        ("pool().stdout.fnmatch_lines(['*61*', 'six'])", "R.value(1, pool().stdout.lines)"),
+        ("pool().stderr.re_match_lines_random('61.*')", "R.value(1, pool().stderr.lines)"),
+        ("pool().stdout.no_fnmatch_line('*61*')", "R.value(1, pool().stdout.lines)"),
+        (
+            "pool().stdout.fnmatch_lines(['61', '62'], consecutive=True)",
+            "R.value(1, pool().stdout.lines)",
+        ),
+        ("pool().assertoutcome(passed=61)", "R.value(1, pool().countoutcomes())"),
+        ("pool().assert_outcomes(61, error=6)", f"R.value(1, ({OUTCOMES}"),
+    ],
+)
+def test_assertions_of_pytests_own_tests_become_recordings(statement, recorded):
+    file = sealed(f"def test_it():\n    {statement}\n")
+    text = plain(file).partition("def test_")[2]
+    assert recorded in text
+    assert "61" not in text
+    assert "assert" not in text
+    assert file.functions["test_it"].unsealed is None
+
+
+def test_expected_lines_of_a_table_become_tokens():
+    body = (
+        "@pytest.mark.parametrize('source, lines', [('a', ['*six*']), ('b', ['*61*'])])\n"
+        "def test_it(source, lines):\n    parse(source).stdout.fnmatch_lines(lines)\n"
+    )
+    file = sealed(body, "test_it[a-lines0]", "test_it[b-lines1]")
+    assert "R.value(1, parse(source).stdout.lines, lines)" in plain(file)
+    assert "six" not in file.source
+    assert file.functions["test_it"].unsealed is None
+
+
+def test_lines_that_a_test_computes_are_not_sealed():
+    file = sealed("def test_it():\n    pool().stdout.fnmatch_lines([str(pool()) + '*61*'])\n")
+    assert "61" not in file.source
+    assert file.functions["test_it"].unsealed == "line 5: the test computes the expected lines"
+
+
+def test_a_test_of_a_line_matcher_keeps_its_patterns():
+    body = "def test_it():\n    with pytest.raises(pytest.fail.Exception):\n"
+    assert (
+        "pool().fnmatch_lines(['61'])"
+        in sealed(f"{body}        pool().fnmatch_lines(['61'])\n").source
+    )
+
+
 def test_a_block_that_must_raise_records_what_is_raised():
     file = sealed("""
         def test_it():

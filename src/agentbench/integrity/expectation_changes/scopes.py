@@ -22,6 +22,11 @@ UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expr
 _RAISING = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage", "suppress"}
 )
+LINE_MATCHERS = frozenset([
+    "fnmatch_lines", "fnmatch_lines_random", "no_fnmatch_line",
+    "re_match_lines", "re_match_lines_random", "no_re_match_line"
+])  # fmt: skip
+"""Assertions about the lines of an output, of pytest's own plugin for testing plugins."""
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
@@ -199,7 +204,9 @@ def _compared(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Assert(test=ast.Compare(left=left, comparators=comparators)):
             sides = [left, *comparators]
-        case ast.Call(func=ast.Attribute(attr=name), args=sides) if name.startswith("assert"):
+        case ast.Call(func=ast.Attribute(attr=name), args=sides) if (
+            name.startswith("assert") or name in LINE_MATCHERS
+        ):
             pass
     yield from (side.id for side in sides if isinstance(side, ast.Name))
 

@@ -44,8 +44,8 @@ from agentbench.integrity.sealing.references import is_informative, same_as_refe
 __all__ = [
     "Agreement", "Anything", "Approximate", "Constructed", "Container", "EnumMember",
     "ExpectedTree", "Known", "Unknown", "compare", "equal", "expected_tree", "is_informative",
-    "matches", "raised_as_expected", "same_as_reference", "truth", "warned_as_expected",
-    "with_tokens",
+    "matches", "raised_as_expected", "same_as_reference", "searched", "truth",
+    "warned_as_expected", "with_tokens",
 ]  # fmt: skip
 
 _ORDERINGS: Mapping[type[ast.cmpop], Callable[..., object]] = {
@@ -64,10 +64,9 @@ _SHORT_TEXT = 2000  # fast for any pattern with one repetition
 _REPETITION = re.compile(r"[*+{]")
 _SEARCH = """
 import json, re, sys
-pattern, text = json.load(sys.stdin)
-sys.exit(10 if re.search(pattern, text) else 11)
+pattern, texts = json.load(sys.stdin)
+json.dump([re.search(pattern, text) is not None for text in texts], sys.stdout)
 """
-_ANSWERS = {10: Agreement.YES, 11: Agreement.NO}
 _SEARCH_TIMEOUT = timedelta(seconds=10)
 
 
@@ -120,24 +119,30 @@ def matches(pattern: str, text: str) -> Agreement:
 
     UNKNOWN if the pattern is invalid or the search takes too long.
     """
+    found = searched(pattern, [text])
+    return Agreement.UNKNOWN if found is None else Agreement.of(found[0])
+
+
+def searched(pattern: str, texts: Sequence[str]) -> list[bool] | None:
+    """Whether a pattern is found in each text; None if it is invalid or takes too long."""
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
-        return Agreement.UNKNOWN
-    if len(text) <= _SHORT_TEXT and len(_REPETITION.findall(pattern)) <= 1:
-        return Agreement.of(compiled.search(text))
+        return None
+    if sum(map(len, texts)) <= _SHORT_TEXT and len(_REPETITION.findall(pattern)) <= 1:
+        return [compiled.search(text) is not None for text in texts]
     try:
         search = subprocess.run(
             [sys.executable, "-I", "-c", _SEARCH],
-            input=json.dumps([pattern, text]),
+            input=json.dumps([pattern, texts]),
             text=True,
             capture_output=True,
             timeout=_SEARCH_TIMEOUT.total_seconds(),
-            check=False,
+            check=True,
         )
-    except subprocess.TimeoutExpired:
-        return Agreement.UNKNOWN
-    return _ANSWERS.get(search.returncode, Agreement.UNKNOWN)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+        return None
+    return [bool(found) for found in json.loads(search.stdout)]
 
 
 def raised_as_expected(

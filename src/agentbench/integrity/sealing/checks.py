@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 
@@ -54,6 +55,25 @@ class TextMatch:
     negated: bool = False
 
 
+class LineOrder(StrEnum):
+    """Where the lines that match a sequence of patterns have to be."""
+
+    AS_GIVEN = "as given"
+    CONSECUTIVE = "consecutive"
+    ANY = "any"
+    NOWHERE = "nowhere"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineMatch:
+    """Lines of an output that patterns must match, as pytest's LineMatcher does it."""
+
+    index: int
+    patterns: Removed  # a list of texts, or a text with a pattern in each line
+    order: LineOrder
+    is_regex: bool = False  # otherwise a pattern of fnmatch
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
     """An expected exception, or an expected warning."""
@@ -78,7 +98,7 @@ class LikeReference:
     indices: tuple[int, ...]
 
 
-Check: TypeAlias = Comparison | Truthiness | TextMatch | Raised | Each | LikeReference
+Check: TypeAlias = Comparison | Truthiness | TextMatch | LineMatch | Raised | Each | LikeReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +129,8 @@ def removed_operands(check: Check) -> Iterator[Removed]:
             yield from (one for one in operands if isinstance(one, Removed))
         case TextMatch(pattern=Removed() as pattern):
             yield pattern
+        case LineMatch(patterns=patterns):
+            yield patterns
         case Raised(types=types, pattern=pattern):
             yield from (one for one in (types, pattern) if isinstance(one, Removed))
         case Each(check=inner):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import Names, evaluate
-from agentbench.integrity.sealing import agreement
+from agentbench.integrity.sealing import agreement, output_lines
 from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
 from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Leaf, Recording
 from agentbench.integrity.sealing.checks import (
@@ -16,6 +16,8 @@ from agentbench.integrity.sealing.checks import (
     Comparison,
     Each,
     LikeReference,
+    LineMatch,
+    LineOrder,
     Operand,
     Raised,
     Recorded,
@@ -34,6 +36,7 @@ from agentbench.integrity.sealing.seal import SealedFile
 
 _STRONG, _WEAK = 8, 1
 _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFailed"}
 _NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
 
 
@@ -93,7 +96,9 @@ class SiteEvaluator:
             and self._text(check.pattern, recording) is None
         )
 
-    def _check(self, check: Check, recording: Recording) -> Agreement:
+    def _check(  # noqa: PLR0911 - one case per kind
+        self, check: Check, recording: Recording
+    ) -> Agreement:
         match check:
             case Comparison():
                 return self._comparison(check, recording)
@@ -103,6 +108,8 @@ class SiteEvaluator:
                 return _negated(found) if negated else found
             case TextMatch():
                 return self._match(check, recording)
+            case LineMatch():
+                return self._lines(check, recording)
             case Raised():
                 return self._raised(check, recording)
             case Each(check=inner):
@@ -133,6 +140,18 @@ class SiteEvaluator:
         found = agreement.matches(pattern, text)
         return _negated(found) if check.negated else found
 
+    def _lines(self, check: LineMatch, recording: Recording) -> Agreement:
+        value = _at(recording.values, check.index)
+        lines = None if value is None else elements_of(value)
+        if lines is None:
+            return Agreement.NO if value is None else Agreement.UNKNOWN
+        known = evaluate(check.patterns.node, self._names(check.patterns, recording))
+        patterns, texts = output_lines.patterns_of(known), [text_of(line) for line in lines]
+        whole = [text for text in texts if text is not None]
+        if patterns is None or len(whole) < len(texts):
+            return Agreement.UNKNOWN
+        return output_lines.match(whole, patterns, check.order, is_regex=check.is_regex)
+
     def _raised(self, check: Raised, recording: Recording) -> Agreement:
         names: list[str] | None = []
         if check.types is not None:
@@ -159,6 +178,11 @@ class SiteEvaluator:
 
     def _type_name(self, node: ast.expr) -> str:
         """The name of a class in the test; that of a built-in one is qualified."""
+        match node:  # of pytest
+            case ast.Attribute(attr="Exception", value=owner) if scopes.name_of(owner) in _OUTCOMES:
+                return _OUTCOMES[scopes.name_of(owner)]
+            case _:
+                pass
         name, bound = scopes.name_of(node), self.file.names.module.bound
         is_built_in = isinstance(node, ast.Name) and name not in bound and hasattr(builtins, name)
         return f"builtins.{name}" if is_built_in else name
@@ -222,7 +246,9 @@ def _bits_of(value: CanonicalValue) -> int:
     return 2 * _WEAK if isinstance(found, int) and abs(found) <= 1 else _STRONG
 
 
-def _strength(check: Check, names: Names) -> int:
+def _strength(  # noqa: PLR0911 - one case per kind
+    check: Check, names: Names
+) -> int:
     match check:
         case Comparison():
             return _strength_of_comparison(check, names)
@@ -230,6 +256,12 @@ def _strength(check: Check, names: Names) -> int:
             return 0 if is_likely else _WEAK
         case TextMatch(negated=negated):
             return 0 if negated else _STRONG
+        case LineMatch(patterns=patterns, order=order):
+            known = output_lines.patterns_of(evaluate(patterns.node))
+            if order is LineOrder.NOWHERE or known == []:
+                return 0
+            is_telling = known is None or any(map(output_lines.is_telling, known))
+            return _STRONG if is_telling else 2 * _WEAK
         case Raised(pattern=pattern):
             return _STRONG if pattern is not None else 2 * _WEAK
         case Each(check=inner):

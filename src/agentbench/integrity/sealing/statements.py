@@ -9,6 +9,8 @@ from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing.checks import (
     Comparison,
     LikeReference,
+    LineMatch,
+    LineOrder,
     Raised,
     Recorded,
     Removed,
@@ -52,7 +54,17 @@ _COUNTS_OF_MOCKS = {
     "assert_awaited_once": ("await_count", 1),
     "assert_not_awaited": ("await_count", 0),
 }
-_COUNTS = {"assert_outcomes": "parseoutcomes"}  # of pytest's own plugin for testing plugins
+_COUNTS = {"assert_outcomes": "parseoutcomes", "assertoutcome": "countoutcomes"}
+"""Assertions of pytest's own plugin for testing plugins, and the methods with what they compare."""
+_COUNTED = ("passed", "skipped", "failed", "errors", "xpassed", "xfailed")
+_COUNTED_IF_GIVEN = ("warnings", "deselected")
+_COUNT = {f"{one}s": f"n.get('{one}s', n.get('{one}', 0))" for one in ("error", "warning")}
+_PLURALS = {"error": "errors", "warning": "warnings"}  # of other versions of pytest
+_ORDERS = {
+    "match_lines": LineOrder.AS_GIVEN,
+    "match_lines_random": LineOrder.ANY,
+    "no_match_line": LineOrder.NOWHERE,
+}
 RAISING = frozenset(["raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"])
 WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"])
 _HARMLESS = frozenset(["assertLogs", "assertNoLogs", "assertNumQueries", "assert_called"])
@@ -151,6 +163,8 @@ class StatementReader:
         name, arguments = scopes.name_of(call.func), call.args
         if name in self.helpers or name in _HARMLESS or name in RAISING | WARNING:
             return None
+        if name in scopes.LINE_MATCHERS and isinstance(call.func, ast.Attribute):
+            return self._output_lines(call, name, call.func.value)
         if scopes.has_starred(arguments):
             return self._unknown(call) if name.startswith("assert") else None
         checks = self._known_method(call, name, arguments)
@@ -198,6 +212,47 @@ class StatementReader:
             found = ast.Call(ast.Name("list", ast.Load()), [mapped], [])
         is_unordered = ordered is not None and evaluate(ordered) is False
         return self._conditions.compared([found, given["values"]], [ast.Eq], unordered=is_unordered)
+
+    def _output_lines(self, call: ast.Call, name: str, output: ast.expr) -> SealedStatement | None:
+        """`result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher."""
+        read, given = self._conditions, {k.arg: evaluate(k.value) for k in call.keywords}
+        consecutive = given.pop("consecutive", False)
+        if scopes.name_of(output) not in ("stdout", "stderr") or len(call.args) != 1 or given:
+            return None  # a test of the matcher itself, most likely
+        lines = ast.Attribute(value=output, attr="lines", ctx=ast.Load())
+        (patterns,) = call.args
+        if not read.can_be_removed(patterns) or not isinstance(consecutive, bool):
+            check = LikeReference(indices=(0,))
+            return SealedStatement(
+                checks=(SealedCheck(check=check, recorded=(lines,)),),
+                unsealed=f"line {call.lineno}: the test computes the expected lines",
+            )
+        named: list[ast.expr] = []
+        order = _ORDERS[name.replace("fnmatch", "match").replace("re_", "")]
+        found = LineMatch(
+            index=0,
+            patterns=read.removed(patterns, 1, named),
+            order=LineOrder.CONSECUTIVE if consecutive else order,
+            is_regex="re_" in name,
+        )
+        return SealedStatement(checks=(SealedCheck(check=found, recorded=(lines, *named)),))
+
+    def _counts(self, call: ast.Call, output: ast.expr, method: str) -> SealedCheck | None:
+        """`result.assert_outcomes(passed=1)`: the counts that the call does not give are 0."""
+        names = _COUNTED[: 3 if method == "countoutcomes" else None]
+        given = dict(zip(names, call.args, strict=False))
+        given |= {_PLURALS.get(k.arg, k.arg): k.value for k in call.keywords if k.arg}
+        names = (*names, *(name for name in _COUNTED_IF_GIVEN if name in given))
+        zero = ast.Constant(0)
+        expected = ast.List([given.pop(name, zero) for name in names], ast.Load())
+        if given or len(call.args) > len(names) or not self._conditions.can_be_removed(expected):
+            return None
+        found = ast.Call(ast.Attribute(output, method, ast.Load()), [], [])
+        if method == "parseoutcomes":
+            counts = ", ".join(_COUNT.get(name, f"n.get({name!r}, 0)") for name in names)
+            listed = ast.parse(f"lambda n: [{counts}]", mode="eval").body
+            found = ast.Call(listed, [found], [])
+        return self._conditions.compared([found, expected], [ast.Eq])
 
     def _close(
         self, call: ast.Call, name: str, one: ast.expr, other: ast.expr
@@ -255,6 +310,9 @@ class StatementReader:
         name = scopes.name_of(call.func)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if name in _COUNTS and isinstance(call.func, ast.Attribute):
+            counted = self._counts(call, call.func.value, _COUNTS[name])
+            if counted is not None:
+                return SealedStatement(checks=(counted,))
             parsed = ast.Attribute(value=call.func.value, attr=_COUNTS[name], ctx=ast.Load())
             given = [ast.Call(func=parsed, args=[], keywords=[])]
         recorded = tuple(

@@ -34,12 +34,7 @@ _MOST_BYTES = 16 * 1024 * 1024  # the host reads no more than a little above it
 _MANY = 50  # recordings of one place by one test: further ones are read less deeply
 _SHARE_OF_MANY = 64
 _MOST = 1000  # further ones are not made
-# Exceptions that end a test without a failure; two of pytest's classes claim to be built-in.
-_OUTCOMES = frozenset(
-    {"builtins.GeneratorExit", "?.Exit", "?.Skipped", "_pytest.outcomes.Exit",
-     "_pytest.outcomes.Skipped", "_pytest.outcomes.XFailed", "unittest.case.SkipTest",
-     "unittest.case._ShouldStop"}
-)  # fmt: skip
+_LIMITS = frozenset({"builtins.GeneratorExit", "unittest.case._ShouldStop"})  # never a result
 
 
 class _Recorder:
@@ -161,7 +156,7 @@ class _Raises:
         if error is None:
             _recorder.put("raises", self._site, "raised", None, self._tokens)
             raise AssertionError("nothing was raised")
-        if not _OUTCOMES.isdisjoint(readers.names_of_classes(type(error))):
+        if not _LIMITS.isdisjoint(readers.names_of_classes(type(error))):
             return False
         self._caught = type(error), error, trace
         _recorder.put("raises", self._site, "raised", [error], self._tokens)
