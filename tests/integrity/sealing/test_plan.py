@@ -291,6 +291,36 @@ def test_patterns_that_most_outputs_match_are_not_sealed():
     assert judged.unsealed == {IT: "its values are few enough to be guessed"}
 
 
+PAGE = (200, "<b>sixty</b> and sixty")
+
+
+@pytest.mark.parametrize(
+    ("call", "page", "is_right"),
+    [
+        ("Contains(pool(), 'sixty')", PAGE, True),
+        ("Contains(pool(), 'sixty')", (200, "six"), False),
+        ("Contains(pool(), 'sixty')", (404, PAGE[1]), False),
+        ("Contains(pool(), 'sixty', status_code=404)", (404, PAGE[1]), True),
+        ("Contains(pool(), 'sixty', 2)", PAGE, True),
+        ("Contains(pool(), 'sixty', count=1)", PAGE, False),
+        ("Contains(pool(), 'sixty', None, 200)", PAGE, True),
+        ("Contains(pool(), 'sixty')", "sixty", False),
+    ],
+)
+def test_pages_are_compared_as_django_does_it(call, page, is_right):
+    body = f"def test_it(self):\n    self.assert{call}\n"
+    judged = plan(body).judge(outcome({"test_it": [values(1, page)]}), SealedReference())
+    assert (judged.mismatches == (), judged.sealed == {IT}) == (is_right, is_right)
+
+
+def test_a_text_that_a_page_must_not_have_is_compared_but_tells_little():
+    planned = plan("def test_it(self):\n    self.assertNotContains(pool(), 'sixty')\n")
+    right = planned.judge(outcome({"test_it": [values(1, (200, "six"))]}), SealedReference())
+    assert right.unsealed == {IT: "its values are few enough to be guessed"}
+    wrong = planned.judge(outcome({"test_it": [values(1, PAGE)]}), SealedReference())
+    assert wrong.differing == {IT}
+
+
 @pytest.mark.parametrize(("name", "is_right"), [("Skipped", True), ("Failed", False)])
 def test_an_outcome_of_pytest_is_known_by_the_name_of_its_class(name, is_right):
     body = (

@@ -80,7 +80,11 @@ def test_assertions_become_recordings(statement, recorded, lost):
         ),
         ("self.assertRegex(parse('a'), '^61$')", "R.value(1, parse('a'))"),
         ("self.assertRaises(KeyError, parse, 'a')", "R.raises(1, parse, 'a')"),
-        ("self.assertContains(parse('a'), '61')", "R.value(1, parse('a'))"),
+        ("self.assertContains(parse('a'), '61')", "R.value(1, R.page(parse('a')))"),
+        ("self.assertContains(parse('a'), '6', 61)", "R.value(1, R.page(parse('a')))"),
+        ("self.assertNotContains(parse('a'), '61', 404)", "R.value(1, R.page(parse('a')))"),
+        ("self.assertContains(parse('a'), '61', html=True)", "R.value(1, R.page(parse('a'))[1])"),
+        ("self.assertContains(parse('a'), str(pool()))", "R.value(1, R.page(parse('a'))[1])"),
     ],
 )
 def test_methods_of_unittest_become_recordings(statement, recorded):

@@ -1,5 +1,6 @@
 """The recorder, under several versions of Python, of pytest and of unittest."""
 
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -203,6 +204,23 @@ class T(unittest.TestCase):
     def test_nothing_is_raised(self):
         with recorder.raises(4): pass
 """
+
+
+PAGES = """
+from types import SimpleNamespace
+class Response:
+    status_code, charset, streaming, is_rendered = 404, "latin-1", False, False
+    def render(self):
+        self.is_rendered, self.content = True, b"\\xe9"
+recorder.value(1, recorder.page(Response()))
+recorder.value(2, recorder.page(SimpleNamespace(
+    status_code=200, charset="utf-8", streaming=True, streaming_content=[b"a", b"b"])))
+"""
+
+
+def test_a_page_is_read_as_django_reads_it(tmp_path):
+    found = record(PAGES, sys.executable, tmp_path)[TEST]
+    assert [shown(each.values[0]) for each in found] == ["(404, 'é')", "(200, 'ab')"]
 
 
 def recordings_in(sandbox):

@@ -75,6 +75,16 @@ class LineMatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageText:
+    """The recorded status and text of a page, which `assertContains` of Django compares."""
+
+    status: Removed
+    text: Removed
+    count: Removed | None = None  # how often the page has the text; None: at least once
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
     """An expected exception, or an expected warning."""
 
@@ -98,7 +108,9 @@ class LikeReference:
     indices: tuple[int, ...]
 
 
-Check: TypeAlias = Comparison | Truthiness | TextMatch | LineMatch | Raised | Each | LikeReference
+Check: TypeAlias = (
+    Comparison | Truthiness | TextMatch | LineMatch | PageText | Raised | Each | LikeReference
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +143,8 @@ def removed_operands(check: Check) -> Iterator[Removed]:
             yield pattern
         case LineMatch(patterns=patterns):
             yield patterns
+        case PageText(status=status, text=text, count=count):
+            yield from (status, text) if count is None else (status, text, count)
         case Raised(types=types, pattern=pattern):
             yield from (one for one in (types, pattern) if isinstance(one, Removed))
         case Each(check=inner):

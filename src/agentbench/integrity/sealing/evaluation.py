@@ -19,6 +19,7 @@ from agentbench.integrity.sealing.checks import (
     LineMatch,
     LineOrder,
     Operand,
+    PageText,
     Raised,
     Recorded,
     Removed,
@@ -35,6 +36,7 @@ from agentbench.integrity.sealing.recordings import (
 from agentbench.integrity.sealing.seal import SealedFile
 
 _STRONG, _WEAK = 8, 1
+_TELLING = 4  # characters; most pages have shorter texts
 _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFailed"}
 _NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
@@ -110,6 +112,8 @@ class SiteEvaluator:
                 return self._match(check, recording)
             case LineMatch():
                 return self._lines(check, recording)
+            case PageText():
+                return self._page(check, recording)
             case Raised():
                 return self._raised(check, recording)
             case Each(check=inner):
@@ -151,6 +155,23 @@ class SiteEvaluator:
         if patterns is None or len(whole) < len(texts):
             return Agreement.UNKNOWN
         return output_lines.match(whole, patterns, check.order, is_regex=check.is_regex)
+
+    def _page(self, check: PageText, recording: Recording) -> Agreement:
+        value = _at(recording.values, 0)
+        page = None if value is None else elements_of(value)
+        status = self._side(check.status, recording)
+        if page is None or len(page) != 2 or status is None:
+            return Agreement.NO
+        content, text = text_of(page[1]), self._text(check.text, recording)
+        if content is None or text is None:
+            return Agreement.UNKNOWN
+        found = content.count(text)
+        is_there = found > 0
+        if check.count is not None:
+            is_there = evaluate(check.count.node, self._names(check.count, recording)) == found
+        return _both(
+            agreement.compare(ast.Eq, page[0], status), Agreement.of(is_there != check.negated)
+        )
 
     def _raised(self, check: Raised, recording: Recording) -> Agreement:
         names: list[str] | None = []
@@ -256,18 +277,27 @@ def _strength(  # noqa: PLR0911 - one case per kind
             return 0 if is_likely else _WEAK
         case TextMatch(negated=negated):
             return 0 if negated else _STRONG
-        case LineMatch(patterns=patterns, order=order):
-            known = output_lines.patterns_of(evaluate(patterns.node))
-            if order is LineOrder.NOWHERE or known == []:
-                return 0
-            is_telling = known is None or any(map(output_lines.is_telling, known))
-            return _STRONG if is_telling else 2 * _WEAK
+        case LineMatch() | PageText():
+            return _strength_of_output(check)
         case Raised(pattern=pattern):
             return _STRONG if pattern is not None else 2 * _WEAK
         case Each(check=inner):
             return _strength(inner, names)
         case LikeReference(indices=indices):
             return _STRONG if indices else 0
+
+
+def _strength_of_output(check: LineMatch | PageText) -> int:
+    if isinstance(check, PageText):
+        text, count = evaluate(check.text.node), check.count
+        if check.negated or (count is not None and not evaluate(count.node)):
+            return 0
+        return _WEAK if isinstance(text, str) and len(text) < _TELLING else _STRONG
+    patterns = output_lines.patterns_of(evaluate(check.patterns.node))
+    if check.order is LineOrder.NOWHERE or patterns == []:
+        return 0
+    is_telling = patterns is None or any(map(output_lines.is_telling, patterns))
+    return _STRONG if is_telling else 2 * _WEAK
 
 
 def _strength_of_comparison(check: Comparison, names: Names) -> int:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.functions import functions_of
-from agentbench.integrity.sealing.statements import RAISING
-
-RECORDER = "agentbench_recorder"
+from agentbench.integrity.sealing.statements import RAISING, recorder_call
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,9 +36,7 @@ class SealRewriter(ast.NodeTransformer):
         calls: list[ast.expr] = []
         for number in numbers:
             values = [self._expression(value) for value in self.recorded[number]]
-            call = recorder_call("value", number)
-            call.args += values
-            calls.append(call)
+            calls.append(recorder_call("value", number, *values))
         if not calls:
             return ast.copy_location(ast.Pass(), node)
         value = calls[0] if len(calls) == 1 else ast.Tuple(calls, ast.Load())
@@ -62,15 +58,6 @@ class SealRewriter(ast.NodeTransformer):
         visited = self.visit(node)
         assert isinstance(visited, ast.expr)
         return visited
-
-
-def recorder_call(name: str, *numbers: int) -> ast.Call:
-    """A call of one of the recorder's functions."""
-    module = ast.Call(
-        func=ast.Name("__import__", ast.Load()), args=[ast.Constant(RECORDER)], keywords=[]
-    )
-    func = ast.Attribute(value=module, attr=name, ctx=ast.Load())
-    return ast.Call(func=func, args=[*map(ast.Constant, numbers)], keywords=[])
 
 
 def _is_warning(call: ast.Call) -> bool:

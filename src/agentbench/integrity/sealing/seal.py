@@ -32,11 +32,15 @@ from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names,
 from agentbench.integrity.sealing.rewriting import (
     SealRewriter,
     empty_others,
-    recorder_call,
     texts_by_function,
     written,
 )
-from agentbench.integrity.sealing.statements import StatementReader, caught_names, has_assertions
+from agentbench.integrity.sealing.statements import (
+    StatementReader,
+    caught_names,
+    has_assertions,
+    recorder_call,
+)
 
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"

@@ -11,6 +11,7 @@ from agentbench.integrity.sealing.checks import (
     LikeReference,
     LineMatch,
     LineOrder,
+    PageText,
     Raised,
     Recorded,
     Removed,
@@ -26,6 +27,10 @@ _EQUALITIES = frozenset([
 ])  # fmt: skip
 _UNORDERED = frozenset(["assertCountEqual", "assertItemsEqual"])
 _QUERY_SETS = frozenset(["assertQuerySetEqual", "assertQuerysetEqual"])  # of Django
+_PAGES = {
+    "assertContains": ("response", "text", "count", "status_code", "msg_prefix", "html"),
+    "assertNotContains": ("response", "text", "status_code", "msg_prefix", "html"),
+}
 _PAIRS: Mapping[str, type[ast.cmpop]] = {
     "assertNotEqual": ast.NotEq,
     "assertIs": ast.Is,
@@ -70,6 +75,7 @@ WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMes
 _HARMLESS = frozenset(["assertLogs", "assertNoLogs", "assertNumQueries", "assert_called"])
 """Assertions that stay: they have no value that a person would want to hide."""
 _TWO = 2
+RECORDER = "agentbench_recorder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +178,7 @@ class StatementReader:
             return SealedStatement(checks=tuple(checks))
         return self._unknown(call) if name.startswith("assert") else None
 
-    def _known_method(  # noqa: PLR0911 - one case per kind
+    def _known_method(  # noqa: C901, PLR0911 - one case per kind
         self, call: ast.Call, name: str, arguments: Sequence[ast.expr]
     ) -> list[SealedCheck] | None:
         read = self._conditions
@@ -181,6 +187,8 @@ class StatementReader:
                 return [read.compared([one, other], [ast.Eq], unordered=name in _UNORDERED)]
             case [_, _, *_] if name in _QUERY_SETS:
                 return [self._query_set(call)]
+            case [_, *_] if name in _PAGES:
+                return self._page(call, name)
             case [one, other, *_] if name in _PAIRS:
                 return [read.compared([one, other], [_PAIRS[name]])]
             case [one, *_] if name in _SINGLE:
@@ -212,6 +220,31 @@ class StatementReader:
             found = ast.Call(ast.Name("list", ast.Load()), [mapped], [])
         is_unordered = ordered is not None and evaluate(ordered) is False
         return self._conditions.compared([found, given["values"]], [ast.Eq], unordered=is_unordered)
+
+    def _page(self, call: ast.Call, name: str) -> list[SealedCheck] | None:
+        """`assertContains(response, text, count=None, status_code=200, html=False)` of Django."""
+        given = dict(zip(_PAGES[name], call.args, strict=False))
+        given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        read, text, count = self._conditions, given.get("text"), given.get("count")
+        status = given.get("status_code", ast.Constant(200))
+        page = recorder_call("page", given["response"])
+        is_plain = "html" not in given or evaluate(given["html"]) is False
+        expected = [one for one in (status, text, count) if one is not None]
+        if text is None or isinstance(evaluate(text), bytes):
+            return None
+        if not is_plain or not all(map(read.can_be_removed, expected)):
+            # The status alone tells too little to be compared with the reference's.
+            content = ast.Subscript(page, ast.Constant(1), ast.Load())
+            return [SealedCheck(check=LikeReference(indices=(0,)), recorded=(content,))]
+        named: list[ast.expr] = []
+        is_counted = count is not None and evaluate(count) is not None
+        check = PageText(
+            status=read.removed(status, 1, named),
+            text=read.removed(text, 1, named),
+            count=read.removed(count, 1, named) if count is not None and is_counted else None,
+            negated=name == "assertNotContains",
+        )
+        return [SealedCheck(check=check, recorded=(page, *named))]
 
     def _output_lines(self, call: ast.Call, name: str, output: ast.expr) -> SealedStatement | None:
         """`result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher."""
@@ -327,6 +360,16 @@ class StatementReader:
         )
 
 
+def recorder_call(name: str, *arguments: ast.expr | int) -> ast.Call:
+    """A call of a function of the recorder, which a sealed test needs not import."""
+    module = ast.Call(
+        func=ast.Name("__import__", ast.Load()), args=[ast.Constant(RECORDER)], keywords=[]
+    )
+    func = ast.Attribute(value=module, attr=name, ctx=ast.Load())
+    args = [ast.Constant(one) if isinstance(one, int) else one for one in arguments]
+    return ast.Call(func=func, args=args, keywords=[])
+
+
 def caught_names(function: scopes.FunctionNode) -> frozenset[str]:
     """The names that a function gives to the exceptions that it expects."""
     found: set[str] = set()
@@ -343,6 +386,10 @@ def has_assertions(function: scopes.FunctionNode) -> bool:
     """Whether a function asserts something."""
     return any(
         isinstance(node, ast.Assert)
-        or (isinstance(node, ast.Call) and scopes.name_of(node.func).startswith("assert"))
+        or (isinstance(node, ast.Call) and _asserts(scopes.name_of(node.func)))
         for node in ast.walk(function)
     )
+
+
+def _asserts(name: str) -> bool:
+    return name.startswith("assert") or name in scopes.LINE_MATCHERS

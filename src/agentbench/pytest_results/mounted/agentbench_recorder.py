@@ -141,6 +141,14 @@ def warns(site: int, *args: "Any", **kwargs: "Any") -> "Any":
         return function(*rest, **kwargs)
 
 
+def page(response: "Any") -> "tuple[int, str]":
+    """The status and the content of a response, as Django's assertContains reads them."""
+    if callable(getattr(response, "render", None)) and not response.is_rendered:
+        response.render()
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    return response.status_code, content.decode(response.charset)
+
+
 class _Raises:
     """What pytest.raises and assertRaises bind: the exception, once it is caught."""
 
