@@ -457,3 +457,46 @@ def test_of_two_computed_sides_the_expected_one_is_taken_out_if_asked(statement,
 def test_a_comparison_without_a_side_that_is_clearly_expected_is_no_pair(statement):
     file = sealed(f"def test_it():\n    x = pool.get()\n    y = pool.get()\n    {statement}\n")
     assert [site.pair for site in file.sites.values()] == [None]
+
+
+COMPUTED_IDS = """
+@pytest.mark.parametrize("name", "one two".split(){ids})
+def test_it(name):
+    assert parse(name) == {expected}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expected", "ids", "is_sealed"),
+    [
+        ("61", "", True),
+        ("name", "", False),
+        ("61", ", ids=['one', 'two']", False),
+    ],
+)
+def test_ids_that_stay_must_not_show_what_is_expected(expected, ids, is_sealed):
+    body = COMPUTED_IDS.format(expected=expected, ids=ids)
+    function = sealed(body, "test_it[one]", "test_it[two]").functions["test_it"]
+    assert (function.unsealed is None) is is_sealed
+
+
+def test_ids_from_elsewhere_are_not_trusted():
+    body = COMPUTED_IDS.format(expected="61", ids="")
+    function = sealed(body, "test_it[one-gives61]", "test_it[two-gives61]").functions["test_it"]
+    assert function.unsealed == "its parameters are part of ids that have to stay"
+
+
+def test_ids_that_stay_must_not_show_what_a_helper_is_given():
+    body = COMPUTED_IDS.format(expected="61", ids="") + "    assertFits(parse('a'), f'{name}')\n"
+    function = sealed(body, "test_it[one]", "test_it[two]").functions["test_it"]
+    assert function.unsealed == "its parameters are part of ids that have to stay"
+
+
+def test_ids_of_a_common_fixture_show_nothing():
+    body = "def test_a(db):\n    assert parse(db) == 'x61'\n\ndef test_b(db):\n    pass\n"
+    alone = sealed(body, "test_a[memory]", "test_a[json]").functions["test_a"]
+    assert alone.unsealed == "its parameters are part of ids that have to stay"
+    both = sealed(body, "test_a[memory]", "test_a[json]", "test_b[memory]", "test_b[json]")
+    assert both.functions["test_a"].unsealed is None
+    numbers = sealed(body, "test_a[x61]", "test_b[x61]").functions["test_a"]
+    assert numbers.unsealed == "its parameters are part of ids that have to stay"

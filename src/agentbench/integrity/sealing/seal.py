@@ -1,7 +1,7 @@
 """Takes every expected value out of a test file, and keeps what the host needs to compare."""
 
 import ast
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -41,6 +41,7 @@ from agentbench.integrity.sealing.statements import (
     has_assertions,
     recorder_call,
 )
+from agentbench.integrity.sealing.staying_ids import StayingIds
 
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"
@@ -122,7 +123,7 @@ def seal_file(
     functions = [before.read(one) for one in before.functions.functions.values()]
     ids = opaque_ids(before, functions, listed, rng)
     file = parsed_file.parse_file(source_text.apply_edits(plain, ids.edits), path)
-    sealer = _Sealer(file=file, opaque=ids.functions, settings=settings)
+    sealer = _Sealer(file=file, opaque=ids.functions, settings=settings, listed=listed)
     sealer.read()
     sealer.replace_cells()
     selected = file.functions.select(listed)
@@ -165,6 +166,7 @@ class _Sealer:
     file: parsed_file.ParsedFile
     opaque: Collection[str]
     settings: SealSettings
+    listed: Sequence[str]
     names: FileNames = field(init=False)
     sites: dict[int, Site] = field(default_factory=dict)
     tokens: dict[int, Cell] = field(default_factory=dict)
@@ -379,7 +381,7 @@ class _Sealer:
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
-            why = _OWN_IDS
+            why = _OWN_IDS if self._ids_may_tell(name, tests, sites) else None
         certain = (s.number for s in sites if s.is_certain and s.function == name)
         return SealedFunction(
             name=name,
@@ -387,6 +389,13 @@ class _Sealer:
             sites=tuple(site.number for site in sites),
             certain=tuple(certain),
             unsealed=why,
+        )
+
+    def _ids_may_tell(self, name: str, tests: Iterable[str], sites: Iterable[Site]) -> bool:
+        ids = StayingIds(function=name, node=self._functions[name].node, listed=self.listed)
+        scope_of = self.names.functions
+        return ids.may_tell(tests) or any(
+            ids.reach(site, self._recorded[site.number], scope_of[site.function]) for site in sites
         )
 
     def _called_by(self, name: str) -> set[str]:

@@ -1,0 +1,64 @@
+"""Whether the ids of a parametrised test that cannot be replaced may show what it expects."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agentbench.integrity.expectation_changes import scopes
+from agentbench.integrity.expectation_changes.functions import split_id
+from agentbench.integrity.sealing.checks import LikeReference, Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StayingIds:
+    """The ids of one test function, beside those of the other ones of its file."""
+
+    function: str  # as in a node id
+    node: scopes.FunctionNode
+    listed: Sequence[str]  # the node ids of all deciding tests of the file
+
+    @property
+    def _parameters(self) -> set[str]:
+        arguments = self.node.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        return {one.arg for one in every}
+
+    def may_tell(self, tests: Iterable[str]) -> bool:
+        """Whether the ids of tests have parts that may have been chosen to say what is expected.
+
+        Parts that the ids of another function have as well are those of a common fixture. Others
+        are made by pytest: of a literal that the test gets as an input, or of a parameter's name.
+        """
+        nodes = [node for one in self.node.decorator_list for node in ast.walk(one)]
+        if any(isinstance(node, ast.keyword) and node.arg in ("id", "ids") for node in nodes):
+            return True
+        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+        common = set(self._parts_of_others())
+        return not all(
+            part in common or self._is_numbered(part) or any(part in text for text in texts)
+            for one in tests
+            for part in _parts(one)
+        )
+
+    def _is_numbered(self, part: str) -> bool:
+        return part.rstrip("0123456789") in self._parameters
+
+    def _parts_of_others(self) -> Iterator[str]:
+        for one in self.listed:
+            if split_id(one)[0] != self.function:
+                yield from (part for part in _parts(one) if not any(map(str.isdigit, part)))
+
+    def reach(self, site: Site, recorded: Sequence[ast.expr], scope: scopes.NameScope) -> bool:
+        """Whether what an assertion expects, or a whole recorded value, is a parameter."""
+        if site.function != self.function:
+            return True  # a helper may be given them under other names
+        parameters = self._parameters
+        if any(parameters & scope.origins(one.node) for one in site.removed):
+            return True
+        is_like = isinstance(site.check, LikeReference)
+        whole = [one for one in recorded if is_like or isinstance(one, ast.Name)]
+        return any(parameters & set(scopes.names_in(one)) for one in whole)
+
+
+def _parts(test: str) -> list[str]:
+    return (split_id(test)[1] or "").split("-")
