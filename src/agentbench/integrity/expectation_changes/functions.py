@@ -202,3 +202,27 @@ def _uses_snapshots(function: FunctionNode) -> bool:
     arguments = function.args
     names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
     return any(name.endswith(_SNAPSHOT_FIXTURES) for name in names)
+
+
+def is_test(name: str) -> bool:
+    """Whether a name, as in a node id, is that of a test function."""
+    return name.rpartition("::")[2].startswith("test")
+
+
+def called_by(name: str, functions: Mapping[str, FoundFunction]) -> set[str]:
+    """A function of a file with the helpers and fixtures that it uses, also indirectly."""
+    by_name: dict[str, list[str]] = {}
+    for known, function in functions.items():
+        by_name.setdefault(function.node.name, []).append(known)
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        owner = waiting.pop()
+        if owner in found:
+            continue
+        found.add(owner)
+        for node in ast.walk(functions[owner].node):
+            called = name_of(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+            called = node.arg if isinstance(node, ast.arg) else called  # a fixture
+            waiting += [one for one in by_name.get(called, []) if not is_test(one)]
+    return found

@@ -1,7 +1,7 @@
 """What the host checks of a recording: the assertions of a sealed test, as data."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -151,6 +151,11 @@ def removed_operands(check: Check) -> Iterator[Removed]:
             yield from removed_operands(inner)
         case _:
             pass
+
+
+def token_places(removed: Iterable[Removed]) -> set[int]:
+    """Which of the recorded values say only what is expected."""
+    return {at for one in removed for _, at in one.named}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentbench.integrity.expectation_changes.scopes import name_of
+from agentbench.integrity.sealing.agreement import same_as_reference
+from agentbench.integrity.sealing.canonical import Recording
 from agentbench.integrity.sealing.levels import FileNames, NameKey
 
 _PARTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Constant)
@@ -81,3 +83,14 @@ class PairReader:
     def _has_variable(self, node: ast.expr) -> bool:
         names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
         return any(self.names.key(name, self.owner)[0] for name in names)
+
+
+def is_fixed(expected: int, pairs: Sequence[tuple[Recording, Recording]]) -> bool:
+    """Whether only the side that is not expected differs before and after the fix."""
+    differs = [False, False]
+    for before, after in pairs:
+        if len(before.values) < len(differs) or len(after.values) < len(differs):
+            return False
+        for at in range(len(differs)):
+            differs[at] |= not same_as_reference(before.values[at], [after.values[at]])
+    return differs[1 - expected] and not differs[expected]

@@ -14,14 +14,15 @@ from agentbench.integrity.control_plan import ControlledTests, FunctionKey, deco
 from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
-from agentbench.integrity.sealing.agreement import Agreement, same_as_reference
-from agentbench.integrity.sealing.canonical import Instance, Recording, shown
+from agentbench.integrity.sealing.agreement import Agreement
+from agentbench.integrity.sealing.canonical import Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
+from agentbench.integrity.sealing.pairs import is_fixed
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
-from agentbench.integrity.sealing.recordings import are_informative, without_order
+from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
 from agentbench.pytest_results import mounted
 from agentbench.scoring.evidence import NodeId
@@ -29,7 +30,6 @@ from agentbench.scoring.evidence import NodeId
 _SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)
 """What decides which values are recorded, and how: those of other versions cannot be compared."""
 
-_MORE_BASES = 4
 _LEAST_STRENGTH = 3  # a function is sealed if a guess is right once in eight times or less
 _LONGEST_SHOWN = 200
 _GUESSABLE = "its values are few enough to be guessed"
@@ -222,7 +222,7 @@ class SealedPlan:
                     continue
                 pairs = list(zip(before.get(number, ()), recordings, strict=False))
                 doubt.setdefault((file, number), False)
-                doubt[file, number] |= bool(pairs) and not _is_fixed(site.pair, pairs)
+                doubt[file, number] |= bool(pairs) and not is_fixed(site.pair, pairs)
         found: dict[str, list[int]] = {}
         for file, number in sorted(key for key, doubtful in doubt.items() if not doubtful):
             found.setdefault(file, []).append(number)
@@ -344,7 +344,7 @@ def _verdict(
         if tokens not in expected:
             return (Agreement.NO if expected else Agreement.UNKNOWN), True
     found = evaluator.agrees(recording)
-    if found is Agreement.YES and _is_broad(recording, [other for each in known for other in each]):
+    if found is Agreement.YES and is_broad(recording, [other for each in known for other in each]):
         return Agreement.NO, True
     if found is Agreement.YES or not known:
         # Nothing else would tell an object that hides its value from one that equals anything.
@@ -369,25 +369,6 @@ def _verdict(
         return Agreement.YES, are_informative(same_time)
     must_be_equal = _has_equality(evaluator.site)
     return (Agreement.NO if must_be_equal else Agreement.UNKNOWN), True
-
-
-def _is_broad(recording: Recording, references: Sequence[Recording]) -> bool:
-    """Whether an exception has many more bases than the reference's, so that it fits anywhere."""
-    known = [one.raised for one in references if isinstance(one.raised, Instance)]
-    if not known or not isinstance(recording.raised, Instance):
-        return False
-    return len(recording.raised.types) > _MORE_BASES + max(len(one.types) for one in known)
-
-
-def _is_fixed(expected: int, pairs: Sequence[tuple[Recording, Recording]]) -> bool:
-    """Whether only the side that is not expected differs before and after the fix."""
-    differs = [False, False]
-    for before, after in pairs:
-        if len(before.values) < len(differs) or len(after.values) < len(differs):
-            return False
-        for at in range(len(differs)):
-            differs[at] |= not same_as_reference(before.values[at], [after.values[at]])
-    return differs[1 - expected] and not differs[expected]
 
 
 def _has_equality(site: Site) -> bool:

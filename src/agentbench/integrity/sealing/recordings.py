@@ -20,6 +20,7 @@ from agentbench.integrity.sealing.canonical import (
 )
 from agentbench.integrity.sealing.plain_values import like
 
+_MORE_BASES = 4
 Side: TypeAlias = ExpectedTree | CanonicalValue
 """One side of a comparison."""
 
@@ -121,6 +122,14 @@ def are_informative(references: Sequence[Recording]) -> bool:
 def _text_of_error(value: CanonicalValue) -> CanonicalValue | None:
     text = value.disclosed("str") if isinstance(value, Instance) else None
     return None if text == Leaf("str", "") else text
+
+
+def is_broad(recording: Recording, references: Sequence[Recording]) -> bool:
+    """Whether an exception has many more bases than the reference's, so that it fits anywhere."""
+    known = [one.raised for one in references if isinstance(one.raised, Instance)]
+    if not known or not isinstance(recording.raised, Instance):
+        return False
+    return len(recording.raised.types) > _MORE_BASES + max(len(one.types) for one in known)
 
 
 def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool:

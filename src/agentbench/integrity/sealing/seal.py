@@ -6,7 +6,12 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
-from agentbench.integrity.expectation_changes.functions import FoundFunction, split_id
+from agentbench.integrity.expectation_changes.functions import (
+    FoundFunction,
+    called_by,
+    is_test,
+    split_id,
+)
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
 from agentbench.integrity.sealing import names as sealed_names
 from agentbench.integrity.sealing.checks import (
@@ -16,6 +21,7 @@ from agentbench.integrity.sealing.checks import (
     SealedCheck,
     Site,
     removed_operands,
+    token_places,
 )
 from agentbench.integrity.sealing.conditions import relaxed
 from agentbench.integrity.sealing.expected_texts import (
@@ -192,7 +198,7 @@ class _Sealer:
         helpers = frozenset(
             one.node.name
             for one in self._functions.values()
-            if not _is_test(one.node.name) and has_assertions(one.node)
+            if not is_test(one.node.name) and has_assertions(one.node)
         )
         for name, function in self._functions.items():
             levels = LevelReader(names=self.names, owner=name)
@@ -275,7 +281,7 @@ class _Sealer:
         """Why an operand that is recorded may be an expected value that stays in the test."""
         if isinstance(sealed.check, LikeReference):
             return None
-        tokens = _token_places(removed_operands(sealed.check))
+        tokens = token_places(removed_operands(sealed.check))
         for at, node in enumerate(sealed.recorded):
             if at in tokens or not isinstance(node, ast.Name) or len(sealed.recorded) == 1:
                 continue
@@ -310,7 +316,7 @@ class _Sealer:
     def _shared(self, site: Site, removable: Collection[NameKey]) -> str | None:
         scope = self.names.functions[site.function]
         origins: set[str] = set()
-        tokens = _token_places(site.removed)
+        tokens = token_places(site.removed)
         for at, node in enumerate(self._recorded[site.number]):
             if at not in tokens and not (
                 isinstance(node, ast.Name) and self.names.key(node.id, site.function) in removable
@@ -372,7 +378,7 @@ class _Sealer:
             return SealedFunction(
                 name=name, tests=tests, sites=none, certain=none, unsealed=_NOT_DEFINED
             )
-        owners = self._called_by(name)
+        owners = called_by(name, self._functions)
         sites = [site for site in self.sites.values() if site.function in owners]
         why = next(
             (site.unsealed for site in sites if site.unsealed),
@@ -397,29 +403,3 @@ class _Sealer:
         return ids.may_tell(tests) or any(
             ids.reach(site, self._recorded[site.number], scope_of[site.function]) for site in sites
         )
-
-    def _called_by(self, name: str) -> set[str]:
-        by_name: dict[str, list[str]] = {}
-        for known, function in self._functions.items():
-            by_name.setdefault(function.node.name, []).append(known)
-        found: set[str] = set()
-        waiting = [name]
-        while waiting:
-            owner = waiting.pop()
-            if owner in found:
-                continue
-            found.add(owner)
-            for node in ast.walk(self._functions[owner].node):
-                called = scopes.name_of(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-                called = node.arg if isinstance(node, ast.arg) else called  # a fixture
-                waiting += [one for one in by_name.get(called, []) if not _is_test(one)]
-        return found
-
-
-def _token_places(removed: Iterable[Removed]) -> set[int]:
-    """Which of the recorded values say only what is expected."""
-    return {at for one in removed for _, at in one.named}
-
-
-def _is_test(name: str) -> bool:
-    return name.rpartition("::")[2].startswith("test")
