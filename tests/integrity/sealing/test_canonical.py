@@ -413,3 +413,16 @@ def test_the_state_of_an_object_is_bounded_and_its_public_part_comes_first():
     found = recorded([Large() for _ in range(10)])
     assert [item.public for item in found.items] == [(("size", Leaf("int", 5)),)] * 10
     assert has_unreadable(found.items[0])
+
+
+def test_a_mapping_keeps_its_keys_and_the_values_that_fit():
+    deep = 1
+    for _ in range(20):
+        deep = [deep]
+    found = recorded({"deep": deep, "flat": 5, "next": {"deep": deep, "flat": 6}})
+    text = shown(found, 10_000)
+    assert "'flat': 5" in text
+    assert "'flat': 6" in text
+    assert digest_of(found) == digest_of(
+        of_python({"deep": deep, "flat": 5, "next": {"deep": deep, "flat": 6}})
+    )

@@ -84,9 +84,21 @@ class _Limits:
             return self._cut_sequence(form, depth)
         nodes, size, deepest = _measure(form)
         if nodes > self.nodes or size > self.size or depth + deepest > DEEPEST:
-            return _digest_form(form)
+            return self._cut_mapping(form, depth) or _digest_form(form)
         self._take(size, nodes)
         return form
+
+    def _cut_mapping(self, form: "Form", depth: int) -> "Form | None":
+        """A mapping with its keys and what fits of its values; None if the keys do not fit."""
+        if form[0] not in ("dict", "ordered") or any(part[0] != "pair" for part in form[1:]):
+            return None
+        nodes, size, deepest = _measure(["list", *(key for _, key, _ in form[1:])])
+        nodes, size = nodes + 2 * len(form), size + 200 * len(form)  # each value may be a digest
+        if nodes > self.nodes or size > self.size or depth + deepest >= DEEPEST:
+            return None
+        self._take(size, nodes)
+        pairs = form[1:]  # type: list[Form]
+        return [form[0], *(["pair", key, self.cut(part, depth + 2)] for _, key, part in pairs)]
 
     def _cut_sequence(self, form: "Form", depth: int) -> "Form":
         parts = []  # type: list[Form]
