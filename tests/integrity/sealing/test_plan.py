@@ -395,6 +395,13 @@ def test_a_memory_keeps_runs_under_one_seal(tmp_path):
 PAIR = "def test_it():\n    x = pool.get()\n    assert x.size() == pool.root(5)\n"
 
 
+def test_where_code_without_a_fix_does_not_get_the_first_side_may_be_under_test():
+    run = outcome({"test_it": [values(1, 7, 7)]})
+    sealed = reference_run(run.passed, run.recordings)
+    other = PAIR.replace("x.size() == pool.root(5)", "pool.root(5) == x.size()")
+    assert plan(other).pairs_fixed_by(sealed, reference_run(frozenset(), {})) == {}
+
+
 @pytest.mark.parametrize(
     ("base", "paired"),
     [

@@ -205,8 +205,8 @@ class SealedPlan:
     def pairs_fixed_by(self, run: ReferenceRun, base: ReferenceRun) -> dict[str, tuple[int, ...]]:
         """By file, the assertions with two computed sides of which the solution fixes the one.
 
-        The other one is what the test expects: code that is not fixed computes it, too. What such
-        code does not reach does not contradict the text of the test.
+        The other one is what the test expects: code that is not fixed computes it, too. Where such
+        code does not get, the second side is the expected one, as people write assertions.
 
         Args:
             run: The sealed run of the reference solution.
@@ -221,8 +221,8 @@ class SealedPlan:
                 if site is None or site.pair is None:
                     continue
                 pairs = list(zip(before.get(number, ()), recordings, strict=False))
-                doubt.setdefault((file, number), False)
-                doubt[file, number] |= bool(pairs) and not is_fixed(site.pair, pairs)
+                is_doubtful = not is_fixed(site.pair, pairs) if pairs else not site.pair
+                doubt[file, number] = doubt.get((file, number), False) or is_doubtful
         found: dict[str, list[int]] = {}
         for file, number in sorted(key for key, doubtful in doubt.items() if not doubtful):
             found.setdefault(file, []).append(number)
