@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,18 +77,25 @@ def cases(provider: SandboxProvider, cache_dir: Path, catalogue: Sequence[Path])
 
 
 def repeat(cases: Sequence[Case], times: int, folder: Path) -> list[Tally]:
-    """Judge every case so many times."""
+    """Judge every case so many times, or until Ctrl-C; a line on stderr tells of each round."""
     tallies = [Tally(name=case.name) for case in cases]
-    for _ in range(times):
-        for case, tally in zip(cases, tallies, strict=True):
-            with tempfile.TemporaryDirectory(dir=folder) as place:
-                started = time.monotonic()
-                fault = case.fault(case.judge(Path(place)))
-            tally.attempts += 1
-            tally.seconds += time.monotonic() - started
-            if fault is not None:
-                tally.wrong.append(fault)
+    with suppress(KeyboardInterrupt):
+        for number in range(1, times + 1):
+            _judge_all(cases, tallies, folder)
+            wrong = sum(len(tally.wrong) for tally in tallies)
+            sys.stderr.write(f"round {number} of {times}: {wrong} wrong so far\n")
     return tallies
+
+
+def _judge_all(cases: Sequence[Case], tallies: Sequence[Tally], folder: Path) -> None:
+    for case, tally in zip(cases, tallies, strict=True):
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            started = time.monotonic()
+            fault = case.fault(case.judge(Path(place)))
+        tally.attempts += 1
+        tally.seconds += time.monotonic() - started
+        if fault is not None:
+            tally.wrong.append(fault)
 
 
 def table(tallies: Sequence[Tally]) -> str:
