@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agentbench.core import python_syntax
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing.checks import (
@@ -283,8 +284,9 @@ class StatementReader:
         found = ast.Call(ast.Attribute(output, method, ast.Load()), [], [])
         if method == "parseoutcomes":
             counts = ", ".join(_COUNT.get(name, f"n.get({name!r}, 0)") for name in names)
-            listed = ast.parse(f"lambda n: [{counts}]", mode="eval").body
-            found = ast.Call(listed, [found], [])
+            (statement,) = python_syntax.parse(f"lambda n: [{counts}]").body
+            assert isinstance(statement, ast.Expr)
+            found = ast.Call(statement.value, [found], [])
         return self._conditions.compared([found, expected], [ast.Eq])
 
     def _close(
