@@ -36,8 +36,8 @@ def provider(engine: Engine) -> DockerProvider:
 def left_in(engine: Engine) -> frozenset[str]:
     """The containers, networks and volumes of this process that an engine has now."""
     with engine.api("look for leftovers") as api:
-        networks = api.networks(filters=_of_this_process())
-        volumes = api.volumes(filters=_of_this_process())["Volumes"] or []
+        networks = api.networks(filters=of_this_process())
+        volumes = api.volumes(filters=of_this_process())["Volumes"] or []
     named = [each["Name"] for each in (*networks, *volumes)]
     return frozenset([*containers_in(engine), *named])
 
@@ -52,11 +52,12 @@ def bridge_of(engine: Engine) -> str:
 def containers_in(engine: Engine) -> list[str]:
     """The containers of this process that an engine has now, running or not."""
     with engine.api("look for containers") as api:
-        return [found["Id"] for found in api.containers(all=True, filters=_of_this_process())]
+        return [found["Id"] for found in api.containers(all=True, filters=of_this_process())]
 
 
-def _of_this_process() -> dict[str, list[str]]:
-    owned = labels_of("sandbox", ProcessOwner.current())
+def of_this_process(kind: str = "sandbox") -> dict[str, list[str]]:
+    """The filter of the engine for things of a kind that this process owns."""
+    owned = labels_of(kind, ProcessOwner.current())
     return {"label": [f"{name}={value}" for name, value in owned.items()]}
 
 

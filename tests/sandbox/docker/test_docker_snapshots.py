@@ -12,7 +12,7 @@ from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId, SandboxUse
 from tests.patience import wait_until
 from tests.sandbox.conformance_base import LIMITS, sh
-from tests.sandbox.docker_fixtures import engine, image, left_in, provider
+from tests.sandbox.docker_fixtures import engine, image, left_in, of_this_process, provider
 
 __all__ = ["engine", "image", "provider"]
 
@@ -29,13 +29,15 @@ def key(provider: DockerProvider) -> Iterator[str]:
 
 
 def nameless(engine: Engine) -> set[str]:
+    """The nameless images of this process; those of others come and go."""
+    own = of_this_process("snapshot")
     with engine.api("list nameless images") as api:
-        found: list[str] = api.images(quiet=True, filters={"dangling": True})
+        found: list[str] = api.images(quiet=True, filters={"dangling": True, **own})
     return set(found)
 
 
 def await_nothing_new(engine: Engine, before: set[str]) -> None:
-    """No nameless image stays; those of other tests come and go while they build."""
+    """No nameless image stays."""
     wait_until(lambda: nameless(engine) <= before)
 
 
