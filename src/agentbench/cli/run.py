@@ -14,7 +14,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.run_execution import execute_run, print_warnings, say_line, say_nothing
-from agentbench.core.choices import ControlLevel, ExecutorName
+from agentbench.core.choices import ExecutorName
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
-_OF_ALL_RUNS = (
-    "runs.start", "tasks.project_versions", "report.summary", "report.reported_run",
-)  # fmt: skip
-_OF_CONTROLS = ("attempt.stages.sealed_runs",)
+_OF_THE_START = ("runs.start", "tasks.project_versions")  # what comes later would delay them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +71,7 @@ def run(
     from agentbench.runs.options import RunOptions
 
     cache_dir = usable_cache_dir()
-    _import_meanwhile(_OF_ALL_RUNS + _OF_CONTROLS * (integrity_controls is not ControlLevel.OFF))
+    _import_meanwhile(_OF_THE_START)
     selected = selection.load(cache_dir)
     from agentbench.runs.start import start_run
 

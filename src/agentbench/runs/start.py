@@ -10,7 +10,6 @@ from math import inf
 from pathlib import Path, PurePosixPath
 
 from agentbench import __version__
-from agentbench.agents.command import missing_programs, not_found_message
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.registry import PredictionName
 from agentbench.attempt import context, preparation, task_image
@@ -61,6 +60,8 @@ def check_agent_programs(
         if not missing:
             return
     if missing:
+        from agentbench.agents.command import not_found_message
+
         names = ", ".join(task.id for task in checked)
         raise UsageError(
             f"{not_found_message(missing)}; it has to be in the task's image or repository, or its "
@@ -88,6 +89,8 @@ def _missing_for_task(
 def _missing_in(
     source: ImageId | SnapshotId, programs: tuple[str, ...], task: Task, resources: RunResources
 ) -> tuple[str, ...]:
+    from agentbench.agents.command import missing_programs
+
     with resources.provider.open(source, limits=context.limits_of(task), network=False) as sandbox:
         return missing_programs(sandbox, programs, task.environment.env)
 

@@ -15,14 +15,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.folder_sandbox import SandboxFolders
 from agentbench.sandbox.interface import Command, ImageId, Sandbox
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import FileOwner
+
+if TYPE_CHECKING:
+    from agentbench.sandbox.folder_sandbox import SandboxFolders
 
 # Unassigned by Debian's policy and by systemd, and mapped in rootless containers, too.
 _UNASSIGNED = range(60706, 61184)
@@ -216,7 +219,7 @@ class EnvironmentStore:
 def make_environment(
     sandbox: Sandbox,
     python: HostPython,
-    folders: SandboxFolders,
+    folders: "SandboxFolders",
     venv: PurePosixPath,
     owner: FileOwner | None,
 ) -> None:

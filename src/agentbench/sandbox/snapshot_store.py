@@ -17,16 +17,19 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
 from agentbench.core.files import write_atomically
 from agentbench.errors import SandboxError
-from agentbench.sandbox.folder_sandbox import SandboxFolders
 from agentbench.sandbox.interface import SnapshotId
 from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import FileOwner, copy_tree, remove_tree
+
+if TYPE_CHECKING:
+    from agentbench.sandbox.folder_sandbox import SandboxFolders
 
 _STATE = "state.json"
 _LOCK = "in-use"  # everyone locks it who creates or uses the state; its text: the state as checked
@@ -84,7 +87,7 @@ class SnapshotStore:
         """Whether an id belongs to this store, existing or not."""
         return source.startswith(f"{self.prefix}:")
 
-    def save(self, key: str, folders: SandboxFolders, *, lower: Path | None = None) -> SnapshotId:
+    def save(self, key: str, folders: "SandboxFolders", *, lower: Path | None = None) -> SnapshotId:
         """Store the workspace and the environment; an existing snapshot of the key is replaced.
 
         Args:

@@ -27,7 +27,6 @@ from agentbench.core.choices import (
 from agentbench.errors import ImageBuildError, RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
-from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.container_options import LOG_FOLDERS, SCRIPT_FOLDERS
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
@@ -235,6 +234,8 @@ def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
     Raises:
         UnavailableError: the build failed, or Compose is missing.
     """
+    from agentbench.sandbox.docker.compose_program import find_compose
+
     build = {
         "context": str(dockerfile.parent.absolute()),
         "dockerfile": dockerfile.name,
