@@ -395,18 +395,34 @@ def test_a_memory_keeps_runs_under_one_seal(tmp_path):
 PAIR = "def test_it():\n    x = pool.get()\n    assert x.size() == pool.root(5)\n"
 
 
-def test_where_code_without_a_fix_does_not_get_the_first_side_may_be_under_test():
+@pytest.mark.parametrize(
+    ("assertion", "is_expected"),
+    [
+        ("x.size() == math.sqrt(5)", True),
+        ("x.size() == math.sqrt(FIVE)", True),
+        ("pool.root(5) == x.size()", False),  # the first side may be under test
+        ("x.size() == pool.root(5)", False),  # the agent may have to write this function,
+        ("x.size() == -pool.SIZE", False),  # or to give this value
+        ("x.size() == math.sqrt(ROOT)", False),
+    ],
+)
+def test_where_code_without_a_fix_does_not_get_a_side_tells_by_itself_or_not(
+    assertion, is_expected
+):
     run = outcome({"test_it": [values(1, 7, 7)]})
     sealed = reference_run(run.passed, run.recordings)
-    other = PAIR.replace("x.size() == pool.root(5)", "pool.root(5) == x.size()")
-    assert plan(other).pairs_fixed_by(sealed, reference_run(frozenset(), {})) == {}
+    values_of = (
+        "import math\nfrom decimal import Decimal\nFIVE = 5\nROOT = pool.root(5)\n"
+    )
+    body = f"{values_of}def test_it():\n    x = pool.get()\n    assert {assertion}\n"
+    expected = {"test_it.py": (1,)} if is_expected else {}
+    assert plan(body).pairs_fixed_by(sealed, reference_run(frozenset(), {})) == expected
 
 
 @pytest.mark.parametrize(
     ("base", "paired"),
     [
         ([values(1, 4, 7)], {"test_it.py": (1,)}),  # only the recorded side changes
-        ([], {"test_it.py": (1,)}),  # nothing contradicts the text
         ([values(1, 7, 7)], {}),
         ([values(1, 7, 4)], {}),  # the fix is of the side that looks expected
         ([values(1, 4, 4)], {}),

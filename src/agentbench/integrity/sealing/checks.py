@@ -124,7 +124,7 @@ class Site:
     check: Check
     is_certain: bool = False  # whether every passing run of its function reaches it
     may_relax: bool = False  # whether the code under test may evaluate the condition itself
-    pair: int | None = None
+    pair: "PairedCheck | None" = None
     """Of two computed sides, the position of the one that is expected as far as the text tells."""
     unsealed: str | None = None  # why it does not control the code under test
 
@@ -173,4 +173,5 @@ class PairedCheck:
     """A check of two computed sides without the expected one."""
 
     expected: int  # the position of the side that is taken out
+    is_known: bool  # it calls no function that may be code under test
     check: SealedCheck

@@ -83,12 +83,15 @@ class ConditionReader:
         sealed = self._without(sides, removed, replace(plain, is_computed=is_computed))
         if negated or list(ops) != [ast.Eq] or any(removed):
             return sealed
-        expected = PairReader(names=self.levels.names, owner=self.levels.owner).expected(sides)
+        reader = PairReader(names=self.levels.names, owner=self.levels.owner)
+        expected = reader.expected(sides)
         if expected is None:
             return sealed
         gone = [at == expected for at in range(len(sides))]
         other = self._without(sides, gone, plain)
-        return replace(sealed, paired=PairedCheck(expected=expected, check=other))
+        is_known = reader.is_known(sides[expected])
+        paired = PairedCheck(expected=expected, is_known=is_known, check=other)
+        return replace(sealed, paired=paired)
 
     def _without(
         self, sides: Sequence[ast.expr], removed: Sequence[bool], plain: Comparison

@@ -72,6 +72,7 @@ class FileNames:
     cells: Mapping[NameKey, tuple[Cell, ...]]
     imported: frozenset[str]
     foreign: frozenset[str]  # imported from other files of tests, where their values stay
+    standard: frozenset[str]  # built in, or imported from the standard library
     classes: frozenset[str]  # that the file defines
     given: Mapping[str, frozenset[str]]  # the parameters of helpers
     changed: frozenset[NameKey]  # such parameters to which their helper gives another form

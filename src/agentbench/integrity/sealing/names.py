@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,12 +28,13 @@ def file_names(
     """
     finder = _CellFinder(file=file, opaque=opaque, used=used)
     cells = {key: tuple(found) for key, found in finder.found().items() if found}
-    imported, foreign = _imports(file.source.tree)
+    imported, foreign, standard = _imports(file.source.tree)
     found = FileNames(
         module=file.module,
         functions=finder.by_function,
         cells=cells,
         imported=imported,
+        standard=standard,
         foreign=foreign,
         classes=frozenset(file.functions.classes),
         given={
@@ -118,7 +120,7 @@ class _CellFinder:
         """Whether an expression depends on no other value of the test than a name."""
         names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
         bound = {child.id for child in names if isinstance(child.ctx, ast.Store)}
-        imported, _ = _imports(self.file.source.tree)
+        imported, *_ = _imports(self.file.source.tree)
         return all(
             one.id in {name, "self", *bound, *imported} or hasattr(builtins, one.id)
             for one in names
@@ -238,17 +240,23 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
-    """The imported names, and those among them that other files of tests define."""
+def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The imported names; those that other files of tests define; and those of Python itself."""
     imported: set[str] = set()
     foreign: set[str] = set()
+    standard = set(dir(builtins))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
             imported |= names
             if isinstance(node, ast.ImportFrom) and _is_of_tests(node):
                 foreign |= names
-    return frozenset(imported), frozenset(foreign)
+            modules = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                modules = ["" if node.level else node.module or ""]
+            if all(module.partition(".")[0] in sys.stdlib_module_names for module in modules):
+                standard |= names
+    return frozenset(imported), frozenset(foreign), frozenset(standard)
 
 
 def _is_of_tests(node: ast.ImportFrom) -> bool:

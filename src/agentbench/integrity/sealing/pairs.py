@@ -5,13 +5,14 @@ computed, whereas the other side does.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agentbench.integrity.expectation_changes.scopes import name_of
 from agentbench.integrity.sealing.agreement import same_as_reference
 from agentbench.integrity.sealing.canonical import Recording
-from agentbench.integrity.sealing.levels import FileNames, NameKey
+from agentbench.integrity.sealing.checks import PairedCheck
+from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey
 
 _PARTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Constant)
 _MADE = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Constant)
@@ -40,6 +41,24 @@ class PairReader:
         is_made = any(isinstance(node, _MADE) for node in ast.walk(sides[at]))
         return at if is_made else None
 
+    def is_known(self, node: ast.AST) -> bool:
+        """Whether an expression uses only classes and what belongs to Python itself.
+
+        Another function, or another value, may be what the agent has to write.
+        """
+        if not isinstance(node, ast.Attribute | ast.Name):
+            return all(map(self.is_known, ast.iter_child_nodes(node)))
+        root = _root_of(node)
+        if not isinstance(root, ast.Name):
+            return self.is_known(root)
+        key = self.names.key(root.id, self.owner)
+        cells = self.names.cells.get(key)
+        if cells is None:
+            name = name_of(node)
+            is_class = name[:1].isupper() and not name.isupper()
+            return not key[0] and (is_class or root.id in self.names.standard)
+        return self._holds_for_all(cells, key, PairReader.is_known)
+
     def _is_given(self, node: ast.expr) -> bool:
         """Whether an expression uses only constants, imported names, and objects made of these."""
         match node:
@@ -64,20 +83,25 @@ class PairReader:
         cells = self.names.cells.get(key)
         if cells is None or key in self._visited:
             return not key[0] and key not in self._visited
+        return self._holds_for_all(cells, key, PairReader._is_given)
+
+    def _holds_for_all(
+        self, cells: Sequence[Cell], key: NameKey, is_so: Callable[["PairReader", ast.expr], bool]
+    ) -> bool:
+        """Whether all values of a name are so, as the functions see them that give them."""
+        if key in self._visited:
+            return False
         self._visited.add(key)
-        found = all(
-            PairReader(names=self.names, owner=cell.owner, _visited=self._visited)._is_given(
-                cell.node
-            )
-            for cell in cells
+        readers = (
+            PairReader(names=self.names, owner=cell.owner, _visited=self._visited) for cell in cells
         )
+        found = all(is_so(reader, cell.node) for reader, cell in zip(readers, cells, strict=True))
         self._visited.discard(key)
         return found
 
-    def _is_imported(self, node: ast.expr) -> bool:
+    def _is_imported(self, node: ast.AST) -> bool:
         """Whether a name, or a member of a name, is none of the function's variables."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
+        node = _root_of(node)
         return isinstance(node, ast.Name) and not self.names.key(node.id, self.owner)[0]
 
     def _has_variable(self, node: ast.expr) -> bool:
@@ -85,12 +109,27 @@ class PairReader:
         return any(self.names.key(name, self.owner)[0] for name in names)
 
 
-def is_fixed(expected: int, pairs: Sequence[tuple[Recording, Recording]]) -> bool:
-    """Whether only the side that is not expected differs before and after the fix."""
+def _root_of(node: ast.AST) -> ast.AST:
+    """What the members of an expression belong to."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
+
+
+def is_expected(pair: PairedCheck, runs: Sequence[tuple[Recording, Recording]]) -> bool:
+    """Whether the side that looks expected is so: only the other one differs when fixed.
+
+    Args:
+        pair: The check without that side.
+        runs: The recordings of code without the fix, and of the reference solution; none if the
+            former does not get to the assertion.
+    """
+    if not runs:
+        return pair.expected == 1 and pair.is_known
     differs = [False, False]
-    for before, after in pairs:
+    for before, after in runs:
         if len(before.values) < len(differs) or len(after.values) < len(differs):
             return False
         for at in range(len(differs)):
             differs[at] |= not same_as_reference(before.values[at], [after.values[at]])
-    return differs[1 - expected] and not differs[expected]
+    return differs[1 - pair.expected] and not differs[pair.expected]

@@ -20,7 +20,7 @@ from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
-from agentbench.integrity.sealing.pairs import is_fixed
+from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
@@ -206,7 +206,8 @@ class SealedPlan:
         """By file, the assertions with two computed sides of which the solution fixes the one.
 
         The other one is what the test expects: code that is not fixed computes it, too. Where such
-        code does not get, the second side is the expected one, as people write assertions.
+        code does not get, the second side is the expected one, as people write assertions; but only
+        if it uses no function that may be what the agent has to write.
 
         Args:
             run: The sealed run of the reference solution.
@@ -221,8 +222,8 @@ class SealedPlan:
                 if site is None or site.pair is None:
                     continue
                 pairs = list(zip(before.get(number, ()), recordings, strict=False))
-                is_doubtful = not is_fixed(site.pair, pairs) if pairs else not site.pair
-                doubt[file, number] = doubt.get((file, number), False) or is_doubtful
+                doubt.setdefault((file, number), False)
+                doubt[file, number] |= not is_expected(site.pair, pairs)
         found: dict[str, list[int]] = {}
         for file, number in sorted(key for key, doubtful in doubt.items() if not doubtful):
             found.setdefault(file, []).append(number)

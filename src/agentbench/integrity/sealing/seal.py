@@ -265,7 +265,7 @@ class _Sealer:
             check=sealed.check,
             is_certain=is_certain,
             may_relax=may_relax,
-            pair=None if paired is None else paired.expected,
+            pair=paired,
             unsealed=why or self._unknown_side(owner, sealed, node.lineno),
         )
         self._recorded[number] = sealed.recorded
