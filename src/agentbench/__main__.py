@@ -11,7 +11,6 @@ from agentbench.errors import AgentbenchError, RunCancelled
 _BUG = 70
 _INTERRUPTED = 130
 _CLOSED_PIPE = 141
-_SWITCH_SECONDS = 0.0005  # a tenth of the usual: an answer of the engine waits less for imports
 
 
 def program() -> None:
@@ -24,7 +23,6 @@ def program() -> None:
 
     exit_on_broken_pipe()
     relax()
-    sys.setswitchinterval(_SWITCH_SECONDS)
     # What others install beside us has no say in what a record is checked by; nor is it looked for.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     codes: list[int] = []
