@@ -1,8 +1,8 @@
 """Tunes the memory of this process: when garbage is collected, and what goes back to the system.
 
 A start allocates a few hundred thousand objects that nearly all stay; 150 collections among them
-take a twentieth of a short run, and two late ones still 35 ms. The objects of a large report stay, too, and collecting among them
-takes as long as reading them.
+take a twentieth of a short run, and two late ones still 35 ms. The objects of a large report stay,
+too, and collecting among them takes as long as reading them.
 
 The C library keeps freed memory for each of its threads' pools, in pieces too scattered to be used
 again: 500 attempts, eight at a time, left 10 MB so (measured with glibc 2.36).
