@@ -411,9 +411,7 @@ def test_where_code_without_a_fix_does_not_get_a_side_tells_by_itself_or_not(
 ):
     run = outcome({"test_it": [values(1, 7, 7)]})
     sealed = reference_run(run.passed, run.recordings)
-    values_of = (
-        "import math\nfrom decimal import Decimal\nFIVE = 5\nROOT = pool.root(5)\n"
-    )
+    values_of = "import math\nfrom decimal import Decimal\nFIVE = 5\nROOT = pool.root(5)\n"
     body = f"{values_of}def test_it():\n    x = pool.get()\n    assert {assertion}\n"
     expected = {"test_it.py": (1,)} if is_expected else {}
     assert plan(body).pairs_fixed_by(sealed, reference_run(frozenset(), {})) == expected
