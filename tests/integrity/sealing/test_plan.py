@@ -404,15 +404,22 @@ PAIR = "def test_it():\n    x = pool.get()\n    assert x.size() == pool.root(5)\
         ("x.size() == pool.root(5)", False),  # the agent may have to write this function,
         ("x.size() == -pool.SIZE", False),  # or to give this value
         ("x.size() == math.sqrt(ROOT)", False),
+        ("x.size() == sqrt(5)", True),
+        ("x.size() == float(sqrt(5))", True),
+        ("x.size() == round(sqrt(5))", False),
+        ("x.size() == abs(sqrt(5))", False),
     ],
 )
-def test_where_code_without_a_fix_does_not_get_a_side_tells_by_itself_or_not(
+def test_of_an_unreached_assertion_the_second_side_is_expected_if_it_is_known(
     assertion, is_expected
 ):
     run = outcome({"test_it": [values(1, 7, 7)]})
     sealed = reference_run(run.passed, run.recordings)
-    values_of = "import math\nfrom decimal import Decimal\nFIVE = 5\nROOT = pool.root(5)\n"
-    body = f"{values_of}def test_it():\n    x = pool.get()\n    assert {assertion}\n"
+    head = (
+        "import math\nfrom math import sqrt\nfrom pool import round\n"
+        "FIVE = 5\nROOT = pool.root(5)\ndef abs(x):\n    return pool.root(x)\n"
+    )
+    body = f"{head}def test_it():\n    x = pool.get()\n    assert {assertion}\n"
     expected = {"test_it.py": (1,)} if is_expected else {}
     assert plan(body).pairs_fixed_by(sealed, reference_run(frozenset(), {})) == expected
 

@@ -13,6 +13,7 @@ from agentbench.integrity.expectation_changes.functions import FoundFunction
 from agentbench.integrity.expectation_changes.parametrize import tables
 from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey, attribute_key
 
+_STANDARD = sys.stdlib_module_names - {"test"}  # projects have such a package, too
 _FILES_OF_TESTS = ("test", "tests", "testing", "conftest")
 
 
@@ -245,6 +246,7 @@ def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozense
     imported: set[str] = set()
     foreign: set[str] = set()
     standard = set(dir(builtins))
+    others: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
@@ -254,9 +256,11 @@ def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozense
             modules = [alias.name for alias in node.names]
             if isinstance(node, ast.ImportFrom):
                 modules = ["" if node.level else node.module or ""]
-            if all(module.partition(".")[0] in sys.stdlib_module_names for module in modules):
-                standard |= names
-    return frozenset(imported), frozenset(foreign), frozenset(standard)
+            is_standard = all(module.partition(".")[0] in _STANDARD for module in modules)
+            (standard if is_standard else others).update(names)
+    if "*" in others:
+        standard.clear()  # it may replace any name
+    return frozenset(imported), frozenset(foreign), frozenset(standard - others)
 
 
 def _is_of_tests(node: ast.ImportFrom) -> bool:

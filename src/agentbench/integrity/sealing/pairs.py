@@ -56,7 +56,9 @@ class PairReader:
         if cells is None:
             name = name_of(node)
             is_class = name[:1].isupper() and not name.isupper()
-            return not key[0] and (is_class or root.id in self.names.standard)
+            is_own = root.id in self.names.module.bound and root.id not in self.names.imported
+            is_standard = root.id in self.names.standard and not is_own
+            return not key[0] and (is_class or is_standard)
         return self._holds_for_all(cells, key, PairReader.is_known)
 
     def _is_given(self, node: ast.expr) -> bool:
