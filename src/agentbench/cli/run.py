@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
-_OF_THE_START = ("runs.start", "tasks.project_versions")  # what comes later would delay them
+_OF_THE_START = ("runs.start", "tasks.project_versions")  # more would delay the first container
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

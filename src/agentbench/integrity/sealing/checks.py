@@ -125,7 +125,7 @@ class Site:
     is_certain: bool = False  # whether every passing run of its function reaches it
     may_relax: bool = False  # whether the code under test may evaluate the condition itself
     pair: "PairedCheck | None" = None
-    """Of two computed sides, the position of the one that is expected as far as the text tells."""
+    """Of two computed sides, the check without the one that looks expected."""
     unsealed: str | None = None  # why it does not control the code under test
 
     @property
@@ -173,5 +173,5 @@ class PairedCheck:
     """A check of two computed sides without the expected one."""
 
     expected: int  # the position of the side that is taken out
-    is_known: bool  # it calls no function that may be code under test
+    is_known: bool  # it uses no function and no value that the agent may have to write
     check: SealedCheck

@@ -205,9 +205,9 @@ class SealedPlan:
     def pairs_fixed_by(self, run: ReferenceRun, base: ReferenceRun) -> dict[str, tuple[int, ...]]:
         """By file, the assertions with two computed sides of which the solution fixes the one.
 
-        The other one is what the test expects: code that is not fixed computes it, too. Where such
-        code does not get, the second side is the expected one, as people write assertions; but only
-        if it uses no function that may be what the agent has to write.
+        The other one is what the test expects: unfixed code computes it, too. Where unfixed code
+        does not reach the assertion, the second side is the expected one, as people write
+        assertions, but only if it uses nothing that the agent may have to write.
 
         Args:
             run: The sealed run of the reference solution.
