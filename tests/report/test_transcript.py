@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.models.trajectory import Step
-from agentbench.report.attempt_text import transcript
+from agentbench.report.transcript_text import transcript
 from tests.models.test_build import CALL, RESULT, TASK, completion, exchange, says, told
 
 

@@ -43,6 +43,17 @@ def test_a_failed_attempt_is_told_with_the_decision(client, shown):
         assert f">{heading}</h2>" in text
 
 
+def test_the_cause_comes_before_the_stages_and_details_are_folded(client, shown):
+    text = client.get(shown.address(lambda told: told.failure_reason is FailureReason.TIMEOUT)).text
+    parts = ("cause", "stages", "tests", "decision", "patch", "transcript", "logs")
+    places = [text.index(f'<section id="{part}"') for part in parts]
+    assert places == sorted(places)
+    assert "<details" in text
+    assert not re.search(r"<details[^>]* open", text)
+    paged = client.get(f"{shown.address()}?steps-page=1").text
+    assert '<details id="transcript-steps" open>' in paged
+
+
 def test_headings_come_in_order(client, shown):
     levels = [int(level) for level in re.findall(r"<h(\d)", client.get(shown.address()).text)]
     assert levels[0] == 1
@@ -91,7 +102,9 @@ def test_an_agent_that_crashed_is_told_with_its_traceback(tmp_path):
     assert "in solve\nZeroDivisionError: an odd &lt;day&gt;</pre>" in text
     assert "a consequence: the agent had crashed" in text
     assert "UNKNOWN is the only reason that ended the attempt." in text
-    assert '<details id="log-agent_run" open>' in text
+    cause = text[text.index('id="cause"') : text.index('id="stages"')]
+    assert "The agent raised ZeroDivisionError: an odd &lt;day&gt; (mine.py, line 7)." in cause
+    assert "<dt>last output</dt><dd><code>Traceback</code></dd>" in cause
 
 
 def test_a_stage_that_a_signal_ended_says_which(tmp_path):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.paged_text import line_style, print_paged
 from agentbench.cli.run_execution import print_warnings
-from agentbench.core.display_text import list_with_more
+from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
@@ -27,15 +28,26 @@ def show(
     attempt: Annotated[int, typer.Argument(help="Which attempt.", min=1)] = 1,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
+    log: Annotated[
+        StageName | None,
+        typer.Option("--log", help="Print this stage's log instead.", metavar="STAGE"),
+    ] = None,
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Never open a pager for a long text.")
+    ] = False,
 ) -> None:
-    """Show one attempt: stages, the reason and why it was chosen, tests, patch.
+    """Show one attempt: why it failed, its stages, tests, patch and transcript.
 
-    Example: agentbench show last lru-expiry
+    A text longer than the terminal opens in $PAGER.
+
+    Example: agentbench show last lru-expiry --log setup
     """
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.reading import read_run
     from agentbench.runs.store.store import RunStore, find_run
 
+    if as_json and log is not None:
+        raise UsageError("--json prints the record, and --log a stage's log; give one of them")
     store = RunStore.open(find_run(run, runs_dir))
     reading = read_run(store.folder, processes=available_cpus())
     print_warnings(reading.warnings())
@@ -50,7 +62,30 @@ def show(
     if as_json:
         typer.echo(record.model_dump_json(indent=1))
         return
-    typer.echo(render_attempt(record, store.folder_of(record)), nl=False)
+    folder = store.folder_of(record)
+    if log is not None:
+        print_paged(_log_text(folder, log), pager=not no_pager)
+        return
+    print_paged(render_attempt(record, folder), pager=not no_pager, style=line_style)
+
+
+def _log_text(folder: Path, stage: StageName) -> str:
+    """A stage's log, safe to print.
+
+    Raises:
+        InputError: the stage has no log.
+    """
+    from agentbench.report.attempt_files import log_name
+
+    path = folder / log_name(stage)
+    if not path.is_file():
+        others = ", ".join(s for s in StageName if (folder / log_name(s)).is_file())
+        raise InputError(
+            f"{folder}: no log of {stage}, since it did not run here or came from the cache; "
+            f"logs: {others or 'none'}"
+        )
+    lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+    return "".join(f"{printable(line, newlines=True)}\n" for line in lines)
 
 
 def _existing_attempts(reading: "RunRecords") -> str:

@@ -14,20 +14,18 @@ from agentbench.attempt.record import (
     TaskStepRecord,
     UsageRecord,
 )
-from agentbench.core.display_text import counted, list_with_more, one_line, printable
+from agentbench.core.display_text import counted, list_with_more, printable
 from agentbench.integrity.records import ControlKind, SealedRun
-from agentbench.models.conversation import Role
-from agentbench.models.trajectory import Step, Trajectory
+from agentbench.report.attempt_files import files_in
+from agentbench.report.cause_text import cause_text
+from agentbench.report.failure_cause import find_cause
+from agentbench.report.transcript_text import transcript
 from agentbench.runs.store.summaries import AttemptSummary, Counts
 from agentbench.scoring.evidence import AgentEnding, CaseOutcome
 
 _MAX_LISTED = 40  # entries of one list
 _PATCH_LINES = 200
 _TRACEBACK_LINES = 40
-TRAJECTORY_FILE = Path("agent", "trajectory.json")
-TRAJECTORY_BYTES = 50 * 1024 * 1024
-_MAX_STEPS = 60  # shown; half of them from the end
-_MAX_CHARACTERS = 300  # of one text
 
 
 class AttemptRow(NamedTuple):
@@ -111,20 +109,21 @@ def _tests_text(counts: Counts) -> str:
 
 
 def render_attempt(record: AttemptRecord, folder: Path) -> str:
-    """The page of an attempt; `folder` holds its patch and logs."""
+    """The page of an attempt, its cause first; `folder` holds its patch and logs."""
     sections = (
         _head(record),
+        _why(record, folder),
         _stages(record),
-        _candidates(record),
-        _tracebacks(record),
         _agent(record),
         _model(record),
-        transcript(folder),
         _steps(record),
         _tests(record),
-        _controls(record),
         _findings(record),
+        _candidates(record),
         _patch(record, folder),
+        _controls(record),
+        _tracebacks(record),
+        transcript(folder),
         iter([f"files: {folder}"]),
     )
     return "\n\n".join(filter(None, map("\n".join, sections))) + "\n"
@@ -132,11 +131,19 @@ def render_attempt(record: AttemptRecord, folder: Path) -> str:
 
 def _head(record: AttemptRecord) -> Iterator[str]:
     yield f"{record.task_id}, attempt {record.attempt} of {printable(record.agent)}"
-    yield f"{verdict_word(record)}{_reason_text(record)}"
+    reason = record.failure_reason
+    why = "" if reason is None else f": {reason} (fault: {record.fault})"
+    yield f"{verdict_word(record)}{why}"
     environment = record.environment
     image = f" of {environment.image_name}" if environment.image_name else ""
     python = f"Python {environment.python or 'unknown'}{image}"
     yield printable(f"ran with {python}, sandbox {environment.sandbox}")
+
+
+def _why(record: AttemptRecord, folder: Path) -> Iterator[str]:
+    cause = find_cause(record, files_in(folder))
+    if cause is not None:
+        yield from cause_text(cause)
 
 
 def _tracebacks(record: AttemptRecord) -> Iterator[str]:
@@ -154,14 +161,6 @@ def _findings(record: AttemptRecord) -> Iterator[str]:
         yield f"finding ({finding.severity.value}) {finding.rule} at {where}: {what}"
     for warning in record.warnings:
         yield f"warning: {printable(warning)}"
-
-
-def _reason_text(record: AttemptRecord) -> str:
-    reason = record.failure_reason
-    if reason is None:
-        return ""
-    detail = printable(record.detail) if record.detail else reason.description
-    return f": {reason} (fault: {record.fault}): {detail}"
 
 
 def _stages(record: AttemptRecord) -> Iterator[str]:
@@ -193,7 +192,7 @@ def _candidates(record: AttemptRecord) -> Iterator[str]:
         return
     yield "Failure candidates, highest priority first"
     for failure in sorted(record.failures, key=lambda f: (not f.terminal, f.reason.precedence)):
-        detail = printable(failure.detail, limit=200)
+        detail = printable(failure.detail)
         number = f"{failure.reason.precedence:>2}" if failure.terminal else " -"
         note = "" if failure.terminal else " (a consequence, not a candidate)"
         yield f"  {number} {failure.reason} in {failure.stage}: {detail}{note}"
@@ -336,57 +335,3 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield from (f"  {printable(line, limit=300, newlines=True)}" for line in lines[:_PATCH_LINES])
     if len(lines) > _PATCH_LINES:
         yield f"  … {len(lines) - _PATCH_LINES} more lines in {path}"
-
-
-def parse_trajectory(content: bytes) -> Trajectory:
-    """A trajectory from its file's content, of which `TRAJECTORY_BYTES` + 1 are enough.
-
-    Raises:
-        ValueError: it is too large, or invalid.
-    """
-    if len(content) > TRAJECTORY_BYTES:
-        raise ValueError(f"it is larger than {TRAJECTORY_BYTES} bytes")
-    return Trajectory.model_validate_json(content)
-
-
-def transcript(folder: Path) -> Iterator[str]:
-    """The steps of an attempt's trajectory, if it has one."""
-    path = folder / TRAJECTORY_FILE
-    if not path.is_file():
-        return
-    try:
-        with path.open("rb") as file:
-            steps = parse_trajectory(file.read(TRAJECTORY_BYTES + 1)).steps
-    except (OSError, ValueError) as error:
-        yield f"transcript: {path} cannot be read: {printable(str(error), limit=200)}"
-        return
-    yield f"transcript: {len(steps)} steps, whole in {path}"
-    last = 0
-    for step in _step_lines(steps):
-        if step.step_id > last + 1:
-            yield f"  … {step.step_id - last - 1} more steps"
-        last = step.step_id
-        message = f"{_one_line(step.message)}{_spent(step)}"
-        yield f"  {step.step_id:>3} {step.source:<6} {message}".rstrip()
-        for call in step.tool_calls or ():
-            arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
-            yield f"      call   {_one_line(f'{call.function_name}({arguments})')}"
-        for result in step.observation.results if step.observation else ():
-            yield f"      result {_one_line(result.content)}"
-
-
-def _step_lines(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    if len(steps) <= _MAX_STEPS:
-        return steps
-    return steps[: _MAX_STEPS // 2] + steps[-_MAX_STEPS // 2 :]
-
-
-def _spent(step: Step) -> str:
-    metrics = step.metrics
-    if step.source is not Role.AGENT or metrics is None:
-        return ""
-    return f" [{metrics.prompt_tokens} in, {metrics.completion_tokens} out]"
-
-
-def _one_line(text: str) -> str:
-    return one_line(text[: 4 * _MAX_CHARACTERS], limit=_MAX_CHARACTERS)

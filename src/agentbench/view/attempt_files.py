@@ -15,7 +15,8 @@ from starlette.responses import Response, StreamingResponse
 
 from agentbench.core.display_text import printable
 from agentbench.models.trajectory import Step
-from agentbench.report.attempt_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
+from agentbench.report.attempt_files import log_name
+from agentbench.report.transcript_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
 from agentbench.scoring.taxonomy import StageName
 from agentbench.view.auth_guard import FILE_CSP
 from agentbench.view.queries import PageSlice
@@ -77,11 +78,6 @@ def read_tail(folder: RunsFolder, path: Path) -> str:
     # The first line may be incomplete.
     whole = lines[1:] if begin and len(lines) > 1 else lines
     return "\n".join(whole[-_LIVE_LINES:])
-
-
-def log_name(stage: str) -> str:
-    """The path of a stage's log in its attempt's folder."""
-    return f"stages/{stage}.log"
 
 
 def _size(file: BinaryIO) -> int:

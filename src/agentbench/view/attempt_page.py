@@ -8,7 +8,10 @@ from starlette.requests import Request
 from agentbench.attempt.logs import read_events
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
+from agentbench.report.attempt_files import AttemptFiles, log_name
 from agentbench.report.attempt_text import usage_text, verdict_word
+from agentbench.report.cause_text import cause_facts
+from agentbench.report.failure_cause import find_cause
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.view import attempt_files
@@ -53,6 +56,7 @@ def _with_record(
         folder = context.attempt_folder(request)
     except PageNotFoundError:  # it is missing, or a link
         folder = files.root / "\0"  # which never exists
+    stored = AttemptFiles(open=lambda name: files.find_file(folder / name))
     chosen = parse_word(CaseFilter, "tests", query)
     step_page = parse_positive_int("steps-page", query, default=1)
     case_page = parse_positive_int("tests-page", query, default=1)
@@ -60,13 +64,13 @@ def _with_record(
         "record": record,
         "is_live": False,
         "verdict": verdict_word(record),
+        "cause": (cause := find_cause(record, stored)),
+        "cause_facts": cause_facts(cause) if cause is not None else [],
         "decision": explain_decision(record),
         "considered": reason_candidates(record),
         "not_seen": reasons_without_evidence(record),
         "logs": {
-            stage.name: attempt_files.read_log_excerpt(
-                files, folder / attempt_files.log_name(stage.name)
-            )
+            stage.name: attempt_files.read_log_excerpt(files, folder / log_name(stage.name))
             for stage in record.stages
         },
         "cases": select_cases(record.tests, chosen, case_page),
@@ -84,7 +88,7 @@ def _without_record(context: PageContext, run: LiveRun, request: Request) -> dic
     own = running.get(folder.relative_to(run.folder / "attempts").as_posix())
     events = read_events(folder)
     stages = [event.stage for event in events if event.stage is not None]
-    log = folder / attempt_files.log_name(stages[-1]) if stages else None
+    log = folder / log_name(stages[-1]) if stages else None
     return {
         "record": None,
         "is_live": own is not None,

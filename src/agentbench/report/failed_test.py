@@ -1,0 +1,180 @@
+"""The first deciding test that did not pass: its assertion, and what it expected and got."""
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core import python_syntax
+from agentbench.integrity.records import SealedMismatch
+from agentbench.report.attempt_files import ReportedCase, StoredReport
+from agentbench.report.patch_lines import frames_of
+from agentbench.scoring.evidence import CaseOutcome
+from agentbench.scoring.expectation import FAILING_OUTCOMES
+from agentbench.scoring.verdict import CaseChange
+
+_RANKS = {CaseOutcome.FAILED: 0, CaseOutcome.ERROR: 0, CaseOutcome.UNFINISHED: 1}
+_HIDDEN_BY_SEAL = "of the sealed test>"
+_PREFIX = re.compile(r"^(?:AssertionError|self\.failureException): ")
+_DIFFER = re.compile(r"^[\w ]+ differ: ")
+_NO_ERROR = re.compile(r"DID NOT RAISE (?:<class '(?P<named>[^']+)'>|(?P<plain>.+))")
+_MAX_PARSED = 2_000  # characters of a message
+_UNRAISED = "no exception"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedTest:
+    """A test that did not pass, as far as its report says why."""
+
+    node_id: str
+    what: str  # how it ended, as the rest of a sentence with the test as its subject
+    assertion: str = ""
+    where: str = ""  # the assertion's file and line
+    expected: str = ""
+    actual: str = ""
+    message: str = ""  # of the error; empty if the expected and the actual value say it all
+    traceback: str = ""
+
+
+def failing_tests(record: AttemptRecord) -> list[CaseChange]:
+    """The deciding tests that did not pass, those that ended by themselves first."""
+    deciding = [test for test in record.tests if test.listed] or list(record.tests)
+    return sorted(filter(_fails, deciding), key=lambda test: _rank(test.final))
+
+
+def describe_test(test: CaseChange, record: AttemptRecord, report: StoredReport) -> FailedTest:
+    """What the report and the sealed run say about a test that did not pass."""
+    sealed = record.controls.sealed if record.controls is not None else None
+    mismatches = sealed.mismatches if sealed is not None else ()
+    mismatch = next((one for one in mismatches if one.node_id == test.node_id), None)
+    cases = [case for case in report.tests if case.node_id == test.node_id]
+    case = next((one for one in cases if one.outcome is test.final), None)
+    what = _ending(test)
+    if mismatch is not None and (case is None or not case.traceback):
+        return _by_mismatch(mismatch, what)
+    if case is None:
+        return FailedTest(node_id=test.node_id, what=what)
+    return _by_report(case, what)
+
+
+def _fails(test: CaseChange) -> bool:
+    if test.listed == "fail_to_pass":
+        return test.final is not CaseOutcome.PASSED
+    return test.final in FAILING_OUTCOMES or (test.listed is not None and test.final is None)
+
+
+def _rank(outcome: CaseOutcome | None) -> int:
+    return 2 if outcome is None else _RANKS.get(outcome, 2)
+
+
+def _ending(test: CaseChange) -> str:
+    if test.final is None:
+        return "did not run"
+    if test.final is CaseOutcome.UNFINISHED:
+        return "did not run to its end"
+    if test.final not in FAILING_OUTCOMES:
+        return f"was {test.final.value}, which does not count as passed"
+    if test.baseline is CaseOutcome.PASSED:
+        return "passed before the agent's change and fails now (a regression)"
+    still = "still " if test.baseline in FAILING_OUTCOMES else ""
+    phase = " in its set-up or teardown" if test.final is CaseOutcome.ERROR else ""
+    return f"{still}fails{phase}"
+
+
+def _by_mismatch(mismatch: SealedMismatch, what: str) -> FailedTest:
+    file = mismatch.node_id.partition("::")[0]
+    return FailedTest(
+        node_id=mismatch.node_id,
+        what=what,
+        assertion=mismatch.assertion,
+        where=f"{file}:{mismatch.line}" if mismatch.line is not None else "",
+        expected=mismatch.expected,
+        actual=mismatch.actual,
+    )
+
+
+def _by_report(case: ReportedCase, what: str) -> FailedTest:
+    traceback, message = case.traceback or "", (case.message or "").strip()
+    last = next(reversed(list(frames_of(traceback))), None)
+    assertion = _marked_source(traceback) or (last.text if last is not None else "")
+    is_sealed = _HIDDEN_BY_SEAL in assertion
+    compared = _compared_values(message[:_MAX_PARSED], assertion)
+    expected, actual = compared or ("", "")
+    return FailedTest(
+        node_id=case.node_id,
+        what=what,
+        assertion="" if is_sealed else assertion,
+        where=f"{last.path}:{last.line}" if last is not None and not is_sealed else "",
+        expected=expected,
+        actual=actual,
+        message="" if compared else message,
+        traceback=traceback,
+    )
+
+
+def _marked_source(traceback: str) -> str:
+    """The statement that pytest marks in its last frame, on one line."""
+    lines = traceback.splitlines()
+    starts = [at for at, line in enumerate(lines) if line.startswith(">  ")]
+    if not starts:
+        return ""
+    source = [lines[starts[-1]][1:].strip()]
+    for line in lines[starts[-1] + 1 :]:
+        if not line.startswith("  ") or not line.strip(" ^~"):
+            break
+        source.append(line.strip())
+    return " ".join(source)
+
+
+def _compared_values(message: str, source: str) -> tuple[str, str] | None:
+    """The expected and the actual value of a comparison; None if the message has none."""
+    raised = _NO_ERROR.search(message)
+    if raised:
+        name = (raised["named"] or raised["plain"]).removeprefix("builtins.")
+        return name, _UNRAISED
+    lines = [_PREFIX.sub("", line.strip()) for line in message.splitlines()]
+    asserted = next((line[7:] for line in lines if line.startswith("assert ")), "")
+    compared = _DIFFER.sub("", lines[0]) if lines and not asserted else ""
+    sides = _sides(asserted, " == ") or _sides(compared, " != ")
+    if sides is None:
+        return None
+    return sides if _expects_first(source) else (sides[1], sides[0])
+
+
+def _sides(text: str, operator: str) -> tuple[str, str] | None:
+    """Both sides of a comparison; None if it is not clear where it divides."""
+    try:
+        tree = python_syntax.parse(text).body
+    except python_syntax.UNPARSABLE:
+        left, found, right = text.partition(operator)
+        return (left, right) if found and operator not in right else None
+    compared = tree[0].value if len(tree) == 1 and isinstance(tree[0], ast.Expr) else None
+    if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
+        return None
+    wanted = ast.Eq if operator == " == " else ast.NotEq
+    if not isinstance(compared.ops[0], wanted):
+        return None
+    left_text = ast.get_source_segment(text, compared.left)
+    right_text = ast.get_source_segment(text, compared.comparators[0])
+    return (left_text, right_text) if left_text and right_text else None
+
+
+def _expects_first(source: str) -> bool:
+    """Whether only the first of the compared expressions is a literal."""
+    try:
+        tree = python_syntax.parse(source).body
+    except python_syntax.UNPARSABLE:
+        return False
+    statement = tree[0] if len(tree) == 1 else None
+    sides: Sequence[ast.expr] = ()
+    if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare):
+        sides = (statement.test.left, statement.test.comparators[0])
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        sides = statement.value.args[:2]
+    return len(sides) == 2 and _is_literal(sides[0]) and not _is_literal(sides[1])
+
+
+def _is_literal(node: ast.expr) -> bool:
+    kinds = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Await)
+    return not any(isinstance(each, kinds) for each in ast.walk(node))

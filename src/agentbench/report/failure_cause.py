@@ -1,0 +1,368 @@
+"""Why an attempt failed, in words: derived from its record and its files.
+
+`agentbench show` and the attempt's web page open with it.
+"""
+
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from agentbench.attempt.record import AttemptRecord, StageRecord
+from agentbench.core.display_text import counted, list_with_more, one_line
+from agentbench.pytest_results.fallback import collection_fact
+from agentbench.report.attempt_files import AttemptFiles, StoredReport
+from agentbench.report.failed_test import FailedTest, describe_test, failing_tests
+from agentbench.report.patch_lines import TouchedLines, touched_lines
+from agentbench.scoring.evidence import (
+    AgentEnding,
+    CaseOutcome,
+    CollectionFact,
+    CommandResult,
+    Ending,
+    PytestOutcome,
+)
+from agentbench.scoring.expectation import reported_cases
+from agentbench.scoring.taxonomy import FailureReason, StageName
+
+_OUTPUT_LINES = 6
+_MAX_NAMED = 3
+_MAX_TEXT = 400  # characters of a message
+_MAX_COMMAND = 160
+_SUBJECTS = {
+    StageName.GIT_CLONE: "The clone",
+    StageName.GIT_CHECKOUT: "The checkout",
+    StageName.SETUP: "The set-up command",
+    StageName.BASELINE_RUN: "The test run before the agent",
+    StageName.AGENT_RUN: "The agent",
+    StageName.FINAL_TEST: "The test run",
+}
+_AGENT_ENDINGS = {
+    AgentEnding.SUBMITTED: "The agent failed",
+    AgentEnding.STEP_LIMIT: "The agent stopped at its step limit",
+    AgentEnding.COST_LIMIT: "The agent stopped at its cost limit",
+    AgentEnding.TIME_LIMIT: "The agent ran out of time",
+    AgentEnding.LLM_ERROR: "The agent's model failed",
+    AgentEnding.TOOL_ERROR: "The agent failed",
+    AgentEnding.CRASHED: "The agent crashed",
+    AgentEnding.INTERRUPTED: "The agent was interrupted",
+}
+_PYTEST_FAULTS = frozenset({PytestOutcome.PYTEST_INTERNAL, PytestOutcome.USAGE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureCause:
+    """Why an attempt failed: one or two sentences, and what they are based on."""
+
+    summary: str
+    test: FailedTest | None = None
+    touched: TouchedLines = field(default_factory=TouchedLines)
+    output: tuple[str, ...] = ()  # the last lines of the stage that failed
+    notes: tuple[str, ...] = ()  # further sentences
+
+
+def find_cause(record: AttemptRecord, files: AttemptFiles) -> FailureCause | None:
+    """Why an attempt failed; None if it is resolved."""
+    if record.resolved:
+        return None
+    if record.quarantined:
+        found = record.detail.removeprefix("quarantined: ")
+        summary = f"The tests passed, but the attempt is quarantined: {_sentence(found)}"
+        return FailureCause(summary=summary)
+    return _Investigation(record, files).cause()
+
+
+class _Investigation:
+    """Looks for the cause of one failed attempt."""
+
+    def __init__(self, record: AttemptRecord, files: AttemptFiles) -> None:
+        self._record = record
+        self._files = files
+        reason = record.failure_reason
+        primary = next((f for f in record.failures if f.terminal and f.reason is reason), None)
+        stages = {stage.name: stage for stage in record.stages}
+        self._stage = stages.get(primary.stage) if primary is not None else None
+
+    @cached_property
+    def _report(self) -> StoredReport:
+        return self._files.final_report()
+
+    def cause(self) -> FailureCause:
+        """The cause."""
+        stage = self._stage
+        if stage is None:
+            return FailureCause(summary=_sentence(self._detail))
+        if stage.evidence.exception is not None:
+            return self._by_exception(stage)
+        if stage.name is StageName.FINAL_TEST:
+            return self._of_final_test(stage)
+        if stage.name is StageName.BASELINE_RUN:
+            return self._of_baseline(stage)
+        if stage.evidence.agent is not None and not self._command_decides(stage):
+            return self._by_agent(stage, stage.evidence.agent)
+        return self._by_command(stage)
+
+    @property
+    def _detail(self) -> str:
+        reason = self._record.failure_reason
+        return self._record.detail or (reason.description if reason is not None else "")
+
+    def _command_decides(self, stage: StageRecord) -> bool:
+        """Whether the end of the agent's command says more than the agent does."""
+        reasons = {FailureReason.SANDBOX_ERROR, FailureReason.TIMEOUT}
+        return self._record.failure_reason in reasons and stage.ending not in {None, Ending.EXITED}
+
+    def _by_exception(self, stage: StageRecord) -> FailureCause:
+        exception = stage.evidence.exception
+        assert exception is not None
+        text = one_line(exception.message, limit=_MAX_TEXT)
+        where = f" ({exception.where})" if exception.where else ""
+        raised = f"{exception.type_name}: {text}{where}"
+        name = stage.name.replace("_", " ")
+        match FailureReason(exception.reason):
+            case FailureReason.INTERRUPTED:
+                summary = f"The run was cancelled during {name}: {text}"
+            case _ if stage.name is StageName.AGENT_RUN:
+                summary = f"The agent raised {raised}"
+            case _:
+                summary = f"{_SUBJECTS[stage.name]} failed: {raised}"
+        return FailureCause(
+            summary=_sentence(summary), output=self._tail(stage), notes=self._agent_notes(stage)
+        )
+
+    def _of_baseline(self, stage: StageRecord) -> FailureCause:
+        if self._record.failure_reason is not FailureReason.BASELINE_NOT_FAILING:
+            return self._by_command(stage)
+        passed = [test.node_id for test in self._record.tests if test.listed == "fail_to_pass"]
+        cases = reported_cases(stage.evidence)
+        passed = passed or [case.node_id for case in cases if case.outcome is CaseOutcome.PASSED]
+        summary = f"The task has no bug to fix: {self._detail}."
+        return FailureCause(summary=f"{summary} They are {list_with_more(passed, _MAX_NAMED)}.")
+
+    def _by_agent(self, stage: StageRecord, ending: AgentEnding) -> FailureCause:
+        detail = stage.evidence.agent_detail or self._detail
+        summary = f"{_AGENT_ENDINGS[ending]}: {detail}"
+        usage = self._record.usage
+        errors = usage.llm_errors.items() if usage is not None else ()
+        unanswered = [f"{kind} x{count}" for kind, count in sorted(errors)]
+        notes = (f"Requests without an answer: {', '.join(unanswered)}.",) if unanswered else ()
+        return FailureCause(
+            summary=_sentence(one_line(summary, limit=_MAX_TEXT)),
+            output=self._tail(stage),
+            notes=(*notes, *self._agent_notes(stage)),
+        )
+
+    def _by_command(self, stage: StageRecord) -> FailureCause:
+        command = stage.evidence.command
+        summary = self._command_sentence(stage, command) if command is not None else self._detail
+        return FailureCause(
+            summary=_sentence(summary), output=self._tail(stage), notes=self._agent_notes(stage)
+        )
+
+    def _command_sentence(self, stage: StageRecord, command: CommandResult) -> str:
+        subject, line = _SUBJECTS[stage.name], f"`{one_line(_line(command), limit=_MAX_COMMAND)}`"
+        match command.ending:
+            case Ending.TIMED_OUT:
+                limit = command.timeout.total_seconds() if command.timeout else stage.timeout_s
+                after = f"its limit of {round(limit, 1):g} s" if limit is not None else "its limit"
+                shown = "" if stage.name is StageName.FINAL_TEST else f": {line}"
+                return f"{subject} was still running at {after}{shown}"
+            case Ending.OUT_OF_MEMORY:
+                limit_mib = stage.evidence.memory_limit_mib
+                limit_text = f"; the limit is {limit_mib} MiB" if limit_mib is not None else ""
+                return f"{subject} ran out of memory{limit_text}"
+            case Ending.OUT_OF_DISK:
+                return f"{subject} exceeded the disk limit of {command.exceeded or 'its sandbox'}"
+            case Ending.LOST:
+                return f"The sandbox or its engine went away during {stage.name.replace('_', ' ')}"
+            case Ending.KILLED:
+                return f"{subject} was killed by {_signal_name(command.signal)}"
+            case Ending.EXITED:
+                return f"{subject} exited with code {command.exit_code}: {line}"
+
+    def _tail(self, stage: StageRecord) -> tuple[str, ...]:
+        """The last lines of a stage's output, from its log or its command."""
+        tail = self._files.log_tail(stage.name, _OUTPUT_LINES)
+        command = stage.evidence.command
+        if tail or command is None:
+            return tail
+        lines = (command.stderr.strip() or command.stdout.strip()).splitlines()
+        return tuple(lines[-_OUTPUT_LINES:])
+
+    def _agent_notes(self, stage: StageRecord) -> tuple[str, ...]:
+        """What became of the agent's change, if the stage was the agent's."""
+        if stage.name is not StageName.AGENT_RUN:
+            return ()
+        final = [f for f in self._record.failures if f.stage is StageName.FINAL_TEST]
+        tests = tuple(f"The final test failed, too: {_sentence(f.detail)}" for f in final[:1])
+        return (*self._patch_notes(), *tests)
+
+    def _patch_notes(self) -> tuple[str, ...]:
+        patch = self._record.patch
+        if patch is None or patch.files:
+            return ()
+        dropped = [f"{each.path} ({each.why})" for each in patch.dropped]
+        without = f"; not judged: {list_with_more(dropped, _MAX_NAMED)}" if dropped else ""
+        return (f"The agent changed no file{without}.",)
+
+    def _of_final_test(self, stage: StageRecord) -> FailureCause:
+        report = stage.evidence.report
+        if report is not None and report.collection_errors:
+            return self._by_collection_error(stage)
+        by_reason: Mapping[FailureReason, Callable[[StageRecord], FailureCause]] = {
+            FailureReason.TESTS_FAILED: self._by_tests,
+            FailureReason.INTERNAL_ERROR: self._by_pytest,
+            FailureReason.INTERRUPTED: self._by_interrupt,
+            FailureReason.NO_TESTS_COLLECTED: self._without_tests,
+        }
+        reason = self._record.failure_reason or FailureReason.UNKNOWN
+        return by_reason.get(reason, self._by_end_of_tests)(stage)
+
+    def _by_tests(self, stage: StageRecord) -> FailureCause:
+        if stage.evidence.rewards is not None:
+            return self._by_rewards(stage)
+        failing = failing_tests(self._record)
+        if not failing:
+            notes = self._patch_notes()
+            return FailureCause(
+                summary=_sentence(self._detail), output=self._tail(stage), notes=notes
+            )
+        test = describe_test(failing[0], self._record, self._report)
+        more = len(failing) - 1
+        others = f"{counted(more, 'more deciding test')} did not pass." if more else ""
+        return FailureCause(
+            summary=f"{test.node_id} {test.what}.",
+            test=test,
+            touched=self._touched(test.traceback),
+            notes=(*([others] if others else ()), *self._patch_notes()),
+        )
+
+    def _by_rewards(self, stage: StageRecord) -> FailureCause:
+        summary = f"The task's own script did not accept the change: {self._detail}"
+        return FailureCause(
+            summary=_sentence(summary), output=self._tail(stage), notes=self._patch_notes()
+        )
+
+    def _by_collection_error(self, stage: StageRecord) -> FailureCause:
+        report = stage.evidence.report
+        assert report is not None
+        facts, errors = report.collection_facts, self._report.collection_errors
+        fact = next((one for one in facts if _is_named(one, self._detail)), None)
+        fact = fact or next(iter(facts), None)
+        if fact is None:
+            return FailureCause(summary=_sentence(self._detail), output=self._tail(stage))
+        traceback = next((one.traceback for one in errors if one.file == fact.file), "")
+        more = len(report.collection_errors) - 1
+        notes = [f"{counted(more, 'more file')} cannot be collected."] if more else []
+        if "baseline has the same error" in self._detail:
+            notes.append("The baseline has the same error, so the task is at fault.")
+        return FailureCause(
+            summary=f"{fact.file} cannot be collected: {_fact_text(fact)}",
+            touched=self._touched(f"{traceback}\n{fact.path}:{fact.line}:"),
+            notes=(*notes, *self._patch_notes()),
+        )
+
+    def _by_pytest(self, stage: StageRecord) -> FailureCause:
+        """pytest, or a script that judges, ended without a result."""
+        report, rewards = stage.evidence.report, stage.evidence.rewards
+        if rewards is not None or report is None:
+            return self._by_rewards(stage) if rewards is not None else self._by_command(stage)
+        traceback = self._report.detail or ""
+        error = _fact_in(traceback or _without_prefix(self._report.text_output))
+        if report.outcome is PytestOutcome.SPAWN:
+            summary = f"pytest could not start: {self._report.spawn_error or self._detail}"
+        elif report.outcome in _PYTEST_FAULTS and error.error:
+            is_usage = report.outcome is PytestOutcome.USAGE
+            how = "refused to start" if is_usage else "ended with an internal error"
+            summary = f"pytest {how}: {_fact_text(error)}"
+        elif stage.ending is Ending.EXITED and not report.complete:
+            summary = (
+                f"The code under test ended pytest before its report was complete (exit code "
+                f"{stage.exit_code}){self._unfinished(stage)}"
+            )
+        else:
+            summary = self._detail
+        output = () if error.error else self._tail(stage)
+        touched = self._touched(traceback or self._report.text_output)
+        return FailureCause(
+            summary=_sentence(summary), output=output, touched=touched, notes=self._patch_notes()
+        )
+
+    def _by_interrupt(self, stage: StageRecord) -> FailureCause:
+        what = one_line(self._report.detail or self._detail, limit=_MAX_TEXT)
+        summary = f"The code under test interrupted pytest: {what}{self._unfinished(stage)}"
+        touched = self._touched(self._report.text_output)
+        return FailureCause(summary=_sentence(summary), touched=touched, notes=self._patch_notes())
+
+    def _without_tests(self, stage: StageRecord) -> FailureCause:
+        summary = "pytest collected no tests from the files that it was given."
+        deciding = [test.node_id for test in self._record.tests if test.listed]
+        missing = f"Not found: {list_with_more(deciding, _MAX_NAMED)}." if deciding else ""
+        return FailureCause(
+            summary=summary,
+            touched=self._touched(""),
+            output=self._tail(stage),
+            notes=(*([missing] if missing else ()), *self._patch_notes()),
+        )
+
+    def _by_end_of_tests(self, stage: StageRecord) -> FailureCause:
+        """The process of the tests was ended: by a limit, a signal, or an exit of its own."""
+        command = stage.evidence.command
+        sentence = self._command_sentence(stage, command) if command is not None else self._detail
+        traceback = command.stderr if command is not None else ""
+        return FailureCause(
+            summary=_sentence(f"{sentence}{self._unfinished(stage)}"),
+            touched=self._touched(traceback),
+            notes=self._patch_notes(),
+        )
+
+    def _unfinished(self, stage: StageRecord) -> str:
+        """The test that ran when the run ended, as the end of a sentence."""
+        cases = reported_cases(stage.evidence)
+        running = [c.node_id for c in cases if c.outcome is CaseOutcome.UNFINISHED]
+        return f", in {running[-1]}" if running else ""
+
+    def _touched(self, traceback: str) -> TouchedLines:
+        return touched_lines(self._files.patch(), traceback)
+
+
+def _is_named(fact: CollectionFact, detail: str) -> bool:
+    return bool(fact.path or fact.file) and (fact.path or fact.file) in detail
+
+
+def _fact_in(text: str) -> CollectionFact:
+    """The error in which a traceback ends."""
+    root = next((line[9:] for line in text.splitlines() if line.startswith("rootdir: ")), "")
+    return collection_fact("", "", text, root or "/workspace")
+
+
+def _fact_text(fact: CollectionFact) -> str:
+    line = f":{fact.line}" if fact.line is not None else ""
+    place = f"{fact.path}{line}" if fact.path else ""
+    message = f": {fact.message}" if fact.message else ""
+    return f"{fact.error or 'an error'}{f' in {place}' if place else ''}{message}"
+
+
+def _without_prefix(output: str) -> str:
+    lines = (line.removeprefix("INTERNALERROR> ") for line in output.splitlines())
+    return "\n".join(lines)
+
+
+def _line(command: CommandResult) -> str:
+    """A command as it was written: a shell's own words are left out."""
+    shell = command.argv[:2] == ("sh", "-c") and len(command.argv) == 3
+    return command.argv[2] if shell else " ".join(command.argv)
+
+
+def _signal_name(number: int | None) -> str:
+    if number is None:
+        return "an unknown signal"
+    known = number in set(signal.Signals)
+    return f"signal {number}{f' ({signal.Signals(number).name})' if known else ''}"
+
+
+def _sentence(text: str) -> str:
+    """A text as a sentence: with a capital unless it begins with a name, and with a full stop."""
+    begins = text.split(" ", 1)[0]
+    capital = text[:1].upper() + text[1:] if begins.isalpha() and begins != "pytest" else text
+    return capital if capital.endswith((".", "!", "?", "…")) else f"{capital}."
