@@ -27,3 +27,35 @@ def test_an_attempt_that_is_not_there_says_which_are(cli, runs_dir):
         said = show(cli, runs_dir, *arguments)
         assert (said.code, said.stdout) == (65, "")
         assert "there are: one 1, one 2" in said.stderr
+
+
+def logged(runs_dir, *stages):
+    (run,) = runs_dir.iterdir()
+    folder = run / "attempts" / "one" / "2" / "stages"
+    folder.mkdir(parents=True)
+    for stage in stages:
+        (folder / f"{stage}.log").write_text("[    0.104 stdout] no \x1b[31mcompiler\x1b[0m\n")
+
+
+def test_the_log_of_a_stage_is_printed_without_its_escapes(cli, runs_dir):
+    logged(runs_dir, "setup")
+    said = show(cli, runs_dir, "last", "one", "2", "--log", "setup")
+    assert said == (0, "[    0.104 stdout] no compiler\n", "")
+
+
+def test_a_stage_without_a_log_names_those_that_have_one(cli, runs_dir):
+    logged(runs_dir, "setup", "agent_run")
+    said = show(cli, runs_dir, "last", "one", "2", "--log", "final_test")
+    assert (said.code, said.stdout) == (65, "")
+    assert "no log of final_test" in said.stderr
+    assert "logs: setup, agent_run" in said.stderr
+    assert "logs: none" in show(cli, runs_dir, "last", "one", "--log", "setup").stderr
+
+
+def test_an_unknown_stage_and_a_log_as_json_are_usage_errors(cli, runs_dir):
+    said = show(cli, runs_dir, "last", "one", "--log", "tests")
+    assert said.code == 2
+    assert "git_clone" in said.stderr
+    said = show(cli, runs_dir, "last", "one", "--log", "setup", "--json")
+    assert "--json prints the record" in said.stderr
+    assert said.code == 64

@@ -2,6 +2,7 @@
 
 import html
 import re
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -217,9 +218,11 @@ def test_tests_that_hang_are_named(walled_bench: Bench, tmp_path: Path) -> None:
 
 
 def test_a_missing_commit_is_named(walled_bench: Bench, tmp_path: Path) -> None:
-    from tests.e2e.reasons.test_of_the_task import _repository
-
-    origin = _repository(tmp_path / "origin")
+    origin = tmp_path / "origin"
+    subprocess.run(["git", "init", "--quiet", origin], check=True)
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    commit = ("commit", "--quiet", "--allow-empty", "--message", "Begin")
+    subprocess.run(["git", "-C", origin, *who, *commit], check=True)
     (tmp_path / "small").mkdir()
     repo = f'url = "file://{origin}"\ncommit = "{NOBODY}"'
     task = SmallTask(repo=repo, files={}).write(tmp_path / "small")

@@ -67,8 +67,8 @@ def find_cause(record: AttemptRecord, files: AttemptFiles) -> FailureCause | Non
         return None
     if record.quarantined:
         found = record.detail.removeprefix("quarantined: ")
-        summary = f"The tests passed, but the attempt is quarantined: {_sentence(found)}"
-        return FailureCause(summary=summary)
+        summary = f"The tests passed, but the attempt is quarantined: {found}"
+        return FailureCause(summary=_sentence(one_line(summary, limit=2 * _MAX_TEXT)))
     return _Investigation(record, files).cause()
 
 
@@ -194,7 +194,7 @@ class _Investigation:
         if stage.name is not StageName.AGENT_RUN:
             return ()
         final = [f for f in self._record.failures if f.stage is StageName.FINAL_TEST]
-        tests = tuple(f"The final test failed, too: {_sentence(f.detail)}" for f in final[:1])
+        tests = tuple(_sentence(f"The final test failed, too: {f.detail}") for f in final[:1])
         return (*self._patch_notes(), *tests)
 
     def _patch_notes(self) -> tuple[str, ...]:
