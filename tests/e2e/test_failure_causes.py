@@ -170,7 +170,7 @@ KINDS = (
     ),
     Failing(
         name="agent that crashes", reason=R.UNKNOWN, agent=f"{FAULTY}odd",
-        words=("The agent raised ZeroDivisionError: an odd day", "agents_at_fault.py, line"),
+        words=("The agent raised an error: ZeroDivisionError: an odd day", "at_fault.py, line"),
     ),
     Failing(
         name="set-up", reason=R.SETUP_FAILED, agent="noop",
@@ -243,8 +243,11 @@ def quarantined() -> AttemptRecord:
 
 
 RECORDED: Mapping[str, tuple[AttemptRecord, str]] = {
-    "lost sandbox": (lost(), "The set-up command failed: SandboxError: the engine went away."),
-    "cancelled run": (interrupted(), "The run was cancelled during setup: the run was cancelled."),
+    "lost sandbox": (
+        lost(),
+        "The sandbox failed during setup: SandboxError: the engine went away.",
+    ),
+    "cancelled run": (interrupted(), "The run was cancelled during setup."),
     "quarantine": (
         quarantined(),
         "The tests passed, but the attempt is quarantined: peeked at agent: read the key.",

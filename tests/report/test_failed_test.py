@@ -25,6 +25,8 @@ def described(message, traceback, *, outcome="failed", baseline="failed"):
         ("assert f() == X()", "assert <X at 0x1> == <X at 0x2>", "<X at 0x2>", "<X at 0x1>"),
         ("self.assertEqual(f(), 6)", "AssertionError: 5 != 6", "6", "5"),
         ("self.assertEqual(6, f())", "AssertionError: 6 != 5", "6", "5"),
+        ("self.assertEqual(expected, f())", "AssertionError: 6 != 5", "6", "5"),
+        ("assert f() == expected", "assert 5 == 6", "6", "5"),
         ("self.assertEqual(f(), [1])", "AssertionError: Lists differ: [2] != [1]", "[1]", "[2]"),
         ("with pytest.raises(ValueError):", "Failed: DID NOT RAISE <class 'ValueError'>",
          "ValueError", "no exception"),
@@ -36,6 +38,14 @@ def test_a_comparison_is_divided_into_its_values(source, message, expected, actu
     found = described(message, f">       {source}\n{lines}\n\ntests/test_it.py:3: AssertionError")
     assert (found.expected, found.actual) == (expected, actual)
     assert (found.assertion, found.where) == (source, "tests/test_it.py:3")
+    assert found.message == ""
+
+
+def test_values_that_pytest_abridges_come_with_their_difference():
+    message = "AssertionError: assert [1, ...] == [2, ...]\n  \n  At index 0 diff: 1 != 2"
+    found = described(message, ">       assert f() == x\nE       x\n\nt.py:3: AssertionError")
+    assert (found.expected, found.actual) == ("[2, ...]", "[1, ...]")
+    assert found.difference.split() == ["At", "index", "0", "diff:", "1", "!=", "2"]
     assert found.message == ""
 
 

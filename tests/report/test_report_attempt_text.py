@@ -35,7 +35,7 @@ def test_an_agent_that_crashed_is_told_with_its_traceback():
     lines = page(crashed())
     said = "ZeroDivisionError: an odd <day> (mine.py, line 7)"
     assert lines[1] == "failed: UNKNOWN (fault: agent)"
-    assert lines[lines.index("why it failed") + 1] == f"  The agent raised {said}."
+    assert lines[lines.index("why it failed") + 1] == f"  The agent raised an error: {said}."
     why = lines.index("Failure candidates, highest priority first")
     assert lines[why + 1] == f"  15 UNKNOWN in agent_run: {said}"
     assert lines[why + 2].startswith("   - TESTS_FAILED in final_test: ")
@@ -73,7 +73,7 @@ def test_the_python_and_its_image_are_named(known, line):
 def test_a_failed_attempt_says_why_in_words():
     lines = page(lost())
     assert lines[1] == "failed: SANDBOX_ERROR (fault: infrastructure)"
-    said = "  The set-up command failed: SandboxError: the engine went away."
+    said = "  The sandbox failed during setup: SandboxError: the engine went away."
     assert lines[lines.index("why it failed") + 1] == said
     why = lines.index("Failure candidates, highest priority first")
     assert "SANDBOX_ERROR in setup: " in lines[why + 1]

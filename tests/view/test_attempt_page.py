@@ -103,7 +103,10 @@ def test_an_agent_that_crashed_is_told_with_its_traceback(tmp_path):
     assert "a consequence: the agent had crashed" in text
     assert "UNKNOWN is the only reason that ended the attempt." in text
     cause = text[text.index('id="cause"') : text.index('id="stages"')]
-    assert "The agent raised ZeroDivisionError: an odd &lt;day&gt; (mine.py, line 7)." in cause
+    assert (
+        "The agent raised an error: ZeroDivisionError: an odd &lt;day&gt; (mine.py, line 7)."
+        in cause
+    )
     assert "<dt>last output</dt><dd><code>Traceback</code></dd>" in cause
 
 

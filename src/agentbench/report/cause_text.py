@@ -18,7 +18,6 @@ class CauseFact(NamedTuple):
 
     label: str
     lines: tuple[str, ...]
-    is_code: bool = True
 
 
 def cause_facts(cause: FailureCause) -> list[CauseFact]:
@@ -54,10 +53,11 @@ def _test_facts(test: FailedTest) -> Iterator[CauseFact]:
     if test.expected or test.actual:
         yield CauseFact("expected", (one_line(test.expected, limit=_MAX_VALUE),))
         yield CauseFact("actual", (one_line(test.actual, limit=_MAX_VALUE),))
-    lines = [line for line in test.message.splitlines() if line.strip()]
-    if lines:
-        shown = [printable(line, limit=_MAX_LINE) for line in lines[:_MESSAGE_LINES]]
-        yield CauseFact("error", (*shown, "…") if len(lines) > _MESSAGE_LINES else tuple(shown))
+    for label, text in (("error", test.message), ("difference", test.difference)):
+        lines = [line for line in text.splitlines() if line.strip()]
+        shown = tuple(printable(line, limit=_MAX_LINE) for line in lines[:_MESSAGE_LINES])
+        if shown:
+            yield CauseFact(label, (*shown, "…") if len(lines) > _MESSAGE_LINES else shown)
 
 
 def _patch_line(line: PatchLine) -> str:

@@ -20,6 +20,7 @@ _PREFIX = re.compile(r"^(?:AssertionError|self\.failureException): ")
 _DIFFER = re.compile(r"^[\w ]+ differ: ")
 _NO_ERROR = re.compile(r"DID NOT RAISE (?:<class '(?P<named>[^']+)'>|(?P<plain>.+))")
 _MAX_PARSED = 2_000  # characters of a message
+_EXPECTED_NAMES = ("expected", "want")
 _UNRAISED = "no exception"
 
 
@@ -34,6 +35,7 @@ class FailedTest:
     expected: str = ""
     actual: str = ""
     message: str = ""  # of the error; empty if the expected and the actual value say it all
+    difference: str = ""  # of the two values, if the runner abridges them
     traceback: str = ""
 
 
@@ -109,6 +111,7 @@ def _by_report(case: ReportedCase, what: str) -> FailedTest:
         expected=expected,
         actual=actual,
         message="" if compared else message,
+        difference=_difference(message) if compared and any("..." in v for v in compared) else "",
         traceback=traceback,
     )
 
@@ -142,6 +145,13 @@ def _compared_values(message: str, source: str) -> tuple[str, str] | None:
     return sides if _expects_first(source) else (sides[1], sides[0])
 
 
+def _difference(message: str) -> str:
+    """What follows the compared values in a message."""
+    lines = message.splitlines()
+    at = next((n for n, line in enumerate(lines) if " == " in line or " != " in line), len(lines))
+    return "\n".join(line for line in lines[at + 1 :] if not line.strip().startswith("+  where"))
+
+
 def _sides(text: str, operator: str) -> tuple[str, str] | None:
     """Both sides of a comparison; None if it is not clear where it divides."""
     try:
@@ -161,7 +171,7 @@ def _sides(text: str, operator: str) -> tuple[str, str] | None:
 
 
 def _expects_first(source: str) -> bool:
-    """Whether only the first of the compared expressions is a literal."""
+    """Whether only the first of the compared expressions is a literal, or is called expected."""
     try:
         tree = python_syntax.parse(source).body
     except python_syntax.UNPARSABLE:
@@ -172,7 +182,12 @@ def _expects_first(source: str) -> bool:
         sides = (statement.test.left, statement.test.comparators[0])
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         sides = statement.value.args[:2]
-    return len(sides) == 2 and _is_literal(sides[0]) and not _is_literal(sides[1])
+    return len(sides) == 2 and _is_expected(sides[0]) and not _is_expected(sides[1])
+
+
+def _is_expected(node: ast.expr) -> bool:
+    name = python_syntax.name_of(node).lower()
+    return _is_literal(node) or name.startswith(_EXPECTED_NAMES)
 
 
 def _is_literal(node: ast.expr) -> bool:

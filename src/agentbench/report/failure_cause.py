@@ -47,6 +47,16 @@ _AGENT_ENDINGS = {
     AgentEnding.CRASHED: "The agent crashed",
     AgentEnding.INTERRUPTED: "The agent was interrupted",
 }
+_RAISED = {
+    FailureReason.SETUP_FAILED: "The set-up failed",
+    FailureReason.SETUP_TIMEOUT: "The set-up ran out of time",
+    FailureReason.GIT_CLONE_FAILED: "The clone failed",
+    FailureReason.GIT_CHECKOUT_FAILED: "The checkout failed",
+    FailureReason.LLM_ERROR: "The agent's model failed",
+    FailureReason.TOOL_ERROR: "A tool of the agent failed",
+    FailureReason.INTERRUPTED: "The agent was interrupted",
+}
+"""How the sentence about an exception begins, by its reason."""
 _PYTEST_FAULTS = frozenset({PytestOutcome.PYTEST_INTERNAL, PytestOutcome.USAGE})
 
 
@@ -115,19 +125,19 @@ class _Investigation:
     def _by_exception(self, stage: StageRecord) -> FailureCause:
         exception = stage.evidence.exception
         assert exception is not None
+        reason, during = FailureReason(exception.reason), f"during {_words(stage.name)}"
+        if reason is FailureReason.INTERRUPTED and stage.name is not StageName.AGENT_RUN:
+            return FailureCause(summary=f"The run was cancelled {during}.")
         text = one_line(exception.message, limit=_MAX_TEXT)
         where = f" ({exception.where})" if exception.where else ""
-        raised = f"{exception.type_name}: {text}{where}"
-        name = stage.name.replace("_", " ")
-        match FailureReason(exception.reason):
-            case FailureReason.INTERRUPTED:
-                summary = f"The run was cancelled during {name}: {text}"
-            case _ if stage.name is StageName.AGENT_RUN:
-                summary = f"The agent raised {raised}"
-            case _:
-                summary = f"{_SUBJECTS[stage.name]} failed: {raised}"
+        sandbox = f"The sandbox failed {during}"
+        begins = sandbox if reason is FailureReason.SANDBOX_ERROR else _RAISED.get(reason)
+        begins = begins or f"{_SUBJECTS[stage.name]} raised an error"
+        summary = f"{begins}: {exception.type_name}{f': {text}' if text else ''}{where}"
+        known = f"{exception.type_name}: {' '.join(exception.message.split())}"
+        output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]
         return FailureCause(
-            summary=_sentence(summary), output=self._tail(stage), notes=self._agent_notes(stage)
+            summary=_sentence(summary), output=tuple(output), notes=self._agent_notes(stage)
         )
 
     def _of_baseline(self, stage: StageRecord) -> FailureCause:
@@ -135,9 +145,11 @@ class _Investigation:
             return self._by_command(stage)
         passed = [test.node_id for test in self._record.tests if test.listed == "fail_to_pass"]
         cases = reported_cases(stage.evidence)
+        # Without listed tests, the whole run decides.
         passed = passed or [case.node_id for case in cases if case.outcome is CaseOutcome.PASSED]
         summary = f"The task has no bug to fix: {self._detail}."
-        return FailureCause(summary=f"{summary} They are {list_with_more(passed, _MAX_NAMED)}.")
+        notes = (f"Passing: {list_with_more(passed, _MAX_NAMED)}.",) if passed else ()
+        return FailureCause(summary=summary, notes=notes)
 
     def _by_agent(self, stage: StageRecord, ending: AgentEnding) -> FailureCause:
         detail = stage.evidence.agent_detail or self._detail
@@ -164,6 +176,8 @@ class _Investigation:
         match command.ending:
             case Ending.TIMED_OUT:
                 limit = command.timeout.total_seconds() if command.timeout else stage.timeout_s
+                if stage.name is StageName.AGENT_RUN:  # of which earlier commands used a part
+                    limit = stage.timeout_s
                 after = f"its limit of {round(limit, 1):g} s" if limit is not None else "its limit"
                 shown = "" if stage.name is StageName.FINAL_TEST else f": {line}"
                 return f"{subject} was still running at {after}{shown}"
@@ -174,7 +188,7 @@ class _Investigation:
             case Ending.OUT_OF_DISK:
                 return f"{subject} exceeded the disk limit of {command.exceeded or 'its sandbox'}"
             case Ending.LOST:
-                return f"The sandbox or its engine went away during {stage.name.replace('_', ' ')}"
+                return f"The sandbox or its engine went away during {_words(stage.name)}"
             case Ending.KILLED:
                 return f"{subject} was killed by {_signal_name(command.signal)}"
             case Ending.EXITED:
@@ -238,7 +252,9 @@ class _Investigation:
         )
 
     def _by_rewards(self, stage: StageRecord) -> FailureCause:
-        summary = f"The task's own script did not accept the change: {self._detail}"
+        is_judged = self._record.failure_reason is FailureReason.TESTS_FAILED
+        what = "did not accept the change" if is_judged else "gave no result"
+        summary = f"The task's own script {what}: {self._detail}"
         return FailureCause(
             summary=_sentence(summary), output=self._tail(stage), notes=self._patch_notes()
         )
@@ -324,6 +340,10 @@ class _Investigation:
 
     def _touched(self, traceback: str) -> TouchedLines:
         return touched_lines(self._files.patch(), traceback)
+
+
+def _words(stage: StageName) -> str:
+    return stage.replace("_", " ")
 
 
 def _is_named(fact: CollectionFact, detail: str) -> bool:
