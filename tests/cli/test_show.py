@@ -58,4 +58,4 @@ def test_an_unknown_stage_and_a_log_as_json_are_usage_errors(cli, runs_dir):
     assert "git_clone" in said.stderr
     said = show(cli, runs_dir, "last", "one", "--log", "setup", "--json")
     assert "--json prints the record" in said.stderr
-    assert said.code == 64
+    assert said.code == 2

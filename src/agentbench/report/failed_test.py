@@ -21,6 +21,7 @@ _DIFFER = re.compile(r"^[\w ]+ differ: ")
 _NO_ERROR = re.compile(r"DID NOT RAISE (?:<class '(?P<named>[^']+)'>|(?P<plain>.+))")
 _MAX_PARSED = 2_000  # characters of a message
 _EXPECTED_NAMES = ("expected", "want")
+_NO_DIFFERENCE = ("+  where", "Use -v")  # lines of pytest that explain no difference
 _UNRAISED = "no exception"
 
 
@@ -149,7 +150,9 @@ def _difference(message: str) -> str:
     """What follows the compared values in a message."""
     lines = message.splitlines()
     at = next((n for n, line in enumerate(lines) if " == " in line or " != " in line), len(lines))
-    return "\n".join(line for line in lines[at + 1 :] if not line.strip().startswith("+  where"))
+    return "\n".join(
+        line for line in lines[at + 1 :] if not line.strip().startswith(_NO_DIFFERENCE)
+    )
 
 
 def _sides(text: str, operator: str) -> tuple[str, str] | None:

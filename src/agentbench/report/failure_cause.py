@@ -10,6 +10,7 @@ from functools import cached_property
 
 from agentbench.attempt.record import AttemptRecord, StageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line
+from agentbench.errors import RunCancelled
 from agentbench.pytest_results.fallback import collection_fact
 from agentbench.report.attempt_files import AttemptFiles, StoredReport
 from agentbench.report.failed_test import FailedTest, describe_test, failing_tests
@@ -25,6 +26,7 @@ from agentbench.scoring.evidence import (
 from agentbench.scoring.expectation import reported_cases
 from agentbench.scoring.taxonomy import FailureReason, StageName
 
+_AGENT = StageName.AGENT_RUN
 _OUTPUT_LINES = 6
 _MAX_NAMED = 3
 _MAX_TEXT = 400  # characters of a message
@@ -126,13 +128,16 @@ class _Investigation:
         exception = stage.evidence.exception
         assert exception is not None
         reason, during = FailureReason(exception.reason), f"during {_words(stage.name)}"
-        if reason is FailureReason.INTERRUPTED and stage.name is not StageName.AGENT_RUN:
+        is_ours = exception.type_name == RunCancelled.__name__
+        if is_ours or (reason is FailureReason.INTERRUPTED and stage.name is not _AGENT):
             return FailureCause(summary=f"The run was cancelled {during}.")
         text = one_line(exception.message, limit=_MAX_TEXT)
         where = f" ({exception.where})" if exception.where else ""
         sandbox = f"The sandbox failed {during}"
         begins = sandbox if reason is FailureReason.SANDBOX_ERROR else _RAISED.get(reason)
-        begins = begins or f"{_SUBJECTS[stage.name]} raised an error"
+        is_late = reason is FailureReason.TIMEOUT
+        how = "ran out of time" if is_late else "raised an error"
+        begins = begins or f"{_SUBJECTS[stage.name]} {how}"
         summary = f"{begins}: {exception.type_name}{f': {text}' if text else ''}{where}"
         known = f"{exception.type_name}: {' '.join(exception.message.split())}"
         output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]
@@ -176,7 +181,7 @@ class _Investigation:
         match command.ending:
             case Ending.TIMED_OUT:
                 limit = command.timeout.total_seconds() if command.timeout else stage.timeout_s
-                if stage.name is StageName.AGENT_RUN:  # of which earlier commands used a part
+                if stage.name is _AGENT:  # of which earlier commands used a part
                     limit = stage.timeout_s
                 after = f"its limit of {round(limit, 1):g} s" if limit is not None else "its limit"
                 shown = "" if stage.name is StageName.FINAL_TEST else f": {line}"
@@ -205,7 +210,7 @@ class _Investigation:
 
     def _agent_notes(self, stage: StageRecord) -> tuple[str, ...]:
         """What became of the agent's change, if the stage was the agent's."""
-        if stage.name is not StageName.AGENT_RUN:
+        if stage.name is not _AGENT:
             return ()
         final = [f for f in self._record.failures if f.stage is StageName.FINAL_TEST]
         tests = tuple(_sentence(f"The final test failed, too: {f.detail}") for f in final[:1])
