@@ -137,7 +137,7 @@ def test_the_patch_is_shown_with_tabs_and_without_escapes(tmp_path):
     (tmp_path / "patch.diff").write_bytes(b"+\tmake\n-\x1b[31mred\n+\xff\n")
     dropped = DroppedPath(path="conf\x1b[1mtest.py", why="pro\x1b[2Jtected")
     lines = page(failed(patch=patch(dropped=(dropped,))), tmp_path)
-    start = lines.index("patch: 1 files, +2 -3")
+    start = lines.index("patch: 1 file, +2 -3")
     assert lines[start + 1 : start + 5] == [
         "  not judged: conftest.py: protected",
         "  +\tmake",
@@ -152,7 +152,7 @@ def test_caches_of_tools_are_told_apart_from_the_patch():
         ToolCache(path="a\x1b[1mb/__pycache__", files=1, size=512),
     )
     lines = page(failed(patch=patch(tool_caches=caches)))
-    start = lines.index("patch: 1 files, +2 -3")
+    start = lines.index("patch: 1 file, +2 -3")
     said = "  tool caches, not counted: 4 files, 1.5 KiB: .pytest_cache, ab/__pycache__"
     assert lines[start + 1] == said
 
@@ -165,7 +165,7 @@ def test_a_long_patch_is_cut_and_says_where_the_rest_is(tmp_path):
 
 
 def test_a_patch_whose_file_is_gone_is_still_counted():
-    assert "patch: 1 files, +2 -3" in page(failed(patch=patch()))
+    assert "patch: 1 file, +2 -3" in page(failed(patch=patch()))
 
 
 @given(records())

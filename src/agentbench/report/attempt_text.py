@@ -203,7 +203,8 @@ def _agent(record: AttemptRecord) -> Iterator[str]:
     if agent is None:
         return
     detail = f": {printable(agent.detail, limit=400)}" if agent.detail else ""
-    yield f"agent: {agent.ending.value}, {agent.steps} steps, {agent.tool_calls} tool calls{detail}"
+    work = f"{counted(agent.steps, 'step')}, {counted(agent.tool_calls, 'tool call')}"
+    yield f"agent: {agent.ending.value}, {work}{detail}"
 
 
 def _model(record: AttemptRecord) -> Iterator[str]:
@@ -324,7 +325,7 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
     patch = record.patch
     if patch is None:
         return
-    yield f"patch: {patch.files} files, +{patch.insertions} -{patch.deletions}"
+    yield f"patch: {counted(patch.files, 'file')}, +{patch.insertions} -{patch.deletions}"
     for dropped in patch.dropped:
         yield f"  not judged: {printable(dropped.path)}: {printable(dropped.why)}"
     yield from _tool_caches(patch)
