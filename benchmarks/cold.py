@@ -72,7 +72,8 @@ def _run(
         with tempfile.TemporaryDirectory(dir=chain.place) as scratch:
             env = {"AGENTBENCH_CACHE": f"{scratch}/cache"}
             argv = [
-                sys.executable, "-m", "agentbench", "run", str(options.task), "--sandbox", sandbox,
+                sys.executable, "-m", "agentbench", "run", str(options.task), "--agent", "oracle",
+                "--sandbox", sandbox,
                 "--integrity-controls", controls, "-j", "1", "--runs-dir", f"{scratch}/runs",
                 "--quiet", "--fail-under", "1",
             ]  # fmt: skip

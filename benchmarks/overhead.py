@@ -58,7 +58,8 @@ class Bench:
         """The command of a run, which fails if an attempt is not resolved."""
         sandbox, controls = way
         return [
-            sys.executable, "-m", "agentbench", "run", str(self.task), "--sandbox", sandbox,
+            sys.executable, "-m", "agentbench", "run", str(self.task), "--agent", "oracle",
+            "--sandbox", sandbox,
             "--integrity-controls", controls, "-k", str(attempts), "-j", str(jobs),
             "--runs-dir", str(self.place / "runs"), "--quiet", "--fail-under", "1",
         ]  # fmt: skip

@@ -9,8 +9,10 @@ from agentbench.report.json_documents import render_schemas
 
 @pytest.fixture
 def run(cli, tasks, sandbox, tmp_path):
-    def run(*arguments, path=tasks):
-        return cli("run", path, "--sandbox", sandbox, "--runs-dir", tmp_path / "runs", *arguments)
+    def run(*arguments, path=tasks, agent="oracle"):
+        chosen = () if {"-a", "--agent-command"} & {*arguments} else ("-a", agent) if agent else ()
+        where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs")
+        return cli("run", path, *where, *chosen, *arguments)
 
     return run
 
@@ -87,6 +89,24 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
 
 
+def test_a_run_without_an_agent_is_refused(run, tmp_path):
+    said = run(agent=None)
+    assert said.code == 2, said.stderr
+    (line,) = said.stderr.splitlines()
+    assert line.startswith("agentbench: --agent is missing: choose --agent oracle (checks ")
+    assert "--agent noop" in line
+    assert "--agent-command '…'" in line
+    assert "`agentbench agents list`" in line
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_command_needs_no_agent(run, tmp_path):
+    fix = "printf 'def f():\n    return 2\n' > code.py"
+    said = run("--agent-command", fix, "--run-id", "x", "--allow-unsandboxed", "--filter", "first")
+    assert said.code == 0, said.stderr
+    assert json.loads((tmp_path / "runs/x/run.json").read_text())["agent"] == "command"
+
+
 def test_a_run_that_exists_is_not_overwritten(run):
     assert run("--run-id", "x", "--quiet", "--filter", "first").code == 0
     said = run("--run-id", "x", "--quiet", "--filter", "first")
@@ -96,7 +116,7 @@ def test_a_run_that_exists_is_not_overwritten(run):
 
 def test_a_folder_that_cannot_be_written_is_wrong_usage(cli, tasks, sandbox, tmp_path):
     (tmp_path / "file").write_text("")
-    said = cli("run", tasks, "--sandbox", sandbox, "--runs-dir", tmp_path / "file")
+    said = cli("run", tasks, "-a", "oracle", "--sandbox", sandbox, "--runs-dir", tmp_path / "file")
     assert said.code == 2, said.stderr
     assert said.stderr.endswith("choose another --runs-dir\n")
 
@@ -134,7 +154,7 @@ def test_no_task_is_65(run, tmp_path):
 
 
 def test_an_engine_that_does_not_answer_is_69(program, tasks):
-    said = program("run", tasks, "--sandbox", "docker")
+    said = program("run", tasks, "--agent", "oracle", "--sandbox", "docker")
     assert said.code == 69, said.stderr
     assert said.stdout == ""
     assert said.stderr.startswith("agentbench: ")

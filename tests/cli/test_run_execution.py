@@ -55,7 +55,7 @@ def test_a_run_whose_reader_has_ended_removes_its_sandboxes_and_can_be_resumed(t
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [*command, "run", "small", "-k", "2", "-j", "1", "--sandbox", sandbox],
+        [*command, "run", "small", "-k", "2", "-j", "1", "-a", "oracle", "--sandbox", sandbox],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=writer, check=False,
         timeout=HANG_SECONDS,
     )  # fmt: skip

@@ -31,7 +31,7 @@ def test_a_task_that_holds_is_valid(validate, tasks):
 def test_its_runs_are_neither_the_last_nor_in_the_list(validate, cli, tasks, sandbox, tmp_path):
     runs = tmp_path / "runs"
     wanted = ("--run-id", "mine", "--sandbox", sandbox, "--runs-dir", runs, "--quiet")
-    assert cli("run", tasks / "first", *wanted).code == 0
+    assert cli("run", tasks / "first", "-a", "oracle", *wanted).code == 0
     assert validate(tasks / "first", "--write-ids").code == 0
     assert find_run("last", runs).name == "mine"
     assert [folder.name for folder in RunsFolder(runs).runs()] == ["mine"]

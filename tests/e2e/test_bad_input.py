@@ -16,6 +16,7 @@ from tests.e2e.program import records_of, run_program
 from tests.e2e.small_task import FIX, SmallTask
 from tests.patience import wait_until
 
+ORACLE = ("--agent", "oracle")
 UNCAUGHT = 'command = "python -m pytest -s"'  # what tests print comes out as it is
 LOG_CAP = 11 * 2**20  # of a stage: 10 MiB and the times
 
@@ -144,7 +145,7 @@ def test_an_engine_that_is_down_is_69(tmp_path: Path, environ: dict[str, str]) -
     task = SmallTask().write(tmp_path / "small")
     environ["DOCKER_HOST"] = f"unix://{tmp_path}/nobody.sock"
 
-    ended = run_program("run", task, "--sandbox", "docker", env=environ, cwd=tmp_path)
+    ended = run_program("run", task, *ORACLE, "--sandbox", "docker", env=environ, cwd=tmp_path)
 
     assert ended.returncode == 69
     assert f"no Docker engine answers at unix://{tmp_path}/nobody.sock" in ended.stderr
@@ -159,7 +160,7 @@ def test_an_image_that_is_missing_is_69_before_any_attempt(
 ) -> None:
     task = SmallTask(environment='image = "agentbench/python:3.8"').write(tmp_path / "small")
 
-    ended = run_program("run", task, "--sandbox", "docker", env=environ, cwd=tmp_path)
+    ended = run_program("run", task, *ORACLE, "--sandbox", "docker", env=environ, cwd=tmp_path)
 
     assert ended.returncode == 69
     assert "small: the base image agentbench/python:3.8 is not built" in ended.stderr
@@ -172,7 +173,7 @@ def test_a_runs_folder_that_is_a_file_is_2(tmp_path: Path, environ: dict[str, st
     task = SmallTask().write(tmp_path / "small")
     (tmp_path / "runs").write_text("in the way")
 
-    ended = run_program("run", task, env=environ, cwd=tmp_path)
+    ended = run_program("run", task, *ORACLE, env=environ, cwd=tmp_path)
 
     assert ended.returncode == 2
     assert "choose another --runs-dir" in ended.stderr
@@ -189,7 +190,7 @@ def test_a_runs_folder_without_permission_is_2(tmp_path: Path, environ: dict[str
     prefix = unprivileged if os.getuid() == 0 else ()
     options = ("--sandbox", "process", "--runs-dir", locked)
 
-    ended = run_program("run", task, *options, env=environ, cwd=tmp_path, prefix=prefix)
+    ended = run_program("run", task, *ORACLE, *options, env=environ, cwd=tmp_path, prefix=prefix)
 
     assert ended.returncode == 2, ended.stderr
     assert "cannot be written (Permission denied)" in ended.stderr
@@ -207,6 +208,7 @@ def test_a_full_disk_is_69_and_the_run_goes_on_when_there_is_room(
         ended = run_program(
             "run",
             task,
+            *ORACLE,
             "--run-id",
             "full",
             "--sandbox",

@@ -26,7 +26,9 @@ def test_the_python_that_a_project_asks_for_is_needed_before_any_attempt(
 ) -> None:
     task = asking(">=3.7,<3.9").write(tmp_path / "small")
 
-    ended = run_program("run", task, "--sandbox", "docker", env=environ, cwd=tmp_path)
+    ended = run_program(
+        "run", task, "--agent", "oracle", "--sandbox", "docker", env=environ, cwd=tmp_path
+    )
 
     assert ended.returncode == 69
     (line,) = [line for line in ended.stderr.splitlines() if line.startswith("agentbench: ")]
@@ -41,7 +43,7 @@ def test_a_run_its_record_and_show_name_the_image_and_the_python(
     task = asking(">=3.8").write(tmp_path / "small")
     options = ("--sandbox", "docker", "--run-id", "named")
 
-    ended = run_program("run", task, *options, env=environ, cwd=tmp_path)
+    ended = run_program("run", task, "--agent", "oracle", *options, env=environ, cwd=tmp_path)
     shown = run_program("show", "named", "small", env=environ, cwd=tmp_path)
 
     assert f"python: 3.11 of {DEFAULT}" in ended.stderr.splitlines()
@@ -87,7 +89,7 @@ def test_a_task_is_judged_with_the_python_that_its_project_asks_for(
     options = ("--sandbox", "docker", "--run-id", "old")
 
     run_program("images", "build", "--python", "3.9", env=environ, cwd=tmp_path)
-    ended = run_program("run", task, *options, env=environ, cwd=tmp_path)
+    ended = run_program("run", task, "--agent", "oracle", *options, env=environ, cwd=tmp_path)
 
     assert "resolved 1/1" in ended.stderr
     (record,) = records_of(tmp_path / "runs" / "old")

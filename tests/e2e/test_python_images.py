@@ -19,7 +19,9 @@ def test_an_older_and_a_newer_python_get_an_image_that_judges(
     task = SmallTask(environment=f'image = "{name}"').write(tmp_path / "small")
 
     built = run_program("images", "build", "--python", python, env=environ, cwd=tmp_path)
-    ended = run_program("run", task, "--sandbox", "docker", env=environ, cwd=tmp_path)
+    ended = run_program(
+        "run", task, "--agent", "oracle", "--sandbox", "docker", env=environ, cwd=tmp_path
+    )
 
     assert built.stdout.startswith(f"{name} (Python {python}, "), built.stderr
     assert ended.returncode == 0

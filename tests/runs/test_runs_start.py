@@ -45,6 +45,7 @@ def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, option
         ({"agent": "nobody"}, "--agent nobody: no such agent"),
         ({"agent": "command"}, "needs --agent-command"),
         ({"agent": "oracle", "agent_command": "x"}, "--agent-command goes with"),
+        ({"agent": None}, "--agent is missing: choose --agent oracle"),
         ({"agent": object()}, "agent: expected an object with a name and solve"),
         ({"sandbox": "castle"}, "no sandbox is called 'castle'"),
     ],

@@ -76,19 +76,20 @@ Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks with id
 Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks with this tag.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="At most this many tasks.", min=1)]
 Agent = Annotated[
-    str,
+    str | None,
     typer.Option(
         "-a",
         "--agent",
         help="oracle, noop, command, llm, a preset (`agents list`), predictions:FILE, or "
-        "package.module:attribute.",
+        "package.module:attribute. Required without --agent-command.",
     ),
 ]
 AgentCommand = Annotated[
     str | None,
     typer.Option(
         "--agent-command",
-        help="With --agent command: the shell command; its program must exist where agents work.",
+        help="The shell command of --agent command, which it implies; its program must exist where "
+        "agents work.",
     ),
 ]
 Model = Annotated[

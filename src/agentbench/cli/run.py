@@ -29,7 +29,7 @@ _OF_THE_START = ("runs.start", "tasks.project_versions")  # more would delay the
 class AgentOptions:
     """The agent of a run, and its model."""
 
-    agent: options.Agent = "oracle"
+    agent: options.Agent = None
     agent_command: options.AgentCommand = None
     model: options.Model = None
     base_url: options.BaseUrl = None

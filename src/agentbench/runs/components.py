@@ -57,7 +57,7 @@ def agent_of(options: RunOptions, tasks: Sequence[Task]) -> Agent:
     Raises:
         UsageError: it is no agent, or there is none of that name.
     """
-    agent = options.agent
+    agent = options.selected_agent
     if isinstance(agent, str):
         return create_agent(
             agent,

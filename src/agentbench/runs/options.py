@@ -31,7 +31,7 @@ class RunOptions(RunSettings):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    agent: Annotated[Agent | str, SkipValidation] = "oracle"
+    agent: Annotated[Agent | str | None, SkipValidation] = None  # None: --agent-command, or none
     sandbox: Annotated[SandboxProvider | str, SkipValidation] = "auto"
     jobs: int | None = None  # None: as many as fit the machine
     probe: bool = True  # ask the model for one token before the first attempt
@@ -40,6 +40,23 @@ class RunOptions(RunSettings):
     allow_unsandboxed: bool = False
     cache_dir: Path = Field(default_factory=default_cache_dir)
     say: Callable[[str], None] = lambda _line: None  # receives a line before slow work
+
+    @property
+    def selected_agent(self) -> Agent | str:
+        """The agent, or its name; a command without an agent is that of `--agent command`.
+
+        Raises:
+            UsageError: neither is given.
+        """
+        if self.agent is not None:
+            return self.agent
+        if self.agent_command is not None:
+            return "command"
+        raise UsageError(
+            "--agent is missing: choose --agent oracle (checks that the tasks can be solved), "
+            "--agent noop (changes nothing), --agent-command '…' (your own program), or a name "
+            "that `agentbench agents list` shows"
+        )
 
     def check(self) -> None:
         """Refuse values that make no sense.

@@ -137,7 +137,8 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
 
 
 def _refuse_unsandboxed(options: RunOptions, provider: SandboxProvider) -> None:
-    name = options.agent if isinstance(options.agent, str) else "package.module:attribute"
+    agent = options.selected_agent
+    name = agent if isinstance(agent, str) else "package.module:attribute"
     own = ":" in name and PredictionName.parse(name) is None
     trusted = name in _TRUSTED_AGENTS or own
     back_end = BACK_ENDS_BY_NAME.get(provider.name)  # None: the user's own
