@@ -116,8 +116,9 @@ def test_an_unfinished_run_may_lack_attempts(tmp_path):
     ]
 
 
-def test_a_run_that_spent_its_money_may_lack_attempts(tmp_path):
-    made = RunStore.create(tmp_path, configuration(attempts=3, ending="finished", max_cost_usd=1))
+@pytest.mark.parametrize("limit", ["max_cost_usd", "max_failures"])
+def test_a_run_that_reached_its_limit_may_lack_attempts(tmp_path, limit):
+    made = RunStore.create(tmp_path, configuration(attempts=3, ending="finished", **{limit: 1}))
     (line,) = seen(audit.attempts_missing, made.folder)
     assert line.startswith("info ")
 

@@ -73,6 +73,25 @@ def test_attempts_that_were_not_started_are_told(run, tmp_path):
     assert "$1.50" in said.stderr
 
 
+def test_a_run_stops_after_as_many_failures_as_were_asked_for(run, cli, tmp_path):
+    said = run("-x", "2", "-k", "2", "-j", "1", "--quiet", "--run-id", "cut", agent="noop")
+    assert said.code == 1, said.stderr
+    assert said.stderr.splitlines()[-1] == (
+        "2 of 4 attempts were not started: 2 attempts failed (--max-failures 2); go on with: "
+        f"agentbench resume {tmp_path}/runs/cut"
+    )
+    resumed = cli("resume", "cut", "--runs-dir", tmp_path / "runs", "--quiet")
+    assert resumed.code == 1, "it counts from 0 and stops again"
+    assert resumed.stderr.splitlines()[-1] == "2 attempts failed (--max-failures 2)"
+    assert "resolved 0/4" in resumed.stderr
+
+
+def test_fewer_failures_than_were_asked_for_stop_nothing(run):
+    said = run("-x", "2", "-j", "1", "--quiet")
+    assert said.code == 0, said.stderr
+    assert said.stderr.splitlines()[-1].startswith("resolved 1/2 ")
+
+
 COSTLY = """
 from agentbench.agents.interface import AgentOutcome, ModelUsage
 from agentbench.scoring.evidence import AgentEnding

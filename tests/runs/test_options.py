@@ -14,6 +14,7 @@ from agentbench.runs.options import RunOptions
         ({"attempts": 0}, "--attempts: 0 is not above 0"),
         ({"jobs": 0}, "--jobs: 0 is not above 0"),
         ({"retries": -1}, "--retries: -1 is below 0"),
+        ({"max_failures": 0}, "--max-failures: 0 is not above 0"),
         ({"max_outage": timedelta(seconds=-1)}, "--max-outage: "),
         ({"attempt_timeout": timedelta(0)}, "--attempt-timeout: 0:00:00 is not above 0"),
         ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),

@@ -202,6 +202,19 @@ def test_no_attempt_is_started_once_the_money_is_spent(task, workshop, store, li
     assert len(list(records)) == expected
 
 
+@pytest.mark.parametrize(("limit", "expected"), [(1, 1), (2, 2), (None, 3)])
+def test_no_attempt_is_started_once_as_many_failed_as_may(task, workshop, store, limit, expected):
+    agent = ScriptedAgent(lambda _given: DONE)
+    records = made(planned(task, 3), agent, workshop(), store, max_failures=limit)
+    assert [record.resolved for record in records] == [False] * expected
+
+
+def test_infrastructure_failures_do_not_count_as_failures(task, workshop, store):
+    shop = workshop(UnreliableProvider())
+    records = made(planned(task, 3), NoopAgent(), shop, store, retries=0, max_failures=1)
+    assert [record.fault for record in records] == [Fault.INFRASTRUCTURE] * 3
+
+
 def test_closing_the_iterator_cuts_off_what_is_under_way(task, workshop, store):
     begun = threading.Event()
 

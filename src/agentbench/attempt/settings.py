@@ -43,6 +43,8 @@ class RunSettings(Schema):
     use_cache: bool = True
     registry: str | None = None  # HOST[:PORT][/PATH] through which machines share preparations
     max_cost_usd: float | None = None
+    max_failures: int | None = None
+    """No further attempt starts once this many are not resolved, infrastructure failures aside."""
     allow_env: tuple[str, ...] = ()
     """Variables of this machine that tasks may read."""
     integrity_controls: ControlLevel | None = None  # None: each task's own
@@ -75,6 +77,8 @@ class RunSettings(Schema):
             raise UsageError(f"--attempts: {self.attempts} is not above 0")
         if self.retries < 0:
             raise UsageError(f"--retries: {self.retries} is below 0")
+        if self.max_failures is not None and self.max_failures < 1:
+            raise UsageError(f"--max-failures: {self.max_failures} is not above 0")
         if self.max_outage is not None and self.max_outage < timedelta(0):
             raise UsageError(f"--max-outage: {self.max_outage} is below 0")
         if self.attempt_timeout is not None and self.attempt_timeout <= timedelta(0):

@@ -138,7 +138,8 @@ def attempts_missing(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     ]
     if not missing:
         return
-    finished = configuration.ending is RunEnding.FINISHED and configuration.max_cost_usd is None
+    may_end_early = configuration.max_cost_usd is not None or configuration.max_failures is not None
+    finished = configuration.ending is RunEnding.FINISHED and not may_end_early
     ending = configuration.ending.value if configuration.ending else "cut off"
     what = f"{len(missing)} planned attempts have no record, first {missing[0]} (run: {ending})"
     yield rule.RuleHit(Severity.CRITICAL if finished else Severity.INFO, _ATTEMPTS_FILE, what)

@@ -202,6 +202,16 @@ MaxCost = Annotated[
     float | None,
     _number_option("--max-cost", "Start no further attempts once this many USD are spent."),
 ]
+MaxFailures = Annotated[
+    int | None,
+    typer.Option(
+        "-x",
+        "--max-failures",
+        help="Start no further attempts once this many are not resolved, and exit with code 1; "
+        "infrastructure failures do not count.",
+        min=1,
+    ),
+]
 FailUnder = Annotated[
     float | None,
     _number_option("--fail-under", "Exit with code 1 below this resolved rate.", most=1),

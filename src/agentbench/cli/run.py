@@ -56,6 +56,7 @@ def run(
     attempt_timeout: options.AttemptTimeout = None,
     preparation: options.PreparationOptions,
     max_cost: options.MaxCost = None,
+    max_failures: options.MaxFailures = None,
     fail_under: options.FailUnder = None,
     integrity_controls: options.IntegrityControls = None,
     allow_unsandboxed: options.AllowUnsandboxed = False,
@@ -86,7 +87,8 @@ def run(
         runtime=preparation.runtime,
         max_outage=None if max_outage is None else timedelta(minutes=max_outage),
         attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
-        timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
+        timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, max_failures=max_failures,
+        shuffle_seed=shuffle,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from agentbench.cli.process_setup import ExitCode, handling_signals, raise_open_files_limit
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
 from agentbench.core.host import available_cpus
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def execute_run(
         typer.echo(f"go on with: agentbench resume {folder}", err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
     _check_complete(run, len(attempts))
+    if run.has_reached_max_failures:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
     if summary.infrastructure:
         raise typer.Exit(ExitCode.INFRASTRUCTURE)
     _check_resolved_rate(summary.overall.share, fail_under, attempts)
@@ -128,9 +130,15 @@ def _print_json(run: "Run", reported: "ReportedRun") -> None:
 
 def _check_complete(run: "Run", recorded: int) -> None:
     planned = len(run.configuration.tasks) * run.configuration.attempts
+    why = "--max-cost is spent"
+    if run.has_reached_max_failures:
+        limit = run.configuration.max_failures
+        why = f"{counted(run.failures, 'attempt')} failed (--max-failures {limit})"
     if recorded < planned:
         typer.echo(
-            f"{planned - recorded} of {planned} attempts were not started: --max-cost "
-            f"is spent; go on with: agentbench resume {run.store.folder}",
+            f"{planned - recorded} of {planned} attempts were not started: {why}; go on with: "
+            f"agentbench resume {run.store.folder}",
             err=True,
         )
+    elif run.has_reached_max_failures:
+        typer.echo(why, err=True)

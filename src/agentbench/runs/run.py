@@ -23,6 +23,7 @@ from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, run_lock
+from agentbench.runs.store.summaries import counts_as_failure
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,6 +40,8 @@ class Run:
     retry_lost: bool = False  # also attempts whose retries all failed
     say: Callable[[str], None] = lambda _line: None
     """Receives a line when attempts wait, for example for an engine that is away."""
+    failures: int = 0
+    """How many attempts of this start of the run count for `--max-failures`."""
 
     def attempts(self) -> Iterator[AttemptRecord]:
         """Make the attempts; yields the last record of each as soon as it is on disk.
@@ -64,13 +67,21 @@ class Run:
         try:
             with open_model(configuration, self.agent, probe=False) as gateway:
                 records = run_attempts(planned, self._executor(gateway), self._schedule())
-                yield from trimming_memory(records)
+                for record in trimming_memory(records):
+                    self.failures += counts_as_failure(record)
+                    yield record
             if not self.resources.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:
             self.resources.background.finish()
             update = {"ended_at": datetime.now(UTC), "ending": ending}
             self.store.write_configuration(configuration.model_copy(update=update))
+
+    @property
+    def has_reached_max_failures(self) -> bool:
+        """Whether so many attempts failed that no further one was started."""
+        limit = self.configuration.max_failures
+        return limit is not None and self.failures >= limit
 
     def _schedule(self) -> Schedule:
         settings, jobs = self.configuration, self.configuration.jobs
@@ -84,6 +95,7 @@ class Run:
             capacity=capacity,
             cancel=self.resources.cancel,
             max_cost_usd=settings.max_cost_usd,
+            max_failures=settings.max_failures,
             is_prepared=self.planned.knows,
             on_end=self.durations.note if self.durations is not None else lambda _record: None,
         )

@@ -14,7 +14,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.runs.store.summaries import was_interrupted
+from agentbench.runs.store.summaries import counts_as_failure, was_interrupted
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.task import Task, TaskEnvironment
 
@@ -247,6 +247,7 @@ class Schedule:
     capacity: Capacity
     cancel: Event
     max_cost_usd: float | None = None
+    max_failures: int | None = None
     is_prepared: Callable[[Task], bool] = lambda _task: False
     """Whether a task was prepared before, so that no attempt waits for another's set-up."""
     on_end: Callable[[AttemptRecord], None] = lambda _record: None
@@ -259,8 +260,8 @@ def run_attempts(
 ) -> Generator[AttemptRecord, None, None]:
     """Make every planned attempt; yields each one's last record as it ends.
 
-    Starts no attempt once the run is cancelled or has spent its money. Closing the iterator
-    cancels the running attempts.
+    Starts no attempt once the run is cancelled, has spent its money, or has had its most failures.
+    Closing the iterator cancels the running attempts.
 
     Raises:
         StorageError: the files of attempts could not be written.
@@ -290,6 +291,7 @@ class _Scheduler:
         self._waiting = AttemptQueue(planned, is_prepared=schedule.is_prepared)
         self._failures: Counter[tuple[str, int]] = Counter()  # of the infrastructure
         self._spent = 0.0  # by every try, also one that is retried
+        self._failed = 0
         self.running = 0
 
     def goes_on(self) -> bool:
@@ -318,6 +320,7 @@ class _Scheduler:
             )
             if record.usage is not None:
                 self._spent += record.usage.cost_usd or 0.0
+            self._failed += counts_as_failure(record)
             if not self._will_retry(over):
                 self._schedule.on_end(record)
                 yield record
@@ -335,8 +338,10 @@ class _Scheduler:
         return self._waiting.take(free)
 
     def _may_start(self) -> bool:
-        limit = self._schedule.max_cost_usd
-        return (limit is None or self._spent < limit) and not self._schedule.cancel.is_set()
+        cost, failures = self._schedule.max_cost_usd, self._schedule.max_failures
+        is_affordable = cost is None or self._spent < cost
+        may_fail = failures is None or self._failed < failures
+        return is_affordable and may_fail and not self._schedule.cancel.is_set()
 
     def _will_retry(self, over: FinishedAttempt) -> bool:
         record, planned = over.record, over.planned

@@ -181,6 +181,11 @@ class SummaryReader:
         return summary
 
 
+def counts_as_failure(record: AttemptRecord) -> bool:
+    """Whether an attempt counts for `--max-failures`: not resolved, and not for infrastructure."""
+    return not record.resolved and record.fault is not Fault.INFRASTRUCTURE
+
+
 def was_interrupted(record: AttemptRecord | _RecordFields) -> bool:
     """Whether the run's cancellation ended an attempt: `resume` makes it again."""
     return any(
