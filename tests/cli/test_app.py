@@ -52,7 +52,7 @@ def test_an_option_that_nobody_knows_is_wrong_usage(cli, path):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("run",), "Missing argument 'tasks'"),
+        (("validate",), "Missing argument 'tasks'"),
         (("run", "x", "--attempts", "0"), "--attempts"),
         (("run", "x", "--limit", "none"), "--limit"),
         (("run", "x", "--sandbox", "castle"), "--sandbox"),

@@ -92,6 +92,29 @@ def test_fewer_failures_than_were_asked_for_stop_nothing(run):
     assert said.stderr.splitlines()[-1].startswith("resolved 1/2 ")
 
 
+def test_failed_attempts_of_a_run_are_made_again(run, cli, tmp_path):
+    assert run("-k", "2", "--quiet", "--run-id", "before").code == 0
+    said = cli(
+        "run", "--rerun-failed", "last", "--runs-dir", tmp_path / "runs", "--run-id", "again"
+    )
+    assert said.code == 0, said.stderr
+    assert "rerun of before: 2 attempts not resolved there\n" in said.stderr
+    assert "resolved 0/2 " in said.stderr
+    again = json.loads((tmp_path / "runs/again/run.json").read_text())
+    assert (again["agent"], again["rerun_of"]) == ("oracle", "before")
+    assert [(task["id"], task["attempts"]) for task in again["tasks"]] == [("second", [1, 2])]
+
+
+def test_a_rerun_takes_no_tasks_and_a_run_takes_some(run, cli, tmp_path):
+    said = run("--rerun-failed", "last")
+    assert (said.code, said.stdout) == (2, "")
+    assert "--rerun-failed takes the tasks of its run" in said.stderr
+    said = cli("run", "--agent", "noop")
+    assert said.code == 2
+    assert "TASKS is missing: name task folders, or use --rerun-failed RUN" in said.stderr
+    assert cli("run", "--rerun-failed", "last", "--runs-dir", tmp_path / "none").code == 65
+
+
 COSTLY = """
 from agentbench.agents.interface import AgentOutcome, ModelUsage
 from agentbench.scoring.evidence import AgentEnding

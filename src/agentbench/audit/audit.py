@@ -133,7 +133,7 @@ def attempts_missing(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     missing = [
         f"{entry.id} {number}"
         for entry in configuration.tasks
-        for number in range(1, min(configuration.attempts, 10_000) + 1)
+        for number in entry.numbers(min(configuration.attempts, 10_000))
         if (entry.id, number) not in recorded
     ]
     if not missing:

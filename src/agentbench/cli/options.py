@@ -17,6 +17,7 @@ from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from agentbench.tasks.loading import LoadedTasks
     from agentbench.tasks.task import Task
 
 _LARGEST_TIMEOUT_SCALE = 1_000_000
@@ -27,6 +28,22 @@ Tasks = Annotated[
 Executor = Annotated[
     ExecutorName,
     typer.Option("--executor", help="ray: run attempts on the nodes of a Ray cluster."),
+]
+OptionalTasks = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="Task folders, folders of task folders, or suite files; none with --rerun-failed.",
+        show_default=False,
+    ),
+]
+RerunFailed = Annotated[
+    str | None,
+    typer.Option(
+        "--rerun-failed",
+        help="Make the attempts of this run (its folder, its id or 'last') that were not resolved "
+        "in a new run, with its options unless others are given.",
+        metavar="RUN",
+    ),
 ]
 RunsDir = Annotated[Path, typer.Option("--runs-dir", help="The folder for results.")]
 RunName = Annotated[
@@ -239,24 +256,19 @@ def parse_jobs(text: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskSelection:
-    """The tasks that a command works on."""
+class TaskFilters:
+    """Selects some of the tasks that are loaded."""
 
-    tasks: Tasks
     filter_glob: Filter = None
     tag: Tag = None
     limit: Limit = None
 
-    def load(self, cache_dir: Path) -> "list[Task]":
-        """Load and filter the tasks; prints warnings on stderr.
+    def select(self, catalogue: "LoadedTasks") -> "list[Task]":
+        """Filter tasks; prints their warnings on stderr.
 
         Raises:
-            InputError: a task is wrong, or none is left.
+            InputError: none is left.
         """
-        from agentbench.tasks.loading import load_tasks
-        from agentbench.tasks.mirror import Mirrors
-
-        catalogue = load_tasks(self.tasks, mirrors=Mirrors(cache_dir / "mirrors"))
         print_warnings(catalogue.warnings)
         glob, tag = self.filter_glob, self.tag
         selected = [
@@ -271,6 +283,25 @@ class TaskSelection:
             filters += [f"--tag {tag!r}"] if tag is not None else []
             raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
         return selected[: self.limit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSelection(TaskFilters):
+    """The tasks that a command works on."""
+
+    tasks: Tasks
+
+    def load(self, cache_dir: Path) -> "list[Task]":
+        """Load and filter the tasks; prints warnings on stderr.
+
+        Raises:
+            InputError: a task is wrong, or none is left.
+        """
+        from agentbench.tasks.loading import load_tasks
+        from agentbench.tasks.mirror import Mirrors
+
+        catalogue = load_tasks(self.tasks, mirrors=Mirrors(cache_dir / "mirrors"))
+        return self.select(catalogue)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

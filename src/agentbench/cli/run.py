@@ -17,12 +17,21 @@ from agentbench.cli.run_execution import execute_run, print_warnings, say_line, 
 from agentbench.core.choices import ExecutorName
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
+from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from agentbench.runs.rerun import FailedAttempts
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
+    from agentbench.tasks.task import Task
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
 _OF_THE_START = ("runs.start", "tasks.project_versions")  # more would delay the first container
+
+
+_OPTION_FIELDS = {
+    "no_cache": "use_cache", "max_cost": "max_cost_usd", "shuffle": "shuffle_seed",
+}  # fmt: skip
+"""The fields of `RunOptions` whose options have other names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +48,54 @@ class AgentOptions:
     replay: options.Replay = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSelection(options.TaskFilters):
+    """The tasks of a run: named by paths, or those that an earlier run did not resolve."""
+
+    tasks: options.OptionalTasks = None
+    rerun_failed: options.RerunFailed = None
+
+    def failed_attempts(self, runs_dir: Path) -> "FailedAttempts | None":
+        """The attempts of the earlier run, if one is named.
+
+        Raises:
+            UsageError: neither tasks nor a run are named, or both; or there is nothing to rerun.
+            InputError: there is no such run.
+        """
+        if self.rerun_failed is None:
+            if not self.tasks:
+                raise UsageError("TASKS is missing: name task folders, or use --rerun-failed RUN")
+            return None
+        if self.tasks:
+            raise UsageError(
+                "--rerun-failed takes the tasks of its run, so it goes without TASKS; select some "
+                "of them with --filter"
+            )
+        from agentbench.runs.rerun import FailedAttempts
+        from agentbench.runs.store.store import find_run
+
+        return FailedAttempts.of_run(find_run(self.rerun_failed, runs_dir))
+
+    def load(self, cache_dir: Path, failed: "FailedAttempts | None") -> "list[Task]":
+        """Load and filter the tasks; prints warnings on stderr.
+
+        Raises:
+            InputError: a task is wrong or gone, or none is left.
+        """
+        from agentbench.tasks.loading import load_tasks
+        from agentbench.tasks.mirror import Mirrors
+
+        mirrors = Mirrors(cache_dir / "mirrors")
+        if failed is not None:
+            return self.select(failed.load_tasks(mirrors))
+        return self.select(load_tasks(self.tasks or (), mirrors=mirrors))
+
+
 @options.expand_groups
 def run(
+    ctx: typer.Context,
     *,
-    selection: options.TaskSelection,
+    selection: RunSelection,
     agent: AgentOptions,
     attempts: options.Attempts = 1,
     jobs: options.Jobs = "auto",
@@ -67,13 +120,14 @@ def run(
 ) -> None:
     """Run every task under TASKS with one agent, and judge the results.
 
-    Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
+    Example: agentbench run tasks/ --agent-command './fix.sh' -k 3
     """
     from agentbench.runs.options import RunOptions
 
     cache_dir = usable_cache_dir()
     _import_meanwhile(_OF_THE_START)
-    selected = selection.load(cache_dir)
+    failed = selection.failed_attempts(runs_dir)
+    selected = selection.load(cache_dir, failed)
     from agentbench.runs.start import start_run
 
     # fmt: off
@@ -93,10 +147,19 @@ def run(
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )
     # fmt: on
-    started = start_run(selected, run_options)
+    if failed is not None:
+        run_options = failed.options(run_options, given=_given(ctx))
+    started = start_run(selected, run_options, rerun=failed)
     if not quiet:
         _announce(started.configuration)
     execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
+
+
+def _given(ctx: typer.Context) -> set[str]:
+    """The names in `RunOptions` of the options that the user gave."""
+    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+    names = (name for name, source in sources.items() if source and source.name != "DEFAULT")
+    return {_OPTION_FIELDS.get(name, name) for name in names}
 
 
 def _import_meanwhile(modules: Sequence[str]) -> None:
@@ -113,6 +176,9 @@ def _import_meanwhile(modules: Sequence[str]) -> None:
 def _announce(configuration: "RunConfiguration") -> None:
     typer.echo(f"sandbox: {configuration.sandbox} ({configuration.sandbox_reason})", err=True)
     typer.echo(interpreter_line(configuration.tasks), err=True)
+    if configuration.rerun_of is not None:
+        attempts = counted(configuration.planned_attempts, "attempt")
+        typer.echo(f"rerun of {configuration.rerun_of}: {attempts} not resolved there", err=True)
     if configuration.agent == "oracle":
         typer.echo("agent: oracle (the reference solution, not an agent)", err=True)
 

@@ -129,7 +129,7 @@ def _print_json(run: "Run", reported: "ReportedRun") -> None:
 
 
 def _check_complete(run: "Run", recorded: int) -> None:
-    planned = len(run.configuration.tasks) * run.configuration.attempts
+    planned = run.configuration.planned_attempts
     why = "--max-cost is spent"
     if run.has_reached_max_failures:
         limit = run.configuration.max_failures

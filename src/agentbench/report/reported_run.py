@@ -75,8 +75,9 @@ class ReportedRun:
         """
         planned = RunStore.open(self.folder).configuration()
         recorded = {attempt_key(each) for each in self.attempts}
-        numbers = range(1, planned.attempts + 1)
-        attempts = ((task.id, number) for task in planned.tasks for number in numbers)
+        attempts = (
+            (task.id, number) for task in planned.tasks for number in task.numbers(planned.attempts)
+        )
         return [attempt for attempt in attempts if attempt not in recorded]
 
 

@@ -108,4 +108,10 @@ def plan_of(
     ordered = in_order(
         tasks, expected=lambda task: known.get(task.id), seed=configuration.shuffle_seed
     )
-    return Plan(ordered, configuration.attempts, known=known.keys())
+    plan = Plan(ordered, configuration.attempts, known=known.keys())
+    reruns = (each for each in configuration.tasks if each.attempts is not None)
+    return plan.less(
+        ((entry.id, number), number not in entry.numbers(configuration.attempts))
+        for entry in reruns
+        for number in range(1, configuration.attempts + 1)
+    )

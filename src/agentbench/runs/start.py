@@ -21,6 +21,7 @@ from agentbench.runs import components, scheduler
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.plan import remaining_attempts
+from agentbench.runs.rerun import FailedAttempts
 from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.reading import read_run
@@ -95,8 +96,15 @@ def _missing_in(
         return missing_programs(sandbox, programs, task.environment.env)
 
 
-def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
+def start_run(
+    tasks: Sequence[Task], options: RunOptions, *, rerun: FailedAttempts | None = None
+) -> Run:
     """Check everything that can be checked before the first attempt, and create the run's folder.
+
+    Args:
+        tasks: The tasks.
+        options: The options.
+        rerun: Make only these attempts.
 
     Raises:
         UsageError: an option or the agent is wrong, a program of its command is missing, or the
@@ -121,7 +129,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     _build_agent_programs(agent, tasks, provider)
     if slots is None:  # else attempts are made on other machines
         check_agent_programs(agent, tasks, resources, say=options.say)
-    configuration = _configuration(tasks, options, agent, selected, slots)
+    configuration = _configuration(tasks, options, agent, selected, slots, rerun)
     durations = components.durations_of(options, configuration)
     python_warnings = task_image.python_warnings(tasks, provider, resources.mirrors)
     return Run(
@@ -183,6 +191,7 @@ def _configuration(
     agent: Agent,
     selected: BackEndSelection,
     slots: int | None,
+    rerun: FailedAttempts | None,
 ) -> RunConfiguration:
     now = datetime.now(UTC)
     commit, dirty = catalogue_state(tasks[0].folder.parent) if tasks else (None, None)
@@ -199,7 +208,11 @@ def _configuration(
         sandbox_reason=selected.reason,
         sandbox_facts=dict(provider.describe()),
         sandbox_lacks=tuple(each.value for each in Promise if each not in provider.promises),
-        tasks=tuple(_entry(task, provider) for task in tasks),
+        tasks=tuple(
+            _entry(task, provider, rerun.numbers(task.id, options) if rerun else None)
+            for task in tasks
+        ),
+        rerun_of=rerun.configuration.run_id if rerun else None,
         catalogue_commit=commit,
         catalogue_dirty=dirty,
         host=host_facts(),
@@ -207,7 +220,7 @@ def _configuration(
     )
 
 
-def _entry(task: Task, provider: SandboxProvider) -> TaskEntry:
+def _entry(task: Task, provider: SandboxProvider, attempts: tuple[int, ...] | None) -> TaskEntry:
     image = task_image.image_of(task, provider)
     return TaskEntry(
         id=task.id,
@@ -215,6 +228,7 @@ def _entry(task: Task, provider: SandboxProvider) -> TaskEntry:
         digest=task.digest,
         image=image.name,
         python=image.python,
+        attempts=attempts,
     )
 
 

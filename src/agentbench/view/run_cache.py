@@ -156,7 +156,7 @@ class RunOverview:
     def planned(self) -> int | None:
         """The number of planned attempts."""
         planned = self.configuration
-        return len(planned.tasks) * planned.attempts if planned is not None else None
+        return planned.planned_attempts if planned is not None else None
 
     @property
     def ending(self) -> str:

@@ -4,6 +4,7 @@ Reasons are damage, an invalid value and a later version of agentbench.
 """
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -33,6 +34,11 @@ class TaskEntry(Schema):
     digest: str
     image: str | None = None  # None: from a Dockerfile, without an image, or not known at the start
     python: str | None = None  # None: not known before its tests run
+    attempts: tuple[int, ...] | None = None  # that a rerun makes; None: all
+
+    def numbers(self, attempts: int) -> Sequence[int]:
+        """The planned attempts at the task in a run of so many attempts per task."""
+        return range(1, attempts + 1) if self.attempts is None else self.attempts
 
 
 class RunIdentity(ChecksummedDocument):
@@ -53,12 +59,19 @@ class RunConfiguration(RunSettings, RunIdentity):
     sandbox_facts: dict[str, str] = Field(default_factory=dict)
     sandbox_lacks: tuple[str, ...] = ()
     tasks: tuple[TaskEntry, ...]
+    rerun_of: RunId | None = None  # the run whose failed attempts are made again
     catalogue_commit: str | None = None  # of the git repository that contains the tasks
     catalogue_dirty: bool | None = None
     host: dict[str, str] = Field(default_factory=dict)
     started_at: datetime
     ended_at: datetime | None = None
     ending: RunEnding | None = None
+
+    @property
+    def planned_attempts(self) -> int:
+        """The number of attempts at all tasks."""
+        given = (each.attempts for each in self.tasks)
+        return sum(self.attempts if each is None else len(each) for each in given)
 
 
 def refuse_newer(where: str, content: bytes) -> None:
