@@ -1,11 +1,11 @@
-from agentbench.agents.registry import BUILT_IN
+from agentbench.core.choices import BUILT_IN_AGENTS
 
 
 def test_every_agent_has_a_line_with_its_name_first(cli):
     said = cli("agents", "list")
     assert said.code == 0, said.stderr
     lines = said.stdout.splitlines()
-    assert [line.split()[0] for line in lines[: len(BUILT_IN)]] == list(BUILT_IN)
+    assert [line.split()[0] for line in lines[: len(BUILT_IN_AGENTS)]] == list(BUILT_IN_AGENTS)
     assert lines[-1].startswith("package.module:attribute")
 
 

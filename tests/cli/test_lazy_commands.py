@@ -142,6 +142,23 @@ def test_completing_a_command_imports_no_command():
     assert not {f"agentbench.cli.{name}" for name in SHORT_HELP} & modules
 
 
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("agentbench run --agent cod", "codex"),
+        ("agentbench explain SETUP_F", "SETUP_FAILED"),
+        ("agentbench run --filter nothing-here", ""),
+    ],
+)
+def test_completing_a_value_imports_nothing_that_only_the_work_needs(line, answer):
+    word = str(len(line.split()) - 1)
+    said, modules = imported(_AGENTBENCH_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=word)
+    assert said.strip() == answer
+    assert "agentbench.cli.completion" in modules
+    assert not modules & (HEAVY - {"rich", "pydantic"})
+    assert "agentbench.agents.registry" not in modules
+
+
 @pytest.mark.parametrize("name", SHORT_HELP)
 def test_help_of_a_command_imports_nothing_that_only_its_work_needs(name):
     said, modules = imported(name, "--help")

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
 from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.core.choices import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
 from agentbench.core.extras import CLIENTS, require
 from agentbench.errors import UsageError
 from agentbench.models.interface import ModelEndpoint
@@ -18,7 +19,6 @@ from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import ScriptedSolution
 
-_ENTRY_POINT_GROUP = "agentbench.agents"
 _PREDICTIONS_PREFIX = "predictions:"
 # Exceptions that a user's module may raise; others are shown with their traceback.
 _IMPORT_FAILURES = (
@@ -35,13 +35,6 @@ _IMPORT_FAILURES = (
     OSError,
     RuntimeError,
 )
-BUILT_IN = {
-    "oracle": "applies the reference solution: proves a task solvable",
-    "noop": "changes nothing: proves a task not already solved",
-    "command": "any command in the sandbox, given with --agent-command",
-    "llm": "a model with a few tools, in a loop of its own; needs --model",
-}
-"""The built-in agents with their descriptions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +115,7 @@ def create_agent(
         return PresetAgent(preset, name=name, toolboxes=toolboxes, say=say)
     from importlib.metadata import entry_points
 
-    for point in entry_points(group=_ENTRY_POINT_GROUP, name=name):
+    for point in entry_points(group=AGENT_ENTRY_POINTS, name=name):
         with _import_errors(point.name, f"cannot load {point.value}"):
             value = point.load()
         return _as_agent(point.name, value)
@@ -140,9 +133,9 @@ def available_agents() -> Mapping[str, str]:
 
     from agentbench.agents.preset import shipped_presets
 
-    own = {point.name: f"from {point.value}" for point in entry_points(group=_ENTRY_POINT_GROUP)}
+    own = {point.name: f"from {point.value}" for point in entry_points(group=AGENT_ENTRY_POINTS)}
     presets = {preset.name: preset.about for preset in shipped_presets()}
-    return {**BUILT_IN, **presets, **own}
+    return {**BUILT_IN_AGENTS, **presets, **own}
 
 
 def _built_in(

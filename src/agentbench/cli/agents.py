@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from agentbench.cli import options
+from agentbench.cli import completion, options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
 from agentbench.core.host import usable_cache_dir
@@ -38,7 +38,13 @@ def list_agents() -> None:
 
 @agents.command("test")
 def try_agent(
-    name: Annotated[str, typer.Argument(help="A preset, or the path of one's .toml file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A preset, or the path of one's .toml file.",
+            autocompletion=completion.preset_names,
+        ),
+    ],
     sandbox: options.Sandbox = options.SandboxName.AUTO,
 ) -> None:
     """Install a preset, and let it mend a tiny bug with a scripted model; says what works.

@@ -13,7 +13,7 @@ import typer
 from pydantic import TypeAdapter
 
 from agentbench.audit.rule import AuditResult, weight
-from agentbench.cli import options
+from agentbench.cli import completion, options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import print_warnings, say_line
 from agentbench.core import extras, host
@@ -56,6 +56,7 @@ def audit(
             help="Runs (a folder, an id, or 'last'), task folders, folders of task folders, "
             "or suite files.",
             metavar="PATH...",
+            autocompletion=completion.run_names,
         ),
     ],
     fail_on: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.cli import options
+from agentbench.cli import completion, options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.report import append_github_summary
 from agentbench.cli.run_execution import print_warnings
@@ -23,10 +23,19 @@ if TYPE_CHECKING:
 _MAX_NAMED = 10  # tasks that a warning names
 _First = Annotated[
     str,
-    typer.Argument(metavar="RUN_A", help="What to compare with: a run's folder, id, or 'last'."),
+    typer.Argument(
+        metavar="RUN_A",
+        help="What to compare with: a run's folder, id, or 'last'.",
+        autocompletion=completion.run_names,
+    ),
 ]
 _Second = Annotated[
-    str, typer.Argument(metavar="RUN_B", help="The run that may be better or worse.")
+    str,
+    typer.Argument(
+        metavar="RUN_B",
+        help="The run that may be better or worse.",
+        autocompletion=completion.run_names,
+    ),
 ]
 _FailOnRegression = Annotated[
     bool,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from agentbench.cli import completion
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import InputError, UsageError
@@ -43,11 +44,18 @@ RerunFailed = Annotated[
         help="Make the attempts of this run (its folder, its id or 'last') that were not resolved "
         "in a new run, with its options unless others are given.",
         metavar="RUN",
+        autocompletion=completion.run_names,
     ),
 ]
 RunsDir = Annotated[Path, typer.Option("--runs-dir", help="The folder for results.")]
 RunName = Annotated[
-    str, typer.Argument(help="A run's folder, its id, or 'last'.", metavar="RUN", show_default=True)
+    str,
+    typer.Argument(
+        help="A run's folder, its id, or 'last'.",
+        metavar="RUN",
+        show_default=True,
+        autocompletion=completion.run_names,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else.")]
 GithubSummary = Annotated[
@@ -89,7 +97,14 @@ Registry = Annotated[
         show_envvar=True,
     ),
 ]
-Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks with ids like this glob.")]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter",
+        help="Only tasks with ids like this glob.",
+        autocompletion=completion.task_ids,
+    ),
+]
 Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks with this tag.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="At most this many tasks.", min=1)]
 Agent = Annotated[
@@ -99,6 +114,7 @@ Agent = Annotated[
         "--agent",
         help="oracle, noop, command, llm, a preset (`agents list`), predictions:FILE, or "
         "package.module:attribute. Required without --agent-command.",
+        autocompletion=completion.agent_names,
     ),
 ]
 AgentCommand = Annotated[

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
-from agentbench.cli import options
+from agentbench.cli import completion, options
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core import extras, files, host
 from agentbench.core.display_text import printable
@@ -56,7 +56,11 @@ _NEEDS_WHOLE_RECORDS = frozenset({ReportFormat.JSON, ReportFormat.SWEBENCH})
 
 def report(
     runs: Annotated[
-        list[str] | None, typer.Argument(help="Runs' folders or ids; default: the last run.")
+        list[str] | None,
+        typer.Argument(
+            help="Runs' folders or ids; default: the last run.",
+            autocompletion=completion.run_names,
+        ),
     ] = None,
     format_name: Annotated[
         ReportFormat, typer.Option("--format", help="How to print it.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.cli import options
+from agentbench.cli import completion, options
 from agentbench.cli.paged_text import line_style, print_paged
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
@@ -23,8 +23,15 @@ _MAX_NAMED = 100  # attempts that a message names
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="A run's folder, its id, or 'last'.")],
-    task: Annotated[str, typer.Argument(help="The task's id.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="A run's folder, its id, or 'last'.", autocompletion=completion.run_names
+        ),
+    ],
+    task: Annotated[
+        str, typer.Argument(help="The task's id.", autocompletion=completion.tasks_of_run)
+    ],
     attempt: Annotated[int, typer.Argument(help="Which attempt.", min=1)] = 1,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
@@ -99,10 +106,16 @@ def explain(
         typer.Argument(
             help="A failure reason or an exit code; default: all reasons.",
             metavar="[REASON|EXIT_CODE]",
+            autocompletion=completion.failure_reasons,
         ),
     ] = None,
     stage: Annotated[
-        str | None, typer.Option("--stage", help="The stage that ended with the exit code.")
+        str | None,
+        typer.Option(
+            "--stage",
+            help="The stage that ended with the exit code.",
+            autocompletion=completion.stage_names,
+        ),
     ] = None,
 ) -> None:
     """Explain the failure taxonomy at the terminal.

@@ -1,7 +1,7 @@
 """Closed sets of values that options and files share, for modules that must start quickly.
 
-They are the test runners, the levels of control runs, the executors, and the Python versions of
-base images with their requirements.
+They are the test runners, the levels of control runs, the executors, the built-in agents, and the
+Python versions of base images with their requirements.
 """
 
 from collections.abc import Mapping
@@ -132,3 +132,14 @@ def python_of_base_image(name: str) -> str | None:
     """The Python of a base image by its name; None for any other image."""
     version = name.removeprefix(f"{BASE_IMAGES}:")
     return version if version in STACKS else None
+
+
+AGENT_ENTRY_POINTS: Final = "agentbench.agents"
+"""The group of entry points under which packages offer agents."""
+BUILT_IN_AGENTS: Final = {
+    "oracle": "applies the reference solution: proves a task solvable",
+    "noop": "changes nothing: proves a task not already solved",
+    "command": "any command in the sandbox, given with --agent-command",
+    "llm": "a model with a few tools, in a loop of its own; needs --model",
+}
+"""The built-in agents with their descriptions."""

@@ -7,12 +7,11 @@ from math import inf
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent
-from agentbench.agents.registry import BUILT_IN
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.shared_containers import SharedContainers
-from agentbench.core.choices import ExecutorName
+from agentbench.core.choices import BUILT_IN_AGENTS, ExecutorName
 from agentbench.core.memory_tuning import restore, trimming_memory
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.executors import Executor
@@ -110,7 +109,7 @@ class Run:
             worker = WorkerConfig(
                 run_id=configuration.run_id,
                 agentbench_version=__version__,
-                agent=configuration.agent if configuration.agent in BUILT_IN else self.agent,
+                agent=configuration.agent if configuration.agent in BUILT_IN_AGENTS else self.agent,
                 sandbox=configuration.sandbox,
                 settings=resources.settings,
                 prices=configuration.prices.read_bytes() if configuration.prices else None,
