@@ -1,3 +1,5 @@
+import json
+
 from agentbench.core.choices import BUILT_IN_AGENTS
 
 
@@ -7,6 +9,19 @@ def test_every_agent_has_a_line_with_its_name_first(cli):
     lines = said.stdout.splitlines()
     assert [line.split()[0] for line in lines[: len(BUILT_IN_AGENTS)]] == list(BUILT_IN_AGENTS)
     assert lines[-1].startswith("package.module:attribute")
+
+
+def test_agents_are_listed_as_json(cli):
+    listed = {each["name"]: each for each in json.loads(cli("agents", "list", "--json").stdout)}
+    assert list(listed)[:4] == list(BUILT_IN_AGENTS)
+    assert listed["noop"] == {
+        "name": "noop",
+        "about": BUILT_IN_AGENTS["noop"],
+        "version": None,
+        "api_formats": [],
+    }
+    assert listed["codex"]["api_formats"] == ["openai-responses"]
+    assert listed["codex"]["version"] == "0.169.0"
 
 
 def test_without_a_command_the_commands_are_listed(cli):

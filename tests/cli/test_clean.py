@@ -1,6 +1,7 @@
 import fcntl
 import functools
 import gc
+import json
 import os
 import re
 import time
@@ -51,6 +52,21 @@ def test_a_dry_run_only_says_it(clean, tmp_path):
     assert str(dead) in said.stdout
     assert "MiB would be freed" in said.stderr
     assert dead.exists()
+
+
+def test_a_dry_run_as_json_lists_what_would_go(clean, tmp_path):
+    dead = rooms(tmp_path, "dead")
+    document = json.loads(clean("--dry-run", "--json").stdout)
+    assert document["dry_run"] is True
+    (row,) = [each for each in document["entries"] if each["name"] == str(dead)]
+    assert (row["kind"], row["action"]) == ("folder", "would go")
+    assert row["size"] >= 2**20
+    assert dead.exists()
+    document = json.loads(clean("--keep", "0GB", "--json").stdout)
+    assert [each["action"] for each in document["entries"] if each["name"] == str(dead)] == [
+        "removed"
+    ]
+    assert not dead.exists()
 
 
 def test_cached_preparations_go_too(clean, tmp_path):
@@ -126,7 +142,7 @@ def test_what_a_living_run_uses_stays(clean, mirrors):
 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
-    [("--keep", "lots", "is not a size"), ("--older-than", "long", "is not an age")],
+    [("--keep", "lots", "is not a size"), ("--older-than", "long", "is not a duration")],
 )
 def test_what_is_no_amount_is_one_clear_line(clean, option, value, said):
     refused = clean(option, value)

@@ -1,5 +1,6 @@
 """`agentbench agents`: list the agents, and try a preset with a scripted model."""
 
+import json
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ agents = options.command_group("The agents that can be named here.")
 
 
 @agents.command("list")
-def list_agents() -> None:
+def list_agents(as_json: options.Json = False) -> None:
     """List the agents, a line each.
 
     Example: agentbench agents list
@@ -23,9 +24,24 @@ def list_agents() -> None:
     from agentbench.agents.registry import available_agents
     from agentbench.report.text_table import TableColumn, print_listing
 
+    presets = {preset.name: preset for preset in shipped_presets()}
+    if as_json:
+        documents = [
+            {
+                "name": name,
+                "about": what,
+                "version": presets[name].version if name in presets else None,
+                "api_formats": [each.wire for each in presets[name].wires]
+                if name in presets
+                else [],
+            }
+            for name, what in available_agents().items()
+        ]
+        typer.echo(json.dumps(documents, indent=1))
+        return
     versions = {
-        preset.name: f" [{', '.join(each.wire for each in preset.wires)}; {preset.version}]"
-        for preset in shipped_presets()
+        name: f" [{', '.join(each.wire for each in preset.wires)}; {preset.version}]"
+        for name, preset in presets.items()
     }
     rows = [(name, f"{what}{versions.get(name, '')}") for name, what in available_agents().items()]
     rows += [

@@ -84,6 +84,28 @@ class LazyCommands(TyperGroup):
         return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
 
 
+class GroupedCommand(TyperCommand):
+    """A command whose help groups its options by their panels, without rich, which is slow."""
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write a section for the arguments, for each panel, and for the other options."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        others: list[tuple[str, str]] = []
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None:
+                continue
+            if param.param_type_name == "argument":
+                sections["Arguments"].append(record)
+            else:
+                panel = getattr(param, "rich_help_panel", None)
+                (sections.setdefault(panel, []) if panel else others).append(record)
+        for title, rows in {**sections, "Options": others}.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
 class _CommandsOnDemand(Mapping[str, "Command"]):
     """Commands by name, each created on request."""
 
@@ -112,7 +134,7 @@ def _command(name: str) -> "Command":
         alone = typer.Typer(
             add_completion=False, rich_markup_mode=None, context_settings=CONTEXT_SETTINGS
         )
-        alone.command(name)(found)
+        alone.command(name, cls=GroupedCommand)(found)
         found = alone
     command = typer.main.get_command(found)
     _add_debug_option(command)

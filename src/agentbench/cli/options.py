@@ -4,15 +4,16 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from agentbench.cli import completion
+from agentbench.cli import completion, quantities
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import InputError, UsageError
@@ -22,13 +23,31 @@ if TYPE_CHECKING:
     from agentbench.tasks.task import Task
 
 _LARGEST_TIMEOUT_SCALE = 1_000_000
-_LONGEST_DURATION = 1_000_000_000  # seconds or minutes; a timedelta cannot hold much more
+_Value = TypeVar("_Value")
+
+
+class Panel:
+    """The groups of options in the help of a command."""
+
+    TASKS = "Tasks"
+    AGENT = "Agent and model"
+    ATTEMPTS = "Attempts"
+    SANDBOX = "Sandbox and preparation"
+    LIMITS = "Limits"
+    VALIDATION = "Validation"
+    OUTPUT = "Results and output"
+
+
 Tasks = Annotated[
     list[Path], typer.Argument(help="Task folders, folders of task folders, or suite files.")
 ]
 Executor = Annotated[
     ExecutorName,
-    typer.Option("--executor", help="ray: run attempts on the nodes of a Ray cluster."),
+    typer.Option(
+        "--executor",
+        help="ray: run attempts on the nodes of a Ray cluster.",
+        rich_help_panel=Panel.ATTEMPTS,
+    ),
 ]
 OptionalTasks = Annotated[
     list[Path] | None,
@@ -45,9 +64,12 @@ RerunFailed = Annotated[
         "in a new run, with its options unless others are given.",
         metavar="RUN",
         autocompletion=completion.run_names,
+        rich_help_panel=Panel.TASKS,
     ),
 ]
-RunsDir = Annotated[Path, typer.Option("--runs-dir", help="The folder for results.")]
+RunsDir = Annotated[
+    Path, typer.Option("--runs-dir", help="The folder for results.", rich_help_panel=Panel.OUTPUT)
+]
 RunName = Annotated[
     str,
     typer.Argument(
@@ -57,20 +79,46 @@ RunName = Annotated[
         autocompletion=completion.run_names,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else.")]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="One JSON document on stdout, nothing else.", rich_help_panel=Panel.OUTPUT
+    ),
+]
 GithubSummary = Annotated[
     bool,
     typer.Option(
-        "--github-summary", help="Append it as Markdown to the job's summary in GitHub Actions."
+        "--github-summary",
+        help="Append it as Markdown to the job's summary in GitHub Actions.",
+        rich_help_panel=Panel.OUTPUT,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the last line.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="A line for every attempt.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "-q", "--quiet", help="No progress, only the last line.", rich_help_panel=Panel.OUTPUT
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("-v", "--verbose", help="A line for every attempt.", rich_help_panel=Panel.OUTPUT),
+]
 Jobs = Annotated[
-    str, typer.Option("-j", "--jobs", help="Attempts at a time; auto fits cores and memory.")
+    str,
+    typer.Option(
+        "-j",
+        "--jobs",
+        help="Attempts at a time; auto fits cores and memory.",
+        rich_help_panel=Panel.ATTEMPTS,
+    ),
 ]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Ignore environment snapshots and cached baselines.")
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Ignore environment snapshots and cached baselines.",
+        rich_help_panel=Panel.SANDBOX,
+    ),
 ]
 AllowEnv = Annotated[
     list[str] | None,
@@ -78,6 +126,7 @@ AllowEnv = Annotated[
         "--allow-env",
         help="Let tasks that ask for this variable of this machine have it (repeatable).",
         metavar="NAME",
+        rich_help_panel=Panel.SANDBOX,
     ),
 ]
 Runtime = Annotated[
@@ -86,6 +135,7 @@ Runtime = Annotated[
         "--runtime",
         help="Run all containers with this runtime of the engine, such as runsc (gVisor).",
         show_default="each task's own",
+        rich_help_panel=Panel.SANDBOX,
     ),
 ]
 Registry = Annotated[
@@ -95,6 +145,7 @@ Registry = Annotated[
         help="Share prepared tasks through an image registry, HOST[:PORT][/PATH].",
         envvar="AGENTBENCH_REGISTRY",
         show_envvar=True,
+        rich_help_panel=Panel.SANDBOX,
     ),
 ]
 Filter = Annotated[
@@ -103,10 +154,16 @@ Filter = Annotated[
         "--filter",
         help="Only tasks with ids like this glob.",
         autocompletion=completion.task_ids,
+        rich_help_panel=Panel.TASKS,
     ),
 ]
-Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks with this tag.")]
-Limit = Annotated[int | None, typer.Option("--limit", help="At most this many tasks.", min=1)]
+Tag = Annotated[
+    str | None, typer.Option("--tag", help="Only tasks with this tag.", rich_help_panel=Panel.TASKS)
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", help="At most this many tasks.", min=1, rich_help_panel=Panel.TASKS),
+]
 Agent = Annotated[
     str | None,
     typer.Option(
@@ -115,6 +172,7 @@ Agent = Annotated[
         help="oracle, noop, command, llm, a preset (`agents list`), predictions:FILE, or "
         "package.module:attribute. Required without --agent-command.",
         autocompletion=completion.agent_names,
+        rich_help_panel=Panel.AGENT,
     ),
 ]
 AgentCommand = Annotated[
@@ -123,56 +181,125 @@ AgentCommand = Annotated[
         "--agent-command",
         help="The shell command of --agent command, which it implies; its program must exist where "
         "agents work.",
+        rich_help_panel=Panel.AGENT,
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option("-m", "--model", help="provider/name, or a name on your own server (--base-url)."),
+    typer.Option(
+        "-m",
+        "--model",
+        help="provider/name, or a name on your own server (--base-url).",
+        rich_help_panel=Panel.AGENT,
+    ),
 ]
 BaseUrl = Annotated[
     str | None,
     typer.Option(
-        "--base-url", help="The URL of the model's server, for example http://localhost:8000/v1."
+        "--base-url",
+        help="The URL of the model's server, for example http://localhost:8000/v1.",
+        rich_help_panel=Panel.AGENT,
     ),
 ]
 Prices = Annotated[
-    Path | None, typer.Option("--prices", help="A file of prices for models without a known price.")
+    Path | None,
+    typer.Option(
+        "--prices",
+        help="A file of prices for models without a known price.",
+        rich_help_panel=Panel.AGENT,
+    ),
 ]
 NoProbe = Annotated[
-    bool, typer.Option("--no-probe", help="Do not try the model's key and name before the run.")
+    bool,
+    typer.Option(
+        "--no-probe",
+        help="Do not try the model's key and name before the run.",
+        rich_help_panel=Panel.AGENT,
+    ),
 ]
 Record = Annotated[
-    Path | None, typer.Option("--record", help="Keep the model's answers in a file, for --replay.")
+    Path | None,
+    typer.Option(
+        "--record",
+        help="Keep the model's answers in a file, for --replay.",
+        rich_help_panel=Panel.AGENT,
+    ),
 ]
 Replay = Annotated[
-    Path | None, typer.Option("--replay", help="Take the model's answers from a file; no network.")
+    Path | None,
+    typer.Option(
+        "--replay",
+        help="Take the model's answers from a file; no network.",
+        rich_help_panel=Panel.AGENT,
+    ),
 ]
-Attempts = Annotated[int, typer.Option("-k", "--attempts", help="Attempts per task.", min=1)]
+Attempts = Annotated[
+    int,
+    typer.Option(
+        "-k", "--attempts", help="Attempts per task.", min=1, rich_help_panel=Panel.ATTEMPTS
+    ),
+]
 RunId = Annotated[
-    str | None, typer.Option("--run-id", help="The run's name; default: time-ordered.")
+    str | None,
+    typer.Option(
+        "--run-id", help="The run's name; default: time-ordered.", rich_help_panel=Panel.OUTPUT
+    ),
 ]
-Shuffle = Annotated[int | None, typer.Option("--shuffle", help="Shuffle the tasks with this seed.")]
+Shuffle = Annotated[
+    int | None,
+    typer.Option(
+        "--shuffle", help="Shuffle the tasks with this seed.", rich_help_panel=Panel.ATTEMPTS
+    ),
+]
 Retries = Annotated[
-    int, typer.Option("--retries", help="Retries after infrastructure failures.", min=0)
+    int,
+    typer.Option(
+        "--retries",
+        help="Retries after infrastructure failures.",
+        min=0,
+        rich_help_panel=Panel.ATTEMPTS,
+    ),
 ]
 RetryLost = Annotated[
     bool,
     typer.Option(
         "--retry-lost",
         help="Rerun attempts that failed because of infrastructure after all retries.",
+        rich_help_panel=Panel.ATTEMPTS,
     ),
 ]
 IntegrityControls = Annotated[
     ControlLevel | None,
-    typer.Option("--integrity-controls", help="Overrides the tasks' own setting."),
+    typer.Option(
+        "--integrity-controls",
+        help="Overrides the tasks' own setting.",
+        rich_help_panel=Panel.ATTEMPTS,
+    ),
 ]
 AllowUnsandboxed = Annotated[
-    bool, typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox.")
+    bool,
+    typer.Option(
+        "--allow-unsandboxed",
+        help="Let any agent run in the process sandbox.",
+        rich_help_panel=Panel.SANDBOX,
+    ),
 ]
-Repeat = Annotated[int, typer.Option("--repeat", help="Runs per task, to find flaky tests.", min=1)]
+Repeat = Annotated[
+    int,
+    typer.Option(
+        "--repeat",
+        help="Runs per task, to find flaky tests.",
+        min=1,
+        rich_help_panel=Panel.ATTEMPTS,
+    ),
+]
 WriteIds = Annotated[
     bool,
-    typer.Option("--write-ids", help="Run the tests to fill in fail_to_pass and pass_to_pass."),
+    typer.Option(
+        "--write-ids",
+        help="Run the tests to fill in fail_to_pass and pass_to_pass.",
+        rich_help_panel=Panel.VALIDATION,
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="The folder for the tasks.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace existing tasks.")]
@@ -188,8 +315,44 @@ class SandboxName(StrEnum):
     PROCESS = "process"
 
 
+def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
+    """A parser for typer, whose message names the option."""
+
+    def parsed(text: str) -> _Value:
+        """The value of a text."""
+        try:
+            return parse(text)
+        except UsageError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return parsed
+
+
+def _duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_panel: str) -> object:
+    """An option for a duration; a number without a unit has the unit that it always had."""
+    parse = _refusing(partial(quantities.parse_duration, bare_unit=bare_unit))
+    return typer.Option(
+        flag, help=help_text, parser=parse, metavar="DURATION", rich_help_panel=rich_help_panel
+    )
+
+
+def rate_option(
+    flag: str, help_text: str, *, bare_is_percent: bool = False, rich_help_panel: str
+) -> object:
+    """An option for a rate; a number without a sign is what it always was."""
+    parse = _refusing(partial(quantities.parse_rate, bare_is_percent=bare_is_percent))
+    return typer.Option(
+        flag, help=help_text, parser=parse, metavar="RATE", rich_help_panel=rich_help_panel
+    )
+
+
 def _number_option(
-    flag: str, help_text: str, *, least: float | None = 0, most: float | None = None
+    flag: str,
+    help_text: str,
+    *,
+    least: float | None = 0,
+    most: float | None = None,
+    rich_help_panel: str,
 ) -> object:
     """An option for a limit; NaN is refused, as no value reaches or exceeds it."""
 
@@ -199,12 +362,23 @@ def _number_option(
             raise typer.BadParameter("expected a number, found nan")
         return value
 
-    return typer.Option(flag, help=help_text, min=least, max=most, callback=refuse_nan)
+    return typer.Option(
+        flag,
+        help=help_text,
+        min=least,
+        max=most,
+        callback=refuse_nan,
+        rich_help_panel=rich_help_panel,
+    )
 
 
 Sandbox = Annotated[
     SandboxName,
-    typer.Option("--sandbox", help="The sandbox; auto selects the strongest available one."),
+    typer.Option(
+        "--sandbox",
+        help="The sandbox; auto selects the strongest available one.",
+        rich_help_panel=Panel.SANDBOX,
+    ),
 ]
 TimeoutScale = Annotated[
     float,
@@ -213,27 +387,35 @@ TimeoutScale = Annotated[
         "Multiplies every stage's time limit.",
         least=None,
         most=_LARGEST_TIMEOUT_SCALE,
+        rich_help_panel=Panel.LIMITS,
     ),
 ]
 MaxOutage = Annotated[
-    float | None,
-    _number_option(
+    timedelta | None,
+    _duration_option(
         "--max-outage",
-        "Minutes to wait for an unavailable engine, model (default 15) or disk (1).",
-        most=_LONGEST_DURATION,
+        "How long to wait for an unavailable engine, model (default: 15m) or disk (1m).",
+        bare_unit="m",
+        rich_help_panel=Panel.LIMITS,
     ),
 ]
 AttemptTimeout = Annotated[
-    float | None,
-    _number_option(
+    timedelta | None,
+    _duration_option(
         "--attempt-timeout",
-        "Seconds for a whole attempt; default: the sum of its stages' limits and a margin.",
-        most=_LONGEST_DURATION,
+        "The limit for a whole attempt, such as 90s or 2h; default: the sum of its stages' limits "
+        "and a margin.",
+        bare_unit="s",
+        rich_help_panel=Panel.LIMITS,
     ),
 ]
 MaxCost = Annotated[
     float | None,
-    _number_option("--max-cost", "Start no further attempts once this many USD are spent."),
+    _number_option(
+        "--max-cost",
+        "Start no further attempts once this many USD are spent.",
+        rich_help_panel=Panel.LIMITS,
+    ),
 ]
 MaxFailures = Annotated[
     int | None,
@@ -243,11 +425,16 @@ MaxFailures = Annotated[
         help="Start no further attempts once this many are not resolved, and exit with code 1; "
         "infrastructure failures do not count.",
         min=1,
+        rich_help_panel=Panel.LIMITS,
     ),
 ]
 FailUnder = Annotated[
     float | None,
-    _number_option("--fail-under", "Exit with code 1 below this resolved rate.", most=1),
+    rate_option(
+        "--fail-under",
+        "Exit with code 1 below this resolved rate, such as 80%.",
+        rich_help_panel=Panel.LIMITS,
+    ),
 ]
 
 

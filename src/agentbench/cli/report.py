@@ -63,14 +63,25 @@ def report(
         ),
     ] = None,
     format_name: Annotated[
-        ReportFormat, typer.Option("--format", help="How to print it.")
+        ReportFormat,
+        typer.Option("--format", help="How to print it.", rich_help_panel=options.Panel.OUTPUT),
     ] = ReportFormat.TABLE,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file for it; default: stdout.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A file for it; default: stdout.",
+            rich_help_panel=options.Panel.OUTPUT,
+        ),
     ] = None,
     instances_dir: Annotated[
         Path | None,
-        typer.Option("--instances", help="With swebench: a folder for each instance's report."),
+        typer.Option(
+            "--instances",
+            help="With swebench: a folder for each instance's report.",
+            rich_help_panel=options.Panel.OUTPUT,
+        ),
     ] = None,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -101,8 +100,6 @@ def run(
     jobs: options.Jobs = "auto",
     executor: options.Executor = ExecutorName.LOCAL,
     sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    run_id: options.RunId = None,
     shuffle: options.Shuffle = None,
     retries: options.Retries = 2,
     max_outage: options.MaxOutage = None,
@@ -114,6 +111,8 @@ def run(
     integrity_controls: options.IntegrityControls = None,
     allow_unsandboxed: options.AllowUnsandboxed = False,
     allow_env: options.AllowEnv = None,
+    runs_dir: options.RunsDir = Path("runs"),
+    run_id: options.RunId = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -139,8 +138,7 @@ def run(
         runs_dir=runs_dir, run_id=run_id, retries=retries, allow_env=tuple(allow_env or ()),
         use_cache=not preparation.no_cache, registry=preparation.registry,
         runtime=preparation.runtime,
-        max_outage=None if max_outage is None else timedelta(minutes=max_outage),
-        attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
+        max_outage=max_outage, attempt_timeout=attempt_timeout,
         timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, max_failures=max_failures,
         shuffle_seed=shuffle,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
@@ -203,8 +201,8 @@ def _interpreter_of(task: "TaskEntry") -> str:
 
 def resume(
     run: options.RunName = "last",
-    runs_dir: options.RunsDir = Path("runs"),
     retry_lost: options.RetryLost = False,
+    runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,

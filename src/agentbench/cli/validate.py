@@ -27,10 +27,16 @@ RecordOption = Annotated[
     typer.Option(
         "--record",
         help="Quarantine flaky tests in each task.toml, and store the results in proof.json.",
+        rich_help_panel=options.Panel.VALIDATION,
     ),
 ]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Skip tasks with a valid proof.json from --record.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Skip tasks with a valid proof.json from --record.",
+        rich_help_panel=options.Panel.VALIDATION,
+    ),
 ]
 
 
@@ -44,21 +50,33 @@ class StrengthOptions:
             "--strength",
             help="Also change the reference solution slightly, and name the changes that tests "
             "miss.",
+            rich_help_panel=options.Panel.VALIDATION,
         ),
     ] = False
     mutants: Annotated[
-        int, typer.Option("--mutants", help="At most this many mutants per task.", min=1)
+        int,
+        typer.Option(
+            "--mutants",
+            help="At most this many mutants per task.",
+            min=1,
+            rich_help_panel=options.Panel.VALIDATION,
+        ),
     ] = 60
     mutant_seed: Annotated[
-        int, typer.Option("--mutant-seed", help="The seed that selects mutants, if there are more.")
+        int,
+        typer.Option(
+            "--mutant-seed",
+            help="The seed that selects mutants, if there are more.",
+            rich_help_panel=options.Panel.VALIDATION,
+        ),
     ] = 0
     min_strength: Annotated[
         float | None,
-        typer.Option(
+        options.rate_option(
             "--min-strength",
-            help="Fail (exit code 1) if the mutation score of a task is below this percentage.",
-            min=0,
-            max=100,
+            "Exit with code 1 if the mutation score of a task is below this rate, such as 90%.",
+            bare_is_percent=True,
+            rich_help_panel=options.Panel.VALIDATION,
         ),
     ] = None
 
@@ -100,7 +118,8 @@ def validate(
         typer.echo(json.dumps([_row(one, scores.get(one.folder)) for one in proven], indent=1))
     else:
         _print(proven, scores)
-    least = strength.min_strength
+    rate = strength.min_strength
+    least = None if rate is None else round(100 * rate, 9)
     weak = least is not None and warn_of_weak_tests(proven, scores, least)
     _finish(proven)
     if weak:
