@@ -53,3 +53,11 @@ def test_a_folder_that_cannot_be_written_is_2(cli, tmp_path):
     said = cli(*arguments, "--instances", tmp_path / "file")
     assert said.code == 2
     assert "cannot be written" in said.stderr
+
+
+def test_predictions_are_of_one_run(cli, runs_dir):
+    RunStore.create(runs_dir, configuration(run_id="other"))
+    names = [folder.name for folder in runs_dir.iterdir()]
+    said = cli("report", *names, "--runs-dir", runs_dir, "--format", "predictions")
+    assert said.code == 2
+    assert "--format predictions: expected one run, found 2; report each" in said.stderr

@@ -46,12 +46,13 @@ class ReportFormat(StrEnum):
     JUNIT = "junit"
     HTML = "html"
     SWEBENCH = "swebench"
+    PREDICTIONS = "predictions"
 
 
-_WITHOUT_LEADERBOARD = frozenset(  # or its own one
-    {ReportFormat.CSV, ReportFormat.JUNIT, ReportFormat.HTML, ReportFormat.SWEBENCH}
-)
-_NEEDS_WHOLE_RECORDS = frozenset({ReportFormat.JSON, ReportFormat.SWEBENCH})
+_OF_SWEBENCH = frozenset({ReportFormat.SWEBENCH, ReportFormat.PREDICTIONS})
+_WITHOUT_LEADERBOARD = _OF_SWEBENCH | {ReportFormat.CSV, ReportFormat.JUNIT, ReportFormat.HTML}
+"""Formats without a leaderboard, or with one of their own."""
+_NEEDS_WHOLE_RECORDS = _OF_SWEBENCH | {ReportFormat.JSON}
 
 
 def report(
@@ -89,7 +90,8 @@ def report(
     """Report on runs: a row per attempt, rates with intervals, and a leaderboard of several.
 
     HTML is one page with pictures that needs no network and nothing beside it; swebench is the
-    report that SWE-bench's own tool writes.
+    report that SWE-bench's own tool writes; predictions are the patches as SWE-bench reads them,
+    for its tool, or for `--agent predictions:FILE`.
 
     Example: agentbench report last --format html --output report.html
     """
@@ -181,6 +183,14 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
 
             document = run_report(_reported_instances(report.runs)).model_dump(mode="json")
             target.write(f"{json.dumps(document, indent=4)}\n")
+        case ReportFormat.PREDICTIONS:
+            from agentbench.importers.swebench.predictions import predictions_of
+
+            instances = _reported_instances(report.runs, format_name)
+            found = predictions_of(
+                report.runs[0].folder, instances, warn=lambda line: print_warnings([line])
+            )
+            target.writelines(f"{prediction.model_dump_json()}\n" for prediction in found)
 
 
 def _print_table(report: _ReportContents, target: TextIO) -> None:
@@ -256,11 +266,15 @@ def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
             raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _reported_instances(runs: "Sequence[ReportedRun]") -> "tuple[ReportedInstance, ...]":
+def _reported_instances(
+    runs: "Sequence[ReportedRun]", format_name: ReportFormat = ReportFormat.SWEBENCH
+) -> "tuple[ReportedInstance, ...]":
     from agentbench.importers.swebench.report import reported_instances
 
     if len(runs) > 1:
-        raise UsageError(f"--format swebench: expected one run, found {len(runs)}; report each")
+        raise UsageError(
+            f"--format {format_name}: expected one run, found {len(runs)}; report each"
+        )
     if any(attempt.attempt > 1 for attempt in runs[0].attempts):
         typer.echo("warning: SWE-bench knows one attempt per instance; the first counts", err=True)
     return reported_instances(runs[0])
