@@ -34,6 +34,8 @@ from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")
+_COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT_BYTES = 4096  # a patch with longer comments than this has more than them
 TASK_FILE: Final = "task.toml"
 """The file that makes a folder a task."""
 PROOF_FILE: Final = "proof.json"
@@ -144,8 +146,9 @@ def _read_text(path: Path) -> str:
 
 
 def _instruction_faults(path: Path, instruction: str) -> Iterator[str]:
-    if not instruction.strip():
-        yield f"{path}: is empty; it holds the instruction for the agent"
+    if not _COMMENTS.sub("", instruction).strip():
+        what = "has only a comment" if instruction.strip() else "is empty"
+        yield f"{path}: {what}; it holds the instruction for the agent"
     if "\0" in instruction:
         yield f"{path}: contains a NUL character, which no command line can hold"
 
@@ -196,6 +199,14 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is not a file"
+        elif _has_only_comments(_read_if_present(folder / patch)):
+            yield f"{folder / patch}: has only comments; write the patch as `git diff` prints it"
+
+
+def _has_only_comments(patch: bytes) -> bool:
+    """Whether a patch is as `agentbench tasks init` wrote it."""
+    lines = [line for line in patch[:_COMMENT_BYTES].splitlines() if line.strip()]
+    return bool(lines) and all(line.startswith(b"#") for line in lines)
 
 
 def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
@@ -222,7 +233,7 @@ def _repo_faults(folder: Path, path: str) -> Iterator[str]:
     elif repo.resolve() != folder.resolve() / path:
         yield f"{repo} is a symlink; give the folder itself"
     elif not any(repo.iterdir()):
-        yield f"{repo} is empty"
+        yield f"{repo} is empty; copy the project into it, at the buggy commit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`agentbench tasks`: the group of commands, and `tasks list`."""
+"""`agentbench tasks`: the group of commands, `tasks init` and `tasks list`."""
 
 import json
 from pathlib import Path
@@ -30,6 +30,24 @@ importing.command("terminal-bench")(formats.import_terminal_bench)
 exporting.command("harbor")(formats.export_harbor)
 tasks.add_typer(importing, name="import")
 tasks.add_typer(exporting, name="export")
+
+
+@tasks.command("init")
+def init_task(
+    folder: Annotated[Path, typer.Argument(help="The new folder; its name is the task's id.")],
+) -> None:
+    """Write the folder of a new task, with comments, ready to fill in.
+
+    `tasks list` and `validate` say what is still missing.
+
+    Example: agentbench tasks init tasks/my-bug
+    """
+    from agentbench.tasks.scaffold import FILES, write_scaffold
+
+    write_scaffold(folder)
+    for name in (*FILES, "repo/"):
+        typer.echo(str(folder / name.rstrip("/")) + "/" * name.endswith("/"))
+    typer.echo(f"fill them in, then run: agentbench validate {folder} --write-ids", err=True)
 
 
 @tasks.command("list")

@@ -1,0 +1,78 @@
+import pytest
+
+from agentbench.errors import InputError, UsageError
+from agentbench.tasks.loading import load_task, read_draft
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.scaffold import FILES, write_scaffold
+from tests.e2e.small_task import SmallTask
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_scaffold(tmp_path / "my-bug")
+    return tmp_path / "my-bug"
+
+
+def test_what_is_missing_in_a_new_task_is_said_file_by_file(folder):
+    assert [fault.removeprefix(f"{folder}/") for fault in read_draft(folder).faults] == [
+        "task.toml: title: '' is empty",
+        "instruction.md: has only a comment; it holds the instruction for the agent",
+    ]
+    text = (folder / "task.toml").read_text().replace('title = ""', 'title = "Wrong"')
+    (folder / "task.toml").write_text(text)
+    (folder / "instruction.md").write_text("It fails. <!-- not seen -->")
+    patch = "has only comments; write the patch as `git diff` prints it"
+    assert [fault.removeprefix(f"{folder}/") for fault in read_draft(folder).faults] == [
+        f"task.toml: repo.path: {folder}/repo is empty; copy the project into it, at the buggy "
+        "commit",
+        f"tests.patch: {patch}",
+        f"solution.patch: {patch}",
+    ]
+
+
+def test_a_filled_in_task_is_read(folder, tmp_path):
+    made = SmallTask().write(tmp_path / "small")
+    text = (folder / "task.toml").read_text().replace('title = ""', 'title = "Wrong"')
+    (folder / "task.toml").write_text(text)
+    (folder / "instruction.md").write_text("It fails.")
+    (folder / "repo").rmdir()
+    (made / "repo").rename(folder / "repo")
+    for name in ("tests.patch", "solution.patch"):
+        patch = (folder / name).read_bytes() + (made / name).read_bytes()
+        (folder / name).write_bytes(patch)  # also below the comment
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert (task.id, task.problem.title) == ("my-bug", "Wrong")
+    assert task.problem.test_paths == ("tests",)
+
+
+def test_every_line_that_is_commented_out_is_a_key_that_exists(folder):
+    lines = (folder / "task.toml").read_text().splitlines()
+    keys = [line.removeprefix("# ") for line in lines if " = " in line or "[" in line[:3]]
+    text = "\n".join(keys).replace('title = ""', 'title = "x"').replace('path = "repo"', "")
+    (folder / "task.toml").write_text(text)
+    assert [fault for fault in read_draft(folder).faults if "task.toml" in fault] == []
+
+
+def test_a_folder_that_exists_is_left_alone(folder):
+    (folder / "instruction.md").write_text("mine")
+    with pytest.raises(UsageError, match="my-bug: already exists; name a new folder"):
+        write_scaffold(folder)
+    assert (folder / "instruction.md").read_text() == "mine"
+
+
+def test_a_name_that_is_no_id_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"expected \[a-z0-9._-\]\+, found 'My bug'"):
+        write_scaffold(tmp_path / "My bug")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_scaffold(tmp_path / "file" / "my-bug")
+
+
+def test_a_fault_is_an_input_error_of_the_task(folder, tmp_path):
+    with pytest.raises(InputError, match="title: '' is empty"):
+        load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert set(FILES) == {"task.toml", "instruction.md", "tests.patch", "solution.patch"}
