@@ -1,13 +1,16 @@
 import inspect
+import re
 from contextlib import closing
 
 import pytest
 
 import agentbench
 from agentbench import AttemptRecord, RunOptions, run_attempt, run_tasks
+from agentbench.agents.interface import AgentOutcome
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.store import RunStore
+from agentbench.scoring.evidence import AgentEnding
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import small_task
 
@@ -52,6 +55,49 @@ def test_loaded_tasks_and_folders_may_be_mixed(task, provider, options, tmp_path
     other = small_task(tmp_path / "other")
     records = run_tasks([task, other.folder], "noop", sandbox=provider, options=options)
     assert {record.task_id for record in records} == {task.id, "other"}
+
+
+def test_one_path_needs_no_list(task, provider, options):
+    for given in (task, task.folder, str(task.folder)):
+        (record,) = run_tasks(given, "noop", sandbox=provider, options=options)
+        assert record.task_id == task.id
+
+
+def solve(_problem, _sandbox, _budget, _model):
+    """An agent that is a function."""
+    return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+
+class Solver:
+    """An agent that is made of its class."""
+
+    def solve(self, *given):
+        return solve(*given)
+
+
+@pytest.mark.parametrize("agent", [solve, Solver, Solver()])
+def test_a_function_a_class_and_an_object_are_agents(task, provider, options, agent):
+    record = run_attempt(task, agent, sandbox=provider, options=options)
+    assert record.agent == f"{__name__}:{'solve' if agent is solve else 'Solver'}"
+    assert record.agent_run is not None
+    assert record.agent_run.ending is AgentEnding.SUBMITTED
+
+
+def test_what_is_no_agent_is_refused_in_terms_of_arguments(task, provider, options):
+    for agent, said in (
+        (3, "agent='builtins:int': expected an object with solve(problem, sandbox, budget, model)"),
+        (
+            lambda problem: problem,
+            "expected a function of (problem, sandbox, budget, model), found",
+        ),
+        ("command", "agent='command' needs agent_command='…'"),
+        ("nobody", "agent='nobody': no such agent; known: oracle"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(said)) as raised:
+            run_tasks([task], agent, sandbox=provider, options=options)
+        assert "--" not in str(raised.value)
+    with pytest.raises(UsageError, match=r"^attempts: 0 is not above 0$"):
+        run_tasks([task], "noop", sandbox=provider, attempts=0, options=options)
 
 
 def test_closing_the_iterator_stops_the_run(task, provider, options):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
 from agentbench.agents.reference import NoopAgent, OracleAgent
@@ -62,6 +63,8 @@ class PredictionName:
 
 
 SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
+AgentLike = Agent | type[Agent] | SolveFunction
+"""What a Python program may give as an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,24 @@ def create_agent(
     raise UsageError(
         f"--agent {name}: no such agent; known: {known}, package.module:attribute, or a preset.toml"
     )
+
+
+def as_agent(value: AgentLike) -> Agent:
+    """The agent that an object of a Python program is, as `--agent module:attribute` takes it.
+
+    An object with a name and `solve` is one already. A class is called, and a function becomes the
+    agent's `solve`; both are named by their import path, so that `resume` finds them again.
+
+    Raises:
+        UsageError: it is no agent, or the class cannot be called.
+    """
+    is_class = inspect.isclass(value)
+    has_name = isinstance(getattr(value, "name", None), str)
+    if not is_class and has_name and callable(getattr(value, "solve", None)):
+        return cast("Agent", value)
+    named: object = value if is_class or inspect.isroutine(value) else type(value)
+    path = f"{getattr(named, '__module__', '')}:{getattr(named, '__qualname__', '')}"
+    return _as_agent(path, value)
 
 
 def available_agents() -> Mapping[str, str]:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from agentbench.agents.interface import Agent
+from agentbench.agents.registry import AgentLike
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
+from agentbench.runs.argument_names import naming_arguments
 from agentbench.runs.options import RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
@@ -23,7 +24,7 @@ from agentbench.tasks.task import Task
 
 def run_attempt(
     task: Task | Path | str,
-    agent: Agent | str,
+    agent: AgentLike | str,
     *,
     sandbox: SandboxProvider | str = "auto",
     options: RunOptions | None = None,
@@ -32,7 +33,8 @@ def run_attempt(
 
     Args:
         task: A loaded task, or the path of a task's folder.
-        agent: An agent, or a name that `--agent` accepts.
+        agent: An agent, a class of agents, a function `(problem, sandbox, budget, model)`, or a
+            name that `--agent` accepts.
         sandbox: `auto`, `docker`, `bubblewrap`, `process`, or a provider.
         options: The other options; their agent, sandbox and attempts are ignored.
 
@@ -41,7 +43,8 @@ def run_attempt(
         UsageError: there is no such agent.
         UnavailableError: the sandbox is not available.
     """
-    tasks = _loaded([task], options if options is not None else RunOptions())
+    with naming_arguments():
+        tasks = _loaded([task], options if options is not None else RunOptions())
     if len(tasks) != 1:
         raise InputError(f"{task}: expected one task, found {len(tasks)}; use run_tasks")
     (record,) = run_tasks(tasks, agent, sandbox=sandbox, options=options)
@@ -49,8 +52,8 @@ def run_attempt(
 
 
 def run_tasks(
-    tasks: Sequence[Task | Path | str],
-    agent: Agent | str,
+    tasks: Task | Path | str | Sequence[Task | Path | str],
+    agent: AgentLike | str,
     *,
     sandbox: SandboxProvider | str = "auto",
     attempts: int = 1,
@@ -62,8 +65,10 @@ def run_tasks(
     the iterator stops the run: running attempts are recorded as interrupted and cleaned up.
 
     Args:
-        tasks: Loaded tasks, or paths of task folders, folders of them, or suite files.
-        agent: An agent, or a name that `--agent` accepts.
+        tasks: One or several of these: a loaded task, or the path of a task's folder, of a folder
+            of them, or of a suite file.
+        agent: An agent, a class of agents, a function `(problem, sandbox, budget, model)`, or a
+            name that `--agent` accepts.
         sandbox: `auto`, `docker`, `bubblewrap`, `process`, or a provider.
         attempts: The number of attempts at each task.
         options: The other options; their agent, sandbox and attempts are ignored.
@@ -75,11 +80,13 @@ def run_tasks(
     """
     base_options = options if options is not None else RunOptions()
     selected = base_options.replace(agent=agent, sandbox=sandbox, attempts=attempts)
-    return _records_of(start_run(_loaded(tasks, selected), selected))
+    given = [tasks] if isinstance(tasks, Task | Path | str) else tasks
+    with naming_arguments():
+        return _records_of(start_run(_loaded(given, selected), selected))
 
 
 def _records_of(run: Run) -> Iterator[AttemptRecord]:
-    with closing(run.attempts()) as records:  # type: ignore[type-var]  # it is a generator
+    with naming_arguments(), closing(run.attempts()) as records:  # type: ignore[type-var]  # it is a generator
         yield from records
 
 

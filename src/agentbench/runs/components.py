@@ -6,9 +6,9 @@ from pathlib import Path
 
 from agentbench.agents.client_bundles import bundles_folder, remove_unfinished
 from agentbench.agents.interface import Agent
-from agentbench.agents.registry import create_agent
+from agentbench.agents.registry import as_agent, create_agent
 from agentbench.attempt.preparation_cache import PreparationCache
-from agentbench.errors import SandboxError, UsageError
+from agentbench.errors import SandboxError
 from agentbench.runs.options import RunOptions
 from agentbench.runs.plan import AttemptDurations, Plan, in_order
 from agentbench.runs.store.configuration import RunConfiguration
@@ -67,13 +67,7 @@ def agent_of(options: RunOptions, tasks: Sequence[Task]) -> Agent:
             toolboxes=options.cache_dir / "toolboxes",
             say=options.say,
         )
-    name = getattr(agent, "name", None)
-    if not isinstance(name, str) or not callable(getattr(agent, "solve", None)):
-        raise UsageError(
-            "agent: expected an object with a name and solve(problem, sandbox, budget, model), "
-            f"found {type(agent).__name__}"
-        )
-    return agent
+    return as_agent(agent)
 
 
 def select_sandbox(options: RunOptions) -> BackEndSelection:

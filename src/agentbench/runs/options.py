@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import ConfigDict, Field, SkipValidation
 
 from agentbench.agents.interface import Agent, SpeaksApiFormats, UsesModel
+from agentbench.agents.registry import AgentLike
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.extras import GATEWAY, require
 from agentbench.core.host import default_cache_dir
@@ -31,7 +32,9 @@ class RunOptions(RunSettings):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    agent: Annotated[Agent | str | None, SkipValidation] = None  # None: --agent-command, or none
+    agent: Annotated[AgentLike | str | None, SkipValidation] = (
+        None  # None: --agent-command, or none
+    )
     sandbox: Annotated[SandboxProvider | str, SkipValidation] = "auto"
     jobs: int | None = None  # None: as many as fit the machine
     probe: bool = True  # ask the model for one token before the first attempt
@@ -42,7 +45,7 @@ class RunOptions(RunSettings):
     say: Callable[[str], None] = lambda _line: None  # receives a line before slow work
 
     @property
-    def selected_agent(self) -> Agent | str:
+    def selected_agent(self) -> AgentLike | str:
         """The agent, or its name; a command without an agent is that of `--agent command`.
 
         Raises:

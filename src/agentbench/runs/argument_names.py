@@ -1,0 +1,57 @@
+"""Errors in the words of a Python program: arguments in place of flags."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agentbench.errors import AgentbenchError, InputError
+from agentbench.runs.options import RunOptions
+
+# A flag with the value after it, unless the value is a word of the sentence.
+_FLAG = re.compile(
+    r"(?<![\w-])--([a-z][a-z-]*)"
+    r"(?: (?!(?:and|or|is|in|goes|needs)\b)(\S+?)(?=[:;,.)]?(?:\s|$)))?"
+)
+_WITH_VALUE = frozenset({"agent", "agent_command", "executor", "model", "sandbox"})
+_SWITCHES = {"allow-unsandboxed": "allow_unsandboxed=True", "no-probe": "probe=False"}
+_OTHER_NAMES = {"max-cost": "max_cost_usd", "shuffle": "shuffle_seed"}
+
+
+def with_arguments(message: str) -> str:
+    """A message of the command line with the arguments of Python in place of the flags of a run.
+
+    >>> with_arguments("--agent llm needs --model, as in --model openai/NAME")
+    "agent='llm' needs model, as in model='openai/NAME'"
+    """
+    return _FLAG.sub(_argument, message)
+
+
+def _argument(found: re.Match[str]) -> str:
+    flag, value = found[1], found[2]
+    rest = "" if value is None else f" {value}"
+    if flag in _SWITCHES:
+        return f"{_SWITCHES[flag]}{rest}"
+    name = _OTHER_NAMES.get(flag, flag.replace("-", "_"))
+    if name not in RunOptions.model_fields:
+        return found[0]
+    if value is not None and name in _WITH_VALUE:
+        return f"{name}={value}" if value.startswith("'") else f"{name}={value!r}"
+    return f"{name}{rest}"
+
+
+@contextmanager
+def naming_arguments() -> Iterator[None]:
+    """Let the errors of a block speak of arguments.
+
+    Raises:
+        AgentbenchError: that of the block.
+    """
+    try:
+        yield
+    except AgentbenchError as error:
+        error.args = tuple(
+            with_arguments(each) if isinstance(each, str) else each for each in error.args
+        )
+        if isinstance(error, InputError):
+            error.faults = tuple(map(with_arguments, error.faults))
+        raise
