@@ -39,7 +39,7 @@ def test_faults_are_selected_by_file_and_by_sentence() -> None:
     faults = read_faults()
 
     assert list(select_faults(faults, "")) == list(faults)
-    assert [fault.file for fault in select_faults(faults, "GiB")] == ["cli/clean.py"]
+    assert [fault.file for fault in select_faults(faults, "GiB")] == ["cli/quantities.py"]
     assert {fault.file for fault in select_faults(faults, "schedule")} == {"runs/scheduler.py"}
 
 
