@@ -47,7 +47,7 @@ def test_the_installed_program_is_the_module(run):
     assert done.stdout == run("--version").stdout != ""
 
 
-@pytest.mark.parametrize("arguments", [("--no-such-option",), ("no-such-command",), ("run",)])
+@pytest.mark.parametrize("arguments", [("--no-such-option",), ("no-such-command",), ("show",)])
 def test_wrong_usage_is_2(run, arguments):
     done = run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
