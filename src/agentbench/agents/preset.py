@@ -159,7 +159,8 @@ def find_preset(name: str) -> Preset | None:
         try:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: expected a preset, cannot read it: {error}") from error
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{path}: a preset that cannot be read: {why}") from error
         return parse_preset(text, str(path))
     return next((preset for preset in shipped_presets() if preset.name == name), None)
 

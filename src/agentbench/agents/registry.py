@@ -187,11 +187,24 @@ def _built_in(
 
 def _import_attribute(path: str) -> object:
     module_name, _, attribute = path.partition(":")
+    if "/" in module_name or not all(module_name.split(".")):
+        raise UsageError(
+            f"--agent {path}: expected package.module:attribute, but {module_name!r} is no "
+            "module's name; for a file my_agent.py in this folder, write my_agent:attribute"
+        )
     current_folder = str(Path.cwd())
     if current_folder not in sys.path:
         sys.path.insert(0, current_folder)  # like `python -m`: a user's agent is often a local file
     with _import_errors(path, f"cannot import {module_name!r}"):
-        value: object = importlib.import_module(module_name)
+        try:
+            value: object = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+                raise
+            raise UsageError(
+                f"--agent {path}: there is no module {error.name!r} in this folder or among the "
+                "installed packages"
+            ) from error
     for part in attribute.split("."):
         value = getattr(value, part, None)
     if value is None:

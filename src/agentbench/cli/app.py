@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from agentbench.core.display_text import printable
+
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter, Parameter
     from typer._click.shell_completion import CompletionItem
@@ -76,12 +78,25 @@ class LazyCommands(TyperGroup):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise RuntimeError(f"a pipe or socket broke: {error}") from error
+        except typer.BadParameter as error:
+            _say_what_was_found(error)
+            raise
 
     def _names_only(self) -> TyperGroup:
         named: dict[str, Command] = {
             name: TyperCommand(name, help=line) for name, line in SHORT_HELP.items()
         }
         return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
+
+
+def _say_what_was_found(error: typer.BadParameter) -> None:
+    """Replace the message of a validation, which speaks of an input, by one about the value."""
+    from pydantic import ValidationError
+
+    from agentbench.core.schema import describe_wrong_value
+
+    if isinstance(error.__cause__, ValidationError):
+        error.message = printable(describe_wrong_value(error.__cause__.errors()[0]))
 
 
 class GroupedCommand(TyperCommand):

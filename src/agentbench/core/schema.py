@@ -16,6 +16,8 @@ JsonObject = dict[str, object]
 
 # Characters that JSON does not escape and a terminal obeys: DEL, C1, marks that turn or hide text.
 _TERMINAL_CONTROL = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_CHOICE = re.compile(r"'(.*)' is not one of (.*)", re.DOTALL)
+_QUOTED = re.compile(r"'([^']*)'")
 _MESSAGES: Mapping[str, str] = MappingProxyType(
     {
         "greater_than": "is not above {gt:.10g}",
@@ -31,6 +33,8 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
         "string_pattern_mismatch": "does not match {pattern}",
         "bool_type": "is neither true nor false",
         "int_type": "is not a whole number",
+        "int_parsing": "is not a whole number",
+        "float_parsing": "is not a number",
         "float_type": "is not a number",
         "finite_number": "is not a finite number",
         "literal_error": "is not {expected}",
@@ -65,12 +69,28 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
         return f"{where}: is missing"
     if kind == "extra_forbidden":
         return f"{where}: unknown key{_suggestion(detail, root)}"
-    context = detail.get("ctx", {})
-    message = _MESSAGES[kind].format_map(context) if kind in _MESSAGES else detail["msg"]
+    message = _message_of(detail)
     # Such a message is about the table, or names the value itself.
     if message.startswith(("needs", "with", "takes", "expected")):
         return f"{where}: {message}" if where else message
     return f"{where}: {_shortened_repr(detail['input'])} {message}"
+
+
+def describe_wrong_value(detail: ErrorDetails) -> str:
+    """The value that was found, and what is wrong with it, where no key has to be named."""
+    message = _message_of(detail)
+    if detail["type"] == "value_error":  # our own, or a choice, which names the value itself
+        choice = _CHOICE.fullmatch(message)
+        close = get_close_matches(choice[1], _QUOTED.findall(choice[2]), n=1) if choice else []
+        return f"{message.removesuffix('.')}; did you mean {close[0]!r}?" if close else message
+    return f"{_shortened_repr(detail['input'])} {message}"
+
+
+def _message_of(detail: ErrorDetails) -> str:
+    kind = detail["type"]
+    if kind not in _MESSAGES:
+        return detail["msg"]
+    return _MESSAGES[kind].format_map(detail.get("ctx", {}))
 
 
 def _key_path(detail: ErrorDetails) -> str:

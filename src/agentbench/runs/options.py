@@ -72,6 +72,22 @@ class RunOptions(RunSettings):
             raise UsageError(f"--jobs: {self.jobs} is not above 0")
         if self.run_id is not None:
             _check_run_id(self.run_id)
+        self._check_unused()
+
+    def _check_unused(self) -> None:
+        """Refuse options of a model for an agent that uses none: they would have no effect."""
+        if self.agent not in _WITHOUT_MODEL:
+            return
+        options = {
+            "--model": self.model,
+            "--base-url": self.base_url,
+            "--prices": self.prices,
+            "--record": self.record,
+            "--replay": self.replay,
+        }
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise UsageError(f"{given[0]} is for an agent with a model, found --agent {self.agent}")
 
 
 def _check_run_id(text: str) -> None:

@@ -21,8 +21,12 @@ def with_host_variables(
         environ: The variables of the host.
 
     Raises:
-        UsageError: a task needs a variable that is not allowed or not set; names all of them.
+        UsageError: a task needs a variable that is not allowed or not set (names all of them), or
+            a name is none.
     """
+    for name in allowed:
+        if not name or "=" in name:
+            raise UsageError(f"--allow-env: expected the name of a variable, found {name!r}")
     values = {name: environ[name] for name in allowed if name in environ}
     missing: list[str] = []
     found = tuple(_with_variables(task, values, missing) for task in tasks)

@@ -73,5 +73,5 @@ def test_every_fault_of_it_is_named_with_its_file(tmp_path, text, said):
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path):
-    with pytest.raises(InputError, match="cannot read it"):
+    with pytest.raises(InputError, match="a preset that cannot be read: No such file"):
         find_preset(str(tmp_path / "none.toml"))

@@ -151,11 +151,20 @@ def _own_server_access(
     if not model or not base:
         known = ", ".join(_PROVIDERS)
         raise UsageError(
-            f"--model {model}: nobody knows where that is; put its provider in front "
-            f"({known}), as in openai/{model or 'NAME'}, or give --base-url (or set "
-            "OPENAI_BASE_URL) for a server of your own, such as http://localhost:8000/v1"
+            f"--model {model}: {_what_is_wrong(model)}; expected PROVIDER/NAME, as in "
+            f"openai/gpt-5, with one of the providers {known}; for a server of your own, "
+            "add --base-url or set OPENAI_BASE_URL, as in http://localhost:8000/v1"
         )
     return _provider_access(_OWN_SERVER, base, environ.get(_OWN_SERVER.key))
+
+
+def _what_is_wrong(model: str) -> str:
+    provider, slash, name = model.partition("/")
+    if not provider:
+        return "the name is missing"
+    if provider in _PROVIDERS and not name:
+        return f"the name of the model is missing after {provider}/"
+    return f"unknown provider {provider!r}" if slash else "the provider is missing"
 
 
 def _provider_access(provider: _Provider, base: str, key: str | None) -> ProviderAccess:
