@@ -48,7 +48,7 @@ def _check_text(text: str | None) -> str | None:
     try:
         (text or "").encode()
     except UnicodeEncodeError:
-        raise ValueError("bears half of a surrogate pair, which is not text") from None
+        raise ValueError("contains half of a surrogate pair, which is not text") from None
     return text
 
 

@@ -26,7 +26,7 @@ def unpack(
 ) -> int:
     """Write a tar stream into an empty folder; returns the bytes of its files.
 
-    Files are readable by all, and executable by all or by nobody. Modification times stay, since
+    Files are readable by all, and executable by all or by none. Modification times stay, since
     compiled Python depends on them. Links are created last, and none is ever followed.
 
     Raises:

@@ -185,7 +185,7 @@ def _brings_an_image(task: Task) -> bool:
 
 
 def _is_readable(task: Task, mirrors: Mirrors) -> bool:
-    """Whether the project's files are on this machine: a clone is a matter of the attempts."""
+    """Whether the project's files are on this machine: only attempts clone it."""
     return task.source.url is None or mirrors.find_complete(task.source) is not None
 
 

@@ -29,7 +29,7 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = False) -> No
     """Write a file under another name, then give it its own.
 
     Args:
-        path: The file; one that is there is replaced.
+        path: The file; an existing one is replaced.
         content: All of it.
         durable: Whether the file and its name must survive a power cut.
 

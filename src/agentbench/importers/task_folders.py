@@ -126,7 +126,7 @@ def script_fault(path: Path) -> Rejection | None:
         return text
     first = text.partition("\n")[0]
     if first.startswith("#!") and first.endswith("\r"):
-        message = "has line ends of Windows, so that nobody finds its interpreter; save it with LF"
+        message = "has Windows line ends, so its interpreter is not found; save it with LF"
         return Rejection(where=str(path), what=message)
     return None
 

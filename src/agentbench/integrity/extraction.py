@@ -141,7 +141,7 @@ class _Reader:
         if path.is_absolute() or ".." in path.parts:
             return "leaves the workspace"
         if len(name) > self._limits.path_length or _CONTROL.search(name):
-            return "its name is too long or bears control characters"
+            return "its name is too long or contains control characters"
         target = self._seen.get(PurePosixPath(member.linkname))
         if member.islnk() and (target is None or target.kind is not trees.EntryKind.FILE):
             return "a hard link to nowhere"

@@ -96,7 +96,7 @@ def in_order(
 ) -> list[Task]:
     """Tasks in the order of their attempts.
 
-    Those that nobody knows come first, since they may be long and are still to be prepared: the
+    Those without a known duration come first, since they may be long and are not prepared yet: the
     longest time limits first, each repository's spread among the others'. The known ones follow,
     longest first, so that a run ends with short ones on every core. A seed shuffles all instead.
 

@@ -51,7 +51,7 @@ class Capacity:
     """Cores and memory, minus those that the tasks of running attempts declare. For one thread.
 
     A limit is no promise that so much is used: what is declared is counted, and beside that the
-    memory must be free when an attempt starts, whoever else uses the machine.
+    memory must be free when an attempt starts, whatever else the machine does.
     """
 
     cpus: float  # that are free

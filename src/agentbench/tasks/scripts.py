@@ -44,7 +44,7 @@ def check_inside(path: str) -> str:
     if parts.is_absolute() or ".." in parts.parts:
         raise ValueError("leaves the task's folder; give a path below it, without '..'")
     if path.startswith("-") or CONTROL.search(path):
-        raise ValueError("is not a plain path: it starts with '-' or bears a control character")
+        raise ValueError("is not a plain path: it starts with '-' or contains a control character")
     return path
 
 

@@ -67,7 +67,7 @@ def new_folder(target: Path, *, replace: bool) -> Iterator[Path]:
 
     Args:
         target: The new folder's path.
-        replace: Whether to replace a folder that is there.
+        replace: Whether to replace an existing folder.
 
     Raises:
         UsageError: `target` exists and `replace` is not set, or its parent cannot be written.

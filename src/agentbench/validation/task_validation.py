@@ -69,7 +69,7 @@ class StoredProof(Schema):
         default=None, description="the most that a stage used at once; null: not counted"
     )
     strength: MutationScore | None = Field(
-        default=None, description="what the hidden tests let pass; null: nobody measured it"
+        default=None, description="what the hidden tests let pass; null: not measured"
     )
 
 

@@ -24,7 +24,7 @@ def test_an_engine_on_a_whole_kernel_promises_all() -> None:
     assert facts.promises == frozenset(Promise)
     assert (facts.product, facts.version, facts.cpus) == (EngineProduct.DOCKER, "20.10.24", 4)
     assert facts.isolation == (
-        "container, no capabilities but for root, no new privileges, seccomp, users not remapped"
+        "container, no capabilities except for root, no new privileges, seccomp, users not remapped"
     )
     assert facts.user_processes is None
 

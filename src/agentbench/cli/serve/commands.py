@@ -44,7 +44,7 @@ def mcp(settings: server_options.McpServerOptions) -> None:
 def view(settings: server_options.ViewServerOptions) -> None:
     """Show runs as a web page: attempts, why each failed, patches, comparisons; live.
 
-    It reads the folder and changes nothing. Beyond loopback whoever looks needs the token in
+    It reads the folder and changes nothing. Beyond loopback, a viewer needs the token in
     AGENTBENCH_VIEW_TOKEN, or the one that is made up and shown in the address at the start; where
     that variable is set, it is needed on loopback, too.
 

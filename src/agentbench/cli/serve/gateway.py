@@ -1,4 +1,4 @@
-"""The gateway by itself: one model endpoint for whoever has its token, until told to stop."""
+"""The gateway by itself: one model endpoint for all who have its token, until it is stopped."""
 
 import json
 import os

@@ -60,7 +60,7 @@ def _runs_folder(runs: Path) -> tuple[Path, str]:
 
 
 def _token(host: str) -> str | None:
-    """The token that is needed; None where nobody needs one."""
+    """The token that is needed; None where none is."""
     configured_token = os.environ.get(VIEW_TOKEN_VARIABLE)
     if configured_token:
         if _TOKEN.fullmatch(configured_token) is None:

@@ -157,7 +157,7 @@ def checked_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("bears half of a surrogate pair, which is not text") from None
+        raise ValueError("contains half of a surrogate pair, which is not text") from None
     return text
 
 

@@ -94,7 +94,7 @@ class ImportStates:
         self._file(task_id).unlink(missing_ok=True)
 
     def is_unchanged(self, task_id: TaskId, state: InstanceState) -> bool:
-        """Whether nobody but an import has changed a task since."""
+        """Whether only imports have changed a task since."""
         folder = self.out / task_id
         proof = read_proof(folder)
         known = {state.task_digest, proof.task_digest if proof is not None else ""}

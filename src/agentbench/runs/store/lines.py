@@ -2,8 +2,8 @@
 
 A very large file is read in several processes.
 
-What a process finds odd (damage, a line without a digest) it leaves: whoever asked reads such a
-stretch itself, so that only one place judges it.
+A process leaves stretches with damage, or with a line without a digest. The reader that started it
+reads them itself, so that the rules for damage stand in one place.
 """
 
 from array import array

@@ -226,8 +226,8 @@ def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRec
 
     Args:
         folder: of the run.
-        whole: Check every field of every record: for whoever goes on to read them. Else the
-            digests say that the fields which are not read are what was written.
+        whole: Check every field of every record, for callers that read all of them. Otherwise the
+            digests show that the other fields are as they were written.
         processes: How many may read a very large run; the program's own main module must be safe
             to import.
 

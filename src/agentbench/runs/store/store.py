@@ -220,7 +220,7 @@ class RunStore:
     def recover(self) -> tuple[str, ...]:
         """Complete attempts.jsonl after a power cut or damage; says what was done and what is lost.
 
-        For whoever makes the run's attempts, alone.
+        Only the process that makes the run's attempts calls this.
 
         Raises:
             InputError: a record is of a newer agentbench.
@@ -243,7 +243,7 @@ class RunStore:
 
 
 def _make_durably(folder: Path) -> None:
-    """Make a folder of a run and those above it; a name that is there needs no disk again."""
+    """Make a folder of a run and those above it; an existing one needs no write."""
     try:
         folder.mkdir()
     except FileExistsError:

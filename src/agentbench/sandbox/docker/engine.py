@@ -92,7 +92,7 @@ class EngineFacts:
         if self.seccomp and not self.closes_user_namespaces:
             seccomp = "seccomp that lets user namespaces be made"
         users = "users remapped" if self.remaps_users else "users not remapped"
-        return f"container, no capabilities but for root, no new privileges, {seccomp}, {users}"
+        return f"container, no capabilities except for root, no new privileges, {seccomp}, {users}"
 
 
 def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> EngineFacts:

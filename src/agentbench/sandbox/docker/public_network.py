@@ -32,7 +32,7 @@ def public_network(engine: Engine) -> str:
                 labels = {KIND: "network"}
                 api.create_network(_NAME, options=options, labels=labels, check_duplicate=True)
         except SandboxError:
-            if not _exists(engine):  # nobody else created it meanwhile
+            if not _exists(engine):  # no other process has created it meanwhile
                 raise
     return _NAME
 

@@ -254,7 +254,7 @@ def _used_distributions(settings: PytestSettings, found: FoundTests) -> Iterator
     for fixture in sorted((found.arguments - found.fixtures) & PLUGINS_BY_FIXTURE.keys()):
         yield PLUGINS_BY_FIXTURE[fixture], f"its tests use the fixture `{fixture}`"
     for mark in sorted(found.marks & PLUGINS_BY_MARK.keys()):
-        yield PLUGINS_BY_MARK[mark], f"its tests bear the mark `{mark}`"
+        yield PLUGINS_BY_MARK[mark], f"its tests have the mark `{mark}`"
     for setting in sorted(settings.names & PLUGINS_BY_SETTING.keys()):
         yield PLUGINS_BY_SETTING[setting], f"{settings.where} sets `{setting}`"
     for plugin in named_requirements(settings.plugins):
