@@ -1,8 +1,8 @@
 """The first hour: from a clone to a judged task of one's own, in a fresh container.
 
 Counts the commands that a newcomer types and the files that they write, and takes the minutes of
-each command. The container has nothing but the image's packages. It is privileged, so that
-bubblewrap works in it as on a machine; no Docker engine answers there.
+each command. The container has nothing but the image's packages. It may mount,
+so that bubblewrap works in it as on a machine; no Docker engine answers there.
 Run: python benchmarks/first_hour.py IMAGE... [--checkout COMMIT] [--without-init]
 Images are those of a bare Debian, such as debian:12 and debian:13. With --without-init, the task's
 folder is written by hand, as before `agentbench tasks init`.
@@ -18,6 +18,9 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
 _FORWARDED = ("PIP_", "SSL_CERT", "REQUESTS_CA", "CURL_CA", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_AS_A_MACHINE = ["--cap-add", "SYS_ADMIN", "--cap-add", "NET_ADMIN"]
+for _part in ("seccomp", "apparmor", "systempaths"):
+    _AS_A_MACHINE += ["--security-opt", f"{_part}=unconfined"]
 _STEP_SECONDS = 1800
 _TASK = "my-tasks/greeting"
 _FILES = {
@@ -126,7 +129,7 @@ def _show(image: str, source: Path, todo: list[Step]) -> None:
     settings = {
         name: value for name, value in os.environ.items() if name.upper().startswith(_FORWARDED)
     }
-    argv = ["docker", "run", "-d", "--privileged", "--init", "-v", f"{source}:/source:ro"]
+    argv = ["docker", "run", "-d", "-v", f"{source}:/source:ro", *_AS_A_MACHINE]
     if Path("/etc/ssl/certs").is_dir():
         argv += ["-v", "/etc/ssl/certs:/etc/ssl/certs:ro"]
     for name, value in settings.items():
