@@ -2,11 +2,14 @@ import csv
 import importlib.util
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 
+import pytest
 from junitparser import JUnitXml
+from pyarrow import parquet
 
 from agentbench.core.extras import install_command
 from agentbench.runs.store.reading import read_run
@@ -182,18 +185,48 @@ def test_any_format_is_written_into_a_file(cli, runs_dir, tmp_path):
         assert path.read_text("utf-8") == printed.stdout
 
 
+def test_parquet_goes_into_a_file_or_a_pipe(runs_dir, tmp_path):
+    names = second(runs_dir, agent="noop")
+    command = [sys.executable, "-m", "agentbench", "report", *names, "--runs-dir", runs_dir,
+               "--format", "parquet"]  # fmt: skip
+    piped = subprocess.run(command, capture_output=True, check=True, timeout=200)
+    subprocess.run([*command, "-o", tmp_path / "x.parquet"], check=True, timeout=200)
+    assert piped.stdout == (tmp_path / "x.parquet").read_bytes()
+    table = parquet.read_table(tmp_path / "x.parquet")
+    assert table["agent"].to_pylist() == ["oracle"] * 2 + ["noop"] * 2
+
+
+def test_parquet_is_not_written_to_a_terminal(runs_dir):
+    main, terminal = os.openpty()
+    command = [sys.executable, "-m", "agentbench", "report", "--runs-dir", runs_dir]
+    said = subprocess.run(
+        [*command, "--format", "parquet"],
+        stdout=terminal, stderr=subprocess.PIPE, text=True, check=False, timeout=200,
+    )  # fmt: skip
+    os.close(terminal)
+    os.close(main)
+    assert said.returncode == 2
+    assert "expected a file, found a terminal; add -o FILE.parquet" in said.stderr
+
+
 def test_a_file_that_cannot_be_written_is_2(cli, runs_dir, tmp_path):
     said = report(cli, runs_dir, "--format", "csv", "-o", tmp_path / "none" / "x.csv")
     assert said.code == 2
     assert "choose another --output" in said.stderr
 
 
-def test_html_without_the_extra_says_what_to_install(cli, runs_dir, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "library", "extra"),
+    [("html", "jinja2", "report"), ("parquet", "pyarrow", "swebench")],
+)
+def test_a_format_without_its_extra_says_what_to_install(
+    cli, runs_dir, monkeypatch, name, library, extra
+):
     found = importlib.util.find_spec
     monkeypatch.setattr(
         "agentbench.core.extras.find_spec",
-        lambda name: None if name == "jinja2" else found(name),
+        lambda asked: None if asked == library else found(asked),
     )
-    said = report(cli, runs_dir, "--format", "html")
+    said = report(cli, runs_dir, "--format", name)
     assert said.code == 2
-    assert f"--format html needs jinja2, found none: {install_command('report')}" in said.stderr
+    assert f"--format {name} needs {library}, found none: {install_command(extra)}" in said.stderr

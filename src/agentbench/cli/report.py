@@ -47,12 +47,24 @@ class ReportFormat(StrEnum):
     HTML = "html"
     SWEBENCH = "swebench"
     PREDICTIONS = "predictions"
+    PARQUET = "parquet"
 
 
 _OF_SWEBENCH = frozenset({ReportFormat.SWEBENCH, ReportFormat.PREDICTIONS})
-_WITHOUT_LEADERBOARD = _OF_SWEBENCH | {ReportFormat.CSV, ReportFormat.JUNIT, ReportFormat.HTML}
+_WITHOUT_LEADERBOARD = _OF_SWEBENCH | {
+    ReportFormat.CSV,
+    ReportFormat.JUNIT,
+    ReportFormat.HTML,
+    ReportFormat.PARQUET,
+}
 """Formats without a leaderboard, or with one of their own."""
-_NEEDS_WHOLE_RECORDS = _OF_SWEBENCH | {ReportFormat.JSON}
+_NEEDS_WHOLE_RECORDS = _OF_SWEBENCH | {ReportFormat.JSON, ReportFormat.PARQUET}
+
+_EXTRAS = {
+    ReportFormat.JUNIT: extras.JUNIT,
+    ReportFormat.HTML: extras.HTML,
+    ReportFormat.PARQUET: extras.PARQUET,
+}
 
 
 def report(
@@ -91,17 +103,17 @@ def report(
 
     HTML is one page with pictures that needs no network and nothing beside it; swebench is the
     report that SWE-bench's own tool writes; predictions are the patches as SWE-bench reads them,
-    for its tool, or for `--agent predictions:FILE`.
+    for its tool, or for `--agent predictions:FILE`; parquet is one data set of whole records.
 
     Example: agentbench report last --format html --output report.html
     """
     from agentbench.report.leaderboard import results_by_agent
     from agentbench.runs.store.store import find_run
 
-    if format_name is ReportFormat.JUNIT:
-        extras.require("--format junit", extras.JUNIT)
-    if format_name is ReportFormat.HTML:
-        extras.require("--format html", extras.HTML)
+    if format_name in _EXTRAS:
+        extras.require(f"--format {format_name}", _EXTRAS[format_name])
+    if format_name is ReportFormat.PARQUET and output is None and sys.stdout.isatty():
+        raise UsageError("--format parquet: expected a file, found a terminal; add -o FILE.parquet")
     if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
         raise UsageError("--instances goes with --format swebench")
     folders = _without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
@@ -191,6 +203,10 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
                 report.runs[0].folder, instances, warn=lambda line: print_warnings([line])
             )
             target.writelines(f"{prediction.model_dump_json()}\n" for prediction in found)
+        case ReportFormat.PARQUET:
+            from agentbench.report.data_set import write_parquet
+
+            write_parquet(report.runs, target.buffer)
 
 
 def _print_table(report: _ReportContents, target: TextIO) -> None:

@@ -1,0 +1,132 @@
+"""Records as one Parquet data set: each column has one type, whatever the records contain.
+
+A reader of JSON guesses the types from the values, so that a column which is null in one run and
+text in another cannot be loaded. Here the columns follow from the fields of AttemptRecord: tables
+are structs, a map is a list of `key` and `value`, and a field that takes values of several types
+is text: a string as it is, everything else in JSON.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NewType, Union, get_args, get_origin
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core.schema import Schema
+from agentbench.errors import InputError
+from agentbench.report.attempt_files import files_in
+from agentbench.report.reported_run import ReportedRun
+from agentbench.runs.store.store import RunStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH = 256  # records in memory
+_PATCH_TEXT = "patch_text"
+"""The agent's change; the record has only its path and size."""
+
+
+def write_parquet(runs: Iterable[ReportedRun], target: BinaryIO) -> None:
+    """Write every attempt's last record as a row, with the text of its patch.
+
+    Raises:
+        InputError: a record was changed since, is invalid, or has a number above 64 bits.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    schema = arrow_schema()
+    with ParquetWriter(target, schema, compression="zstd") as writer:
+        rows = _rows(runs, schema)
+        while batch := list(islice(rows, _BATCH)):
+            try:
+                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+            except (pa.ArrowException, OverflowError) as error:
+                raise InputError(f"a record does not fit its columns: {error}") from None
+
+
+def arrow_schema() -> "pa.Schema":
+    """The columns of the data set: the fields of a record, and the patch."""
+    import pyarrow as pa
+
+    return pa.schema([*_columns_of(AttemptRecord), (_PATCH_TEXT, pa.string())])
+
+
+def _rows(runs: Iterable[ReportedRun], schema: "pa.Schema") -> Iterator[dict[str, object]]:
+    for run in runs:
+        store = RunStore(run.folder)
+        for record in run.records():
+            values = record.model_dump()
+            row = {field.name: _cell(values.get(field.name), field.type) for field in schema}
+            yield row | {_PATCH_TEXT: _patch_text(record, store.folder_of(record))}
+
+
+def _patch_text(record: AttemptRecord, folder: Path) -> str | None:
+    if record.patch is None:
+        return None
+    return files_in(folder).patch().decode("utf-8", "replace")
+
+
+def _columns_of(table: type[Schema]) -> "list[tuple[str, pa.DataType]]":
+    fields = table.model_fields.items()
+    return [(name, _arrow_type(field.annotation)) for name, field in fields]
+
+
+def _arrow_type(annotation: object) -> "pa.DataType":
+    """The Arrow type for the values of a field: text, unless it has an equivalent."""
+    import pyarrow as pa
+
+    annotation = _without_wrappers(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        return pa.list_(_arrow_type(arguments[0]))
+    if origin is dict:
+        return pa.list_(pa.struct([("key", pa.string()), ("value", _arrow_type(arguments[1]))]))
+    if isinstance(annotation, type) and issubclass(annotation, Schema):
+        return pa.struct(_columns_of(annotation))
+    kinds: dict[object, pa.DataType] = {
+        bool: pa.bool_(),
+        int: pa.int64(),
+        float: pa.float64(),
+        timedelta: pa.float64(),
+        datetime: pa.timestamp("us", "UTC"),
+    }
+    return kinds.get(annotation, pa.string())
+
+
+def _without_wrappers(annotation: object) -> object:
+    """A type without its annotations, name and null, and that of the values of a Literal."""
+    arguments = [each for each in get_args(annotation) if each is not NoneType]
+    origin = get_origin(annotation)
+    if isinstance(annotation, NewType):
+        return _without_wrappers(annotation.__supertype__)
+    if origin is Annotated or (origin in (Union, UnionType) and len(arguments) == 1):
+        return _without_wrappers(arguments[0])
+    return type(arguments[0]) if origin is Literal else annotation
+
+
+def _cell(value: object, kind: "pa.DataType") -> object:
+    """A value as Arrow takes it for a column of a type."""
+    import pyarrow.types as is_a
+
+    if value is None:
+        return None
+    if is_a.is_struct(kind):
+        assert isinstance(value, Mapping)
+        return {field.name: _cell(value.get(field.name), field.type) for field in kind}
+    if is_a.is_list(kind):
+        items = _entries(value) if isinstance(value, Mapping) else value
+        assert isinstance(items, (list, tuple))
+        return [_cell(item, kind.value_type) for item in items]
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if is_a.is_string(kind):
+        return str(value) if isinstance(value, str) else json.dumps(value)
+    return value
+
+
+def _entries(table: Mapping[object, object]) -> list[dict[str, object]]:
+    return [{"key": str(key), "value": value} for key, value in table.items()]
