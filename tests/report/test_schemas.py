@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -10,6 +11,7 @@ from tests.runs.records import configuration, records
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 COMMAND = "python -m agentbench.report.json_documents docs/schema"
+SENTENCE = re.compile(r"[A-Z0-9`p].{7,}\.", re.DOTALL)  # also `name`, pass@k
 VALIDATORS = {
     name: jsonschema.Draft202012Validator(json.loads(text))
     for name, text in render_schemas().items()
@@ -37,6 +39,26 @@ def test_each_is_a_schema_of_its_dialect(name):
     validator = VALIDATORS[name]
     assert validator.schema["$schema"] == validator.META_SCHEMA["$id"]
     validator.check_schema(validator.schema)
+
+
+@pytest.mark.parametrize("name", VALIDATORS)
+def test_each_field_is_described_in_a_sentence(name):
+    schema = VALIDATORS[name].schema
+    tables = {name: schema, **schema["$defs"]}
+    fields = {
+        f"{table}.{field}": value.get("description", "")
+        for table, content in tables.items()
+        for field, value in content.get("properties", {}).items()
+    }
+    assert len(fields) > 40
+    lacking = [field for field, text in fields.items() if not SENTENCE.fullmatch(text)]
+    assert lacking == [], "write a docstring below the field"
+
+
+def test_the_description_is_the_docstring_of_the_field_by_its_name_in_the_file():
+    fields = VALIDATORS["run.json"].schema["properties"]
+    assert fields["max_outage_s"]["description"].startswith("Seconds to wait")  # inherited, alias
+    assert fields["run_id"]["description"] == "The id of the run."
 
 
 @given(records())

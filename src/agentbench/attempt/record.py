@@ -29,152 +29,246 @@ class StageRecord(Schema):
     """One stage: how it ended, how long it took, and the evidence that it brought back."""
 
     name: StageName
+    """Which of the six stages it is."""
     started_at: datetime
+    """When it started, in UTC."""
     duration_s: float
+    """How long it took, in seconds."""
     cached: bool = False
+    """Whether its result comes from an earlier attempt."""
     ending: Ending | None = None
+    """How its deciding command ended; null: it ran no command."""
     exit_code: int | None = None
+    """The exit code of that command; null: it ran none, or the command did not exit by itself."""
     signal: int | None = None
+    """The signal that ended the command, if one did."""
     output_bytes: int = 0
+    """The size of the command's output on both streams, before it was truncated."""
     truncated: bool = False
+    """Whether the middle of the output was omitted."""
     peak_memory_bytes: int | None = None
+    """The most memory that the command used at a time; null: not measured."""
     cpu_seconds: float | None = None
+    """The processor time of the command; null: not measured."""
     timeout_s: float | None = None
-    log: str | None = None  # relative to the attempt's folder
+    """The stage's time limit in seconds."""
+    log: str | None = None
+    """The file with its output, relative to the attempt's folder; null: it has no output."""
     evidence: Evidence
+    """The facts by which the attempt is judged."""
 
 
 class PatchRecord(Schema):
     """The agent's change as it was judged."""
 
     path: str
+    """Its file, relative to the attempt's folder."""
     sha256: str
+    """The digest of this file, in hexadecimal digits."""
     files: int
+    """The number of changed files."""
     insertions: int
+    """The number of added lines."""
     deletions: int
+    """The number of removed lines."""
     dropped: tuple[DroppedPath, ...] = ()
-    tool_caches: tuple[ToolCache, ...] = Field(
-        default=(), description="what tools left behind; neither judged nor counted above"
-    )
+    """Changed paths that are not judged."""
+    tool_caches: tuple[ToolCache, ...] = ()
+    """What tools left behind; neither judged nor counted above."""
 
 
 class AgentRecord(Schema):
     """What the agent did."""
 
     ending: AgentEnding
+    """How it stopped."""
     detail: str = ""
+    """Why it stopped, in words."""
     steps: int = 0
+    """The number of its model's answers; 0 if they cannot be counted."""
     tool_calls: int = 0
+    """The number of its tool calls."""
     tool_errors_recovered: int = 0
+    """The number of failed tool calls before a successful one."""
     test_runs: int = 0
+    """How often it ran tests."""
 
 
 class UsageRecord(Schema):
     """What model calls came to; `cost_usd` is null when no price is known, never 0 for that."""
 
     requests: int = 0
+    """The number of model calls."""
     input_tokens: int = 0
+    """Tokens sent to the model, including cached ones."""
     output_tokens: int = 0
+    """Tokens that the model wrote."""
     cached_tokens: int = 0
+    """The input tokens that the provider had in its cache."""
     cost_usd: float | None = None
+    """The cost in US dollars; null: no price is known."""
     llm_errors: dict[str, int] = Field(default_factory=dict)
+    """The number of failed model calls by kind of error."""
 
 
 class TimingRecord(Schema):
     """Seconds; `overhead_s` is what is left of the total without all the others."""
 
     total_s: float
+    """From the start of the attempt to its verdict."""
     agent_s: float = 0.0
+    """In the agent's commands."""
     tests_s: float = 0.0
+    """In the baseline run and the final test."""
     setup_s: float = 0.0
-    controls_s: float = 0.0  # that the verdict waited for control runs after the final test
+    """In the task's set-up commands."""
+    controls_s: float = 0.0
+    """That the verdict waited for control runs after the final test."""
     overhead_s: float = 0.0
+    """The rest of the total: the harness and its sandboxes."""
     queue_wait_s: float = 0.0
+    """That the attempt waited before its start; not part of the total."""
 
 
 class TaskStepRecord(Schema):
     """One step of a task with several instructions."""
 
     name: str
+    """Its name in the task."""
     ran: bool = True
-    rewards: dict[str, float] | None = Field(default=None, description="null: it has no result")
-    fault: str = Field(default="", description="why it has no result, in words")
-    shortfall: str = Field(default="", description="why its rewards end the rest, in words")
+    """Whether it was reached."""
+    rewards: dict[str, float] | None = None
+    """What its verifier gave, by name; null: it has no result."""
+    fault: str = ""
+    """Why it has no result, in words."""
+    shortfall: str = ""
+    """Why its rewards end the rest, in words."""
     agent: AgentEnding | None = None
+    """How the agent stopped in it; null: no agent ran."""
     agent_detail: str = ""
+    """Why the agent stopped, in words."""
     agent_s: float = 0.0
+    """Seconds in the agent's commands."""
     verifier_s: float = 0.0
+    """Seconds in the verifier's script."""
     user: UserName = AGENT_USER
-    verifier_user: UserName | None = None  # None: the same
+    """The user that the agent runs as."""
+    verifier_user: UserName | None = None
+    """The user that the verifier runs as; null: the agent's."""
     verifier_environment: VerifierPlace
+    """Whether the verifier has a fresh container or shares the agent's."""
     network: Network = False
+    """The agent's network: none, public, or a list of hosts."""
     verifier_network: Network = False
-    evidence: str | None = Field(default=None, description="relative to the attempt's folder")
+    """The verifier's network: none, public, or a list of hosts."""
+    evidence: str | None = None
+    """The file with the evidence of its agent and verifier, relative to the attempt's folder."""
 
 
 class EnvironmentRecord(Schema):
     """What the attempt ran in."""
 
     sandbox: str
+    """The name of the back end."""
     facts: dict[str, str] = Field(default_factory=dict)
-    lacks: tuple[str, ...] = ()  # promises that this back end does not keep here
-    image: str | None = None  # its id
-    image_name: str | None = None  # None: of a Dockerfile, or no image at all
-    python: str | None = None  # None: no test ran, and the image's name does not say it
+    """What the back end reports about itself, such as the engine's version."""
+    lacks: tuple[str, ...] = ()
+    """Promises that this back end does not keep on this machine."""
+    image: str | None = None
+    """The id of the container image; null: the back end has no images."""
+    image_name: str | None = None
+    """The name of the image; null: it comes from a Dockerfile, or there is none."""
+    python: str | None = None
+    """The version of Python; null: no test ran, and the image's name does not say it."""
     snapshot: str | None = None
+    """The snapshot of the prepared workspace; null: the preparation did not end."""
     cpus: float
+    """The limit of cores."""
     memory_mib: int
+    """The limit of memory, in MiB."""
     pids: int
+    """The limit of processes and threads."""
     disk_mib: int
-    files: int | None = None  # None: a record from before files were counted
+    """The limit of written data, in MiB."""
+    files: int | None = None
+    """The limit of files; null: a record from before files were counted."""
     network: dict[StageName, Network] | Literal["none for agent and tests"] = (
         "none for agent and tests"
     )
-    """By stage. The text is that of records from before tasks could ask for one."""
+    """The network of each stage. The text is from before tasks could ask for one."""
     user: UserName = AGENT_USER
-    runtime: str | None = None  # None: the engine's default one
-    verifier_user: UserName | None = None  # None: the same, or no script judges
-    verifier_environment: VerifierPlace | None = None  # None: no script judges
+    """The user that the agent runs as."""
+    runtime: str | None = None
+    """The runtime of the container engine; null: its default."""
+    verifier_user: UserName | None = None
+    """The user that the verifier runs as; null: the agent's, or no script judges."""
+    verifier_environment: VerifierPlace | None = None
+    """The container of a script that judges; null: no script judges."""
 
 
 class AttemptRecord(ChecksummedDocument):
     """One attempt of one agent at one task."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
+    """The version of this format; agentbench refuses newer ones."""
     run_id: RunId
+    """The run that the attempt belongs to."""
     task_id: TaskId
+    """The task."""
     attempt: int
-    retry_of: int | None = None  # how many tries at this attempt went before
+    """The number of the attempt at this task in this run, from 1."""
+    retry_of: int | None = None
+    """How many tries at this attempt went before; null: none."""
     agent: str
+    """The name of the agent."""
     model: str | None = None
+    """The model that the agent used; null: none, or the agent chose it itself."""
     task_digest: str
+    """A digest of the task's files, to tell changed tasks apart."""
     started_at: datetime
+    """When the attempt started, in UTC."""
 
     resolved: bool
+    """Whether the agent resolved the task."""
     quarantined: bool
+    """Whether a critical finding keeps the attempt from being resolved."""
     failure_reason: FailureReason | None
+    """The primary reason why it is not resolved; null exactly if it is resolved."""
     fault: Fault | None
+    """Who caused the failure: the agent, the task or the infrastructure; null: there is none."""
     detail: str = ""
+    """The reason in words."""
     failures: tuple[Failure, ...] = ()
+    """Every failure that was found, not only the primary one."""
 
     expected: ExpectedTests
+    """The tests that decide."""
     stages: tuple[StageRecord, ...] = ()
+    """The stages that were run, in order."""
     tests: tuple[CaseChange, ...] = ()
+    """Each test in the baseline run and in the final test."""
     counts: ChangeCounts = ChangeCounts()
-    rewards: dict[str, float] | None = Field(
-        default=None, description="of a task that a script of its own judges: what that gave"
-    )
-    steps: tuple[TaskStepRecord, ...] = Field(
-        default=(), description="of a task with several instructions: all, in their order"
-    )
+    """How many tests changed, and how."""
+    rewards: dict[str, float] | None = None
+    """What the task's own verifier script gave, by name; null: tests decide."""
+    steps: tuple[TaskStepRecord, ...] = ()
+    """The steps of a task with several instructions, in order."""
     findings: tuple[Finding, ...] = ()
+    """What the checks for tampering observed."""
     warnings: tuple[str, ...] = ()
+    """Remarks about the attempt that do not affect its verdict."""
     controls: Controls | None = None
+    """The control runs of the final test; null: there was no final test."""
     patch: PatchRecord | None = None
+    """The agent's change; null: there is none that could be read."""
     agent_run: AgentRecord | None = None
+    """What the agent did; null: it did not run, or left no result."""
     usage: UsageRecord | None = None
+    """The model calls; null: they were not counted."""
     timing: TimingRecord
+    """Where the time went."""
     environment: EnvironmentRecord
+    """The sandbox and its limits."""
 
     def expected_node_ids(self) -> ExpectedTests:
         """The expected tests, with node ids in place of names that the runner printed."""

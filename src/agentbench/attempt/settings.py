@@ -27,29 +27,45 @@ class RunSettings(Schema):
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     agent_command: str | None = None
+    """The shell command of the agent `command`."""
     model: str | None = None
-    base_url: str | None = None  # of the model's server; None: the provider's own
-    prices: _FilePath | None = None  # of models that have no known price
-    record: _FilePath | None = None  # of the model's answers, for a replay
+    """The model, as PROVIDER/MODEL."""
+    base_url: str | None = None
+    """The address of the model's server; null: the provider's own."""
+    prices: _FilePath | None = None
+    """A file with prices of models that have no known price."""
+    record: _FilePath | None = None
+    """The file to which the model's answers are written, for a replay."""
     replay: _FilePath | None = None
+    """The file from which the model's answers are read."""
     attempts: int = 1
+    """The number of attempts at each task."""
     executor: ExecutorName = ExecutorName.LOCAL
+    """What makes the attempts: this machine, or a Ray cluster."""
     timeout_scale: float = 1.0
+    """The factor by which all time limits of the tasks are multiplied."""
     retries: int = 2
+    """The number of retries after an infrastructure failure."""
     max_outage: timedelta | None = Field(default=None, alias="max_outage_s")
-    """None: 15 minutes for an engine or a model, one minute for a disk."""
+    """Seconds to wait for a lost engine, model or disk; null: 900, 60 for a disk."""
     attempt_timeout: timedelta | None = Field(default=None, alias="attempt_timeout_s")
-    """None: the sum of all stages' limits and a margin."""
+    """The limit of a whole attempt in seconds; null: the sum of its stages' and a margin."""
     use_cache: bool = True
-    registry: str | None = None  # HOST[:PORT][/PATH] through which machines share preparations
+    """Whether prepared tasks are taken from the cache and stored in it."""
+    registry: str | None = None
+    """HOST[:PORT][/PATH] of the registry through which machines share preparations."""
     max_cost_usd: float | None = None
+    """The cost of model calls in US dollars at which the run stops."""
     max_failures: int | None = None
-    """No further attempt starts once this many are not resolved, infrastructure failures aside."""
+    """After so many failures, infrastructure's aside, no further attempt starts."""
     allow_env: tuple[str, ...] = ()
     """Variables of this machine that tasks may read."""
-    integrity_controls: ControlLevel | None = None  # None: each task's own
-    runtime: str | None = None  # of the container engine; None: each task's own
+    integrity_controls: ControlLevel | None = None
+    """How many control runs each attempt has; null: each task's own choice."""
+    runtime: str | None = None
+    """The runtime of the container engine; null: each task's own."""
     shuffle_seed: int | None = None
+    """The seed of the order of attempts; null: they are not shuffled."""
 
     def scaled(self, seconds: float) -> timedelta:
         """A time limit of a task, scaled by `--timeout-scale`."""

@@ -20,7 +20,9 @@ class DroppedPath(Schema):
     """A path of the change that was not judged, and why."""
 
     path: str
+    """The path, relative to the repository."""
     why: str
+    """Why it is not judged."""
 
 
 class ValueKind(StrEnum):
@@ -42,14 +44,22 @@ class ValueKind(StrEnum):
 class ChangedExpectation(Schema):
     """A changed value and its file."""
 
-    function: str  # as in a node id, without the file: `TestX::test_y`
+    function: str
+    """The test function as in a node id, without the file: `TestX::test_y`."""
     line: int
+    """The line of the value in its file."""
     kind: ValueKind
+    """What kind of value it is."""
     original: str
+    """The expected value as the hidden test has it, in source code."""
     replacement: str
-    doubt: int = 0  # 0: the test certainly fails. From 3 on it may not: try it with correct code.
-    row: int | None = None  # the index of its set of parameters, if it belongs to one
+    """The wrong value that took its place."""
+    doubt: int = 0
+    """0: the test certainly fails. From 3 on it may not: try it with correct code."""
+    row: int | None = None
+    """The index of its set of parameters, if it belongs to one."""
     file: str
+    """The test file."""
 
 
 class UncontrolledFunction(Schema):
@@ -82,9 +92,13 @@ class ControlledTest(Schema):
     """One test of a control run."""
 
     node_id: NodeId
+    """The test."""
     must: Literal["fail", "pass"]
-    outcome: CaseOutcome | None  # `None` if it did not run
-    weak: bool = False  # whether it had to fail by an added assertion instead of a changed value
+    """The outcome that correct code leads to in this run."""
+    outcome: CaseOutcome | None
+    """The outcome that it had; null: it did not run."""
+    weak: bool = False
+    """Whether it had to fail by an added assertion instead of a changed value."""
 
     @property
     def as_expected(self) -> bool:
@@ -103,18 +117,26 @@ class WeakControl(Schema):
     """A weakly controlled test function, and why."""
 
     file: str
+    """The test file."""
     function: str
+    """The test function as in a node id, without the file."""
     reason: str
+    """Why no expected value in it could be changed."""
 
 
 class ControlRun(Schema):
     """The last try of one control run; one partition of functions expected wrong values in it."""
 
     half: Literal[1, 2]
+    """Which partition of the test functions expected wrong values."""
     tries: int
+    """How often the run was made; this is the last one."""
     ending: Ending
+    """How the run ended."""
     drawn: tuple[ChangedExpectation, ...] = ()
+    """The values that were changed."""
     tests: tuple[ControlledTest, ...] = ()
+    """The tests whose outcome was checked."""
     dismissed: tuple[NodeId, ...] = ()
     """Tests with the same outcome for the reference solution, which are ignored."""
 
@@ -130,21 +152,30 @@ class SealedMismatch(Schema):
     """An assertion of the sealed run whose recorded values are not the expected ones."""
 
     node_id: NodeId
-    line: int | None = None  # in the hidden test; None if the whole test is concerned
+    """The test."""
+    line: int | None = None
+    """The line of the assertion in the hidden test; null: the whole test is concerned."""
     assertion: str = ""
+    """The source code of the assertion."""
     expected: str
+    """The expected values."""
     actual: str
+    """The recorded values."""
 
 
 class SealedRun(Schema):
     """The run without expected values, and what its recordings show."""
 
     tries: int
+    """How often the run was made."""
     ending: Ending
-    tests: int  # the deciding tests that recorded something
-    values: int  # the recorded values that the host compared
+    """How the last one ended."""
+    tests: int
+    """The number of deciding tests that recorded something."""
+    values: int
+    """The number of recorded values that the host compared."""
     mismatches: tuple[SealedMismatch, ...] = ()
-    """Those that the reference solution does not share, and that appeared in every try."""
+    """Assertions that differed in every try, and not for the reference solution."""
 
 
 class ControlKind(StrEnum):
@@ -161,20 +192,30 @@ class TestControl(Schema):
     __test__ = False  # pytest would take the name for a test
 
     node_id: NodeId
+    """The test."""
     control: ControlKind
+    """How its result is controlled."""
     why: str | None = None
+    """Why it is not sealed; null: it is."""
 
 
 class Controls(Schema):
     """The control runs of one attempt."""
 
     level: ControlLevel
-    sealed: SealedRun | None = None  # None if there was none
+    """The level that the task or the run asked for."""
+    sealed: SealedRun | None = None
+    """The run without expected values; null: there was none."""
     tests: tuple[TestControl, ...] = ()
-    seed: int | None = None  # the seed of the random choices; `None` if there were none
+    """How each deciding test is controlled."""
+    seed: int | None = None
+    """The seed of the random choices; null: there were none."""
     runs: tuple[ControlRun, ...] = ()
+    """The runs with wrong expected values."""
     weakly_controlled: tuple[WeakControl, ...] = ()
-    skipped: str | None = None  # why there was no control run
+    """Test functions in which no expected value could be changed."""
+    skipped: str | None = None
+    """Why there was no control run; null: there was one."""
 
 
 def control_findings(controls: Controls) -> tuple[Finding, ...]:

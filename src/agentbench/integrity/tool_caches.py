@@ -32,8 +32,11 @@ class ToolCache(Schema):
     """A folder or file of a tool's cache."""
 
     path: str
+    """The path, relative to the repository."""
     files: int
-    size: int  # bytes of the changed files in it
+    """The number of changed files in it."""
+    size: int
+    """The bytes of these files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,10 +76,15 @@ class Failure(Schema):
     """One candidate for the primary reason of an attempt."""
 
     stage: StageName
+    """The stage in which it happened."""
     reason: FailureReason
+    """The reason by the taxonomy."""
     fault: Fault
+    """Who caused it."""
     detail: str
+    """The reason in words."""
     terminal: bool = True
+    """Whether it can be the primary reason; false: the attempt went on after it."""
 
 
 def network_failure(text: str) -> str | None:

@@ -23,12 +23,11 @@ class RewardFacts(Schema):
     """The rewards that a verifier wrote, read after all of its processes had ended."""
 
     rewards: dict[str, float] = Field(default_factory=dict)
-    fault: str = Field(default="", description="why there are none, in words")
-    unfinished: str = Field(
-        default="",
-        exclude_if=operator.not_,
-        description="why later steps of the task were not run, in words",
-    )
+    """The rewards by name; a script that writes a number names it `reward`."""
+    fault: str = ""
+    """Why there are none, in words."""
+    unfinished: str = Field(default="", exclude_if=operator.not_)
+    """Why later steps of the task were not run, in words."""
 
 
 def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
@@ -60,22 +59,31 @@ class CommandResult(Schema):
     """How one command in a sandbox ended, and its output."""
 
     argv: tuple[str, ...]
+    """The program and its arguments."""
     ending: Ending
+    """How it ended."""
     exit_code: int | None = None
+    """Its exit code; null: it did not exit by itself."""
     signal: int | None = None
-    exceeded: str = Field(
-        default="", description="the limit that ended it, in words: '4096 MiB', '300000 files'"
-    )
+    """The signal that ended it, if one did."""
+    exceeded: str = ""
+    """The limit that ended it, in words: '4096 MiB', '300000 files'."""
     duration: timedelta
-    timeout: timedelta | None = Field(
-        default=None, description="what it was given, if that ran out"
-    )
+    """How long it ran, in seconds."""
+    timeout: timedelta | None = None
+    """The time that it was given, in seconds, if that ran out."""
     stdout: str = ""
+    """The output, without its middle if it was truncated."""
     stderr: str = ""
+    """The output on the second stream, likewise."""
     truncated: bool = False
-    output_bytes: int = 0  # of both streams, before they were truncated
+    """Whether the middle of a stream was omitted."""
+    output_bytes: int = 0
+    """The size of both streams before they were truncated."""
     peak_memory_bytes: int | None = None
+    """The most memory that it used at a time; null: not measured."""
     cpu_seconds: float | None = None
+    """Its processor time; null: not measured."""
 
     @property
     def ok(self) -> bool:
@@ -125,9 +133,13 @@ class CaseFact(Schema):
     """One test of a run. `phases` counts its reports of setup, call and teardown, in this order."""
 
     node_id: NodeId
+    """The test."""
     outcome: CaseOutcome
+    """How it ended."""
     phases: tuple[int, int, int] = (1, 1, 1)
-    duration: float = 0.0  # seconds
+    """The number of its reports of setup, call and teardown."""
+    duration: float = 0.0
+    """How long it took, in seconds."""
     names: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """How unittest prints it: its class and method, and its documentation. Pytest has none."""
 
@@ -144,27 +156,43 @@ class CaseFact(Schema):
 class CollectionFact(Schema):
     """A file that could not be collected, and the line of the project that caused it."""
 
-    file: str  # the one that pytest was collecting
-    error: str = ""  # the exception's class
-    path: str = ""  # the file that raised it, or whose syntax is wrong; empty: unknown
+    file: str
+    """The file that pytest was collecting."""
+    error: str = ""
+    """The class of the exception."""
+    path: str = ""
+    """The file that raised it, or whose syntax is wrong; empty: unknown."""
     line: int | None = None
+    """The line in that file; null: unknown."""
     message: str = ""
+    """What the exception says."""
 
 
 class ReportFacts(Schema):
     """The part of a pytest run's report that a verdict needs."""
 
     outcome: PytestOutcome
+    """How the whole run ended."""
     source: ReportSource
-    complete: bool  # a session-finish record was written
+    """Where these facts come from."""
+    complete: bool
+    """Whether a session-finish record was written."""
     collected: int = 0
+    """The number of collected tests."""
     passed: int = 0
-    failed: int = 0  # failed and errored
+    """The number of tests that passed."""
+    failed: int = 0
+    """The number of tests that failed, or whose setup or teardown did."""
     cases: tuple[CaseFact, ...] = ()
-    collection_errors: tuple[str, ...] = ()  # files, in pytest's order
-    collection_facts: tuple[CollectionFact, ...] = ()  # one for each file; none in old records
-    internals_changed: tuple[str, ...] = ()  # pytest functions that were replaced
-    python: str | None = None  # the version that ran it; None: the reporter did not get that far
+    """Each test."""
+    collection_errors: tuple[str, ...] = ()
+    """The files that could not be collected, in pytest's order."""
+    collection_facts: tuple[CollectionFact, ...] = ()
+    """Why each of them could not; none in old records."""
+    internals_changed: tuple[str, ...] = ()
+    """Functions of pytest that the run replaced."""
+    python: str | None = None
+    """The version of Python that ran it; null: the reporter did not get that far."""
 
 
 class AgentEnding(StrEnum):
@@ -192,36 +220,57 @@ class Finding(Schema):
     """An observation about the integrity of an attempt."""
 
     rule: str
+    """The name of the rule that found it."""
     severity: Severity
+    """How serious it is."""
     where: str
+    """The place: a file, a test or a run."""
     what: str
+    """What was observed, in words."""
 
 
 class ExceptionFact(Schema):
     """The part of an exception from a stage that a verdict needs."""
 
     type_name: str
+    """The class of the exception."""
     message: str
-    reason: str  # the code of its FailureReason, by `from_stage`
-    fault: str | None = None  # overrides the reason's default fault
-    where: str = ""  # of an agent's: the file and line of its own code
-    traceback: str = ""  # of an agent's
+    """What it says."""
+    reason: str
+    """The code of its failure reason."""
+    fault: str | None = None
+    """Who caused it, if not whom the reason blames by default."""
+    where: str = ""
+    """For an agent in Python: the file and line of its own code."""
+    traceback: str = ""
+    """For an agent in Python: its traceback."""
 
 
 class Evidence(Schema):
     """Everything that one stage returns to be judged."""
 
-    command: CommandResult | None = None  # the command that decided the stage
+    command: CommandResult | None = None
+    """The result of the command that decided the stage."""
     report: ReportFacts | None = None
-    rewards: RewardFacts | None = None  # of a task with its own verifier script
+    """What pytest reported."""
+    rewards: RewardFacts | None = None
+    """What the task's own verifier script wrote."""
     agent: AgentEnding | None = None
+    """How the agent stopped."""
     agent_detail: str = ""
-    agent_fault: Fault | None = None  # overrides the default: a model's refusal is the agent's
+    """Why the agent stopped, in words."""
+    agent_fault: Fault | None = None
+    """Who caused its failure, if not the default: a model's refusal is the agent's."""
     exception: ExceptionFact | None = None
+    """What the harness or the agent raised."""
     memory_limit_mib: int | None = None
-    own_seconds: float = 0.0  # spent in the task's or the agent's commands, not in ours
+    """The limit of memory under which it ran, in MiB."""
+    own_seconds: float = 0.0
+    """Seconds in the commands of the task or the agent, not in the harness."""
     findings: tuple[Finding, ...] = ()
+    """What the checks for tampering observed."""
     warnings: tuple[str, ...] = ()
+    """Remarks that do not affect the verdict."""
 
     @property
     def ran_to_end(self) -> bool:
@@ -242,4 +291,4 @@ class StageResult(Schema):
     evidence: Evidence
     started_at: datetime
     duration: timedelta
-    cached: bool = Field(default=False, description="taken from an earlier attempt's snapshot")
+    cached: bool = False  # taken from an earlier attempt's snapshot

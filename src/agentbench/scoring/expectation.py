@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from pydantic import Field
-
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import (
     CaseFact,
@@ -34,11 +32,13 @@ class ExpectedTests(Schema):
     """
 
     fail_to_pass: tuple[NodeId, ...] = ()
+    """Tests that have to fail before the change and to pass after it."""
     pass_to_pass: tuple[NodeId, ...] | Literal["baseline"] = ()
+    """Tests that have to stay passing; "baseline": all that passed in the baseline run."""
     quarantined: tuple[NodeId, ...] = ()
-    reward_above: float | None = Field(
-        default=None, description="a script's reward decides, not tests: it has to be above this"
-    )
+    """Flaky tests that decide nothing."""
+    reward_above: float | None = None
+    """If a script judges: the reward has to be above this; null: tests decide."""
 
 
 class _Shortfall(StrEnum):

@@ -35,18 +35,26 @@ class CaseChange(Schema):
     """One test in the baseline and the final run; `None`: the run did not have the test."""
 
     node_id: NodeId
+    """The test."""
     listed: Literal["fail_to_pass", "pass_to_pass"] | None
+    """The list of the task that has it; null: none."""
     baseline: CaseOutcome | None
+    """How it ended before the change; null: it did not run."""
     final: CaseOutcome | None
+    """How it ended after the change; null: it did not run."""
 
 
 class ChangeCounts(Schema):
     """How many tests were fixed, still fail, regressed or did not run."""
 
     fixed: int = 0
+    """Tests that failed before the change and pass after it."""
     still_failing: int = 0
+    """Tests that had to be fixed and were not."""
     regressed: int = 0
+    """Tests that passed before the change and fail after it."""
     unrun: int = 0
+    """Tests that the final test did not run."""
 
 
 class Verdict(Schema):

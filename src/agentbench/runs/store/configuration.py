@@ -30,11 +30,17 @@ class TaskEntry(Schema):
     """One task of a run."""
 
     id: TaskId
+    """The id of the task."""
     folder: str
+    """The task's folder on the machine that made the run."""
     digest: str
-    image: str | None = None  # None: from a Dockerfile, without an image, or not known at the start
-    python: str | None = None  # None: not known before its tests run
-    attempts: tuple[int, ...] | None = None  # that a rerun makes; None: all
+    """A digest of its files."""
+    image: str | None = None
+    """Its image; null: from a Dockerfile, without an image, or not known at the start."""
+    python: str | None = None
+    """Its version of Python; null: not known before its tests run."""
+    attempts: tuple[int, ...] | None = None
+    """The numbers of the attempts that a rerun makes; null: all."""
 
     def numbers(self, attempts: int) -> Sequence[int]:
         """The planned attempts at the task in a run of so many attempts per task."""
@@ -45,27 +51,44 @@ class RunIdentity(ChecksummedDocument):
     """The first lines of `run.json`: which run it is, and of which agent."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
+    """The version of this format; agentbench refuses newer ones."""
     run_id: RunId
+    """The id of the run."""
     agentbench_version: str
+    """The version of agentbench that made it."""
     agent: str
+    """The name of the agent."""
 
 
 class RunConfiguration(RunSettings, RunIdentity):
     """`run.json`: the run's settings, what they were applied to, and how the run ended."""
 
     jobs: int
-    sandbox: str  # the one that was selected
+    """How many attempts may run at a time."""
+    sandbox: str
+    """The name of the selected back end."""
     sandbox_reason: str
+    """Why this back end was selected, in words."""
     sandbox_facts: dict[str, str] = Field(default_factory=dict)
+    """What the back end reports about itself, such as the engine's version."""
     sandbox_lacks: tuple[str, ...] = ()
+    """Promises that this back end does not keep on this machine."""
     tasks: tuple[TaskEntry, ...]
-    rerun_of: RunId | None = None  # the run whose failed attempts are made again
-    catalogue_commit: str | None = None  # of the git repository that contains the tasks
+    """The tasks of the run."""
+    rerun_of: RunId | None = None
+    """The run whose failed attempts are made again."""
+    catalogue_commit: str | None = None
+    """The commit of the git repository that contains the tasks; null: none does."""
     catalogue_dirty: bool | None = None
+    """Whether this repository had changes that were not committed."""
     host: dict[str, str] = Field(default_factory=dict)
+    """Facts about the machine, such as its kernel."""
     started_at: datetime
+    """When the run started, in UTC."""
     ended_at: datetime | None = None
+    """When it ended; null: it has not, or was killed."""
     ending: RunEnding | None = None
+    """How it ended; null: it has not, or was killed."""
 
     @property
     def planned_attempts(self) -> int:
