@@ -1,11 +1,21 @@
+import fcntl
 import io
+import os
+import pty
+import struct
+import sys
+import termios
+from threading import Thread
+from types import SimpleNamespace
 
+import pytest
 from rich.console import Console
 
 from agentbench.attempt.resources import LiveStatus
-from agentbench.cli.live_progress import RunningAttemptsTable
+from agentbench.cli.live_progress import RunDisplay, RunningAttemptsTable
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import TaskId
+from tests.runs.records import failed, resolved
 
 
 def drawn(board, *, width=80, height=24):
@@ -81,3 +91,62 @@ def test_markup_and_escape_sequences_stay_text():
     told = drawn(board)
     assert "[bold]x[/bold]" in told
     assert "\x1b[31m" not in told
+
+
+@pytest.fixture
+def displayed(monkeypatch):
+    """What a run of three attempts shows at a terminal while the third one goes on."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    def shown(**options):
+        board = LiveStatus(clock=lambda: 0.0)
+        resources = SimpleNamespace(live_status=board)
+        main, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        parts = []
+        reader = Thread(target=_read, args=(main, parts))
+        reader.start()
+        with monkeypatch.context() as patch, os.fdopen(terminal, "w", encoding="utf-8") as stderr:
+            patch.setattr(sys, "stderr", stderr)
+            run = SimpleNamespace(resources=resources, planned=range(3))
+            with RunDisplay(run, **options) as display:
+                board.begin(TaskId("slow"), 1)
+                display.add(resolved(task_id="good"))
+                display.add(failed(task_id="bad", attempt=2))
+        reader.join()
+        return b"".join(parts).decode()
+
+    return shown
+
+
+def _read(main, parts):
+    try:
+        while more := os.read(main, 65_536):
+            parts.append(more)
+    except OSError:  # how Linux says that the other end was closed
+        os.close(main)
+
+
+def test_ended_attempts_stay_above_the_running_ones(displayed):
+    text = displayed(quiet=False, verbose=False)
+    (_, after) = text.split("1/3 good ")
+    (between, below) = after.split("2/3 bad attempt 2 ")
+    assert between.startswith("\x1b[32mresolved\x1b[0m 1.0 s\r\n")
+    assert below.startswith("\x1b[31mTESTS_FAILED\x1b[0m 1.0 s: 1 of 2 tests failed\r\n")
+    for drawn_again in (between, below):
+        assert drawn_again.index("slow") < drawn_again.index("/3")
+
+
+def test_without_colour_the_words_say_the_same(displayed, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = displayed(quiet=False, verbose=False)
+    assert "1/3 good resolved 1.0 s\r\n" in text
+    assert "2/3 bad attempt 2 TESTS_FAILED 1.0 s: 1 of 2 tests failed\r\n" in text
+
+
+def test_verbose_and_quiet_are_the_lines_without_the_display(displayed):
+    text = displayed(quiet=True, verbose=True)
+    assert "2/3 bad" in text
+    assert "slow" not in text

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from rich.text import Text
 
 from agentbench.agents.reference import NoopAgent
 from agentbench.cli.run_execution import follow_run
@@ -44,7 +45,8 @@ def test_a_line_of_progress_in_a_log_is_never_wrapped(tmp_path, capsys, monkeypa
 
     follow_run(begun(tmp_path, ScriptedAgent(work)), quiet=False, verbose=False)
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("1/1 small TOOL_ERROR ")
+    assert ("\x1b[31mTOOL_ERROR\x1b[0m" in line) is bool(forced)
+    assert Text.from_ansi(line).plain.startswith("1/1 small TOOL_ERROR ")
     assert line.count("many words") > 5
 
 

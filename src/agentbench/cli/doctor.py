@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots, room for workspaces
 _KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
+_STYLES = {"ok": "green", "--": "yellow"}
 images = options.command_group("The base images that Docker sandboxes start from.")
 
 
@@ -39,7 +40,7 @@ def doctor(as_json: options.Json = False) -> None:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
         rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
-        print_listing(rows, TableColumn(), TableColumn(), TableColumn(below=1))
+        print_listing(rows, TableColumn(styles=_STYLES), TableColumn(), TableColumn(below=1))
     if not any(finding.ok for finding in findings if finding.what.startswith("sandbox")):
         raise typer.Exit(ExitCode.UNAVAILABLE)
 

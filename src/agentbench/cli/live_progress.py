@@ -1,4 +1,4 @@
-"""A running run at a terminal: the bar, the running attempts, the ended ones."""
+"""A running run at a terminal: a line for each ended attempt, the running ones, the bar."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -105,7 +105,7 @@ class RunDisplay:
             drawn = Group(RunningAttemptsTable(run.resources.live_status), self._bar)
             self._live = Live(drawn, console=console, refresh_per_second=_REFRESHES_PER_SECOND)
         self._console = console
-        self._lines = verbose or not (quiet or is_terminal)
+        self._lines = verbose or not quiet
         self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
         self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
         if not quiet:
@@ -127,7 +127,7 @@ class RunDisplay:
             self._console.file.flush()
 
     def add(self, record: "AttemptRecord") -> None:
-        """Count an attempt, and show it."""
+        """Count an attempt, and print its line; at a terminal above what is drawn there."""
         self._count, self._resolved = self._count + 1, self._resolved + record.resolved
         self._cost += (record.usage.cost_usd or 0.0) if record.usage is not None else 0.0
         share = f"{self._resolved}/{self._count} resolved"
@@ -170,9 +170,11 @@ class _TwoLines(progress.Progress):
         return table
 
 
-def _attempt_line(record: "AttemptRecord", count: int, total: int) -> str:
-    verdict = "resolved" if record.resolved else f"{record.failure_reason}"
-    detail = "" if record.resolved else f": {printable(record.detail, limit=160)}"
+def _attempt_line(record: "AttemptRecord", count: int, total: int) -> Text:
     number = f" attempt {record.attempt}" if record.attempt > 1 else ""
-    seconds = record.timing.total_s
-    return f"{count}/{total} {record.task_id}{number} {verdict} {seconds:.1f} s{detail}"
+    line = Text(f"{count}/{total} {record.task_id}{number} ")
+    seconds = f" {record.timing.total_s:.1f} s"
+    if record.resolved:
+        return line.append("resolved", "green").append(seconds)
+    detail = printable(record.detail, limit=160)
+    return line.append(f"{record.failure_reason}", "red").append(f"{seconds}: {detail}")

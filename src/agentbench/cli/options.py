@@ -101,7 +101,12 @@ Quiet = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("-v", "--verbose", help="A line for every attempt.", rich_help_panel=Panel.OUTPUT),
+    typer.Option(
+        "-v",
+        "--verbose",
+        help="With --quiet: still a line for every attempt.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
 ]
 Jobs = Annotated[
     str,
