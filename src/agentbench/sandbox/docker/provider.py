@@ -146,9 +146,9 @@ class DockerProvider:
 
     def may_nest(self, limits: interface.Limits) -> bool:
         """See MayNest.may_nest."""
-        from agentbench.sandbox.docker.nesting import can_nest
+        from agentbench.sandbox.docker.nesting import why_not_nesting
 
-        return can_nest(self._engine, limits)
+        return why_not_nesting(self._engine, limits) is None
 
     def check_runtime(self, runtime: str) -> None:
         """See HasRuntimes.check_runtime."""
