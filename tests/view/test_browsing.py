@@ -12,6 +12,7 @@ from tests.view.server import serving
 
 VIEWS = {
     "runs": "/",
+    "leaderboard": "/leaderboard",
     "run": "/runs/{first}",
     "filtered": "/runs/{first}?q=cache&verdict=failed&sort=-seconds",
     "failed attempt": "{failed}",
@@ -23,7 +24,7 @@ VIEWS = {
 }
 IN_THE_GATE = {
     ("dark", 1280): ("run", "failed attempt"),
-    ("light", 400): ("run", "comparison"),
+    ("light", 400): ("runs", "leaderboard", "run", "comparison"),
 }
 """Views that the gate looks at by night and on a telephone, too; the soak looks at all of them."""
 LOOKS = [
@@ -189,6 +190,32 @@ def test_two_runs_are_chosen_compared_and_swapped(page, server, shown):
     assert back == turned
     page.locator("#gained a, #lost a").first.click()
     expect(page.get_by_role("heading", name="Decision")).to_be_visible()
+
+
+def test_two_runs_are_picked_on_the_leaderboard_and_compared(page, server, shown):
+    page.goto(f"{server}/leaderboard")
+    page.get_by_role("radio", name=f"{shown.second} as the first run").check()
+    page.get_by_role("radio", name=f"{shown.first} as the second run").check()
+    page.get_by_role("button", name="Compare the two chosen runs").click()
+    expect(page).to_have_url(re.compile(rf"\?first={shown.second}&second={shown.first}$"))
+    expect(page.get_by_role("heading", name="Difference")).to_be_visible()
+
+
+def test_on_a_telephone_runs_are_cards_that_begin_with_the_rate(browser, server, shown):
+    with context_of(browser, viewport={"width": 400, "height": 800}) as context:
+        page = context.new_page()
+        for path in ("/", "/leaderboard"):
+            page.goto(server + path)
+            table = page.get_by_role("table").first
+            card = table.get_by_role("row").filter(has=page.get_by_role("link", name=shown.first))
+            rate, run = card.locator(".first"), card.get_by_role("rowheader")
+            assert rate.bounding_box()["y"] < run.bounding_box()["y"]
+            assert table.get_by_role("columnheader").count() == 0
+            for cell in card.get_by_role("cell").all():
+                if cell.is_visible():
+                    box = cell.bounding_box()
+                    assert box["x"] >= 0
+                    assert box["x"] + box["width"] <= 400
 
 
 def test_keys_do_what_they_say(page, server, shown):

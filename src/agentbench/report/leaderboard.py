@@ -7,7 +7,7 @@ none.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -211,12 +211,12 @@ def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[Atte
                 agent_command=entrant.agent_command,
                 model=model,
                 base_url=entrant.base_url,
-                task_set=_task_set(attempts),
+                task_set=task_set((each.task_id, each.task_digest) for each in attempts),
             ),
             attempts,
         )
 
 
-def _task_set(attempts: Sequence[AttemptSummary]) -> str:
-    tasks = sorted({(attempt.task_id, attempt.task_digest) for attempt in attempts})
-    return hashlib.sha256(repr(tasks).encode()).hexdigest()[:_DIGITS]
+def task_set(tasks: Iterable[tuple[TaskId, str]]) -> str:
+    """A digest of some tasks, each given by its id and the digest of its content."""
+    return hashlib.sha256(repr(sorted(set(tasks))).encode()).hexdigest()[:_DIGITS]

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from agentbench.errors import InputError
-from agentbench.view import attempt_files, attempt_page, run_pages
+from agentbench.view import attempt_files, attempt_page, comparison_pages, run_pages
 from agentbench.view.auth_guard import AccessPolicy, AuthGuard
 from agentbench.view.queries import BadQueryError
 from agentbench.view.rendering import PageContext, TemplateValues, html_response
@@ -53,7 +53,8 @@ def _routes(context: PageContext) -> list[BaseRoute]:
     pages = (  # /parts: what changes on a page while runs are live
         ("/", "runs.html", run_pages.list_values),
         ("/parts", "runs_parts.html", run_pages.list_values),
-        ("/compare", "compare.html", run_pages.compare_values),
+        ("/leaderboard", "leaderboard.html", comparison_pages.leaderboard_values),
+        ("/compare", "compare.html", comparison_pages.compare_values),
         ("/runs/{run}", "run.html", run_pages.run_values),
         ("/runs/{run}/parts", "run_parts.html", run_pages.run_values),
         (_ATTEMPT, "attempt.html", attempt_page.attempt_values),

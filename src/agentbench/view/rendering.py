@@ -42,6 +42,11 @@ def run_address(run: str) -> str:
     return f"/runs/{quote(run, safe='')}"
 
 
+def task_address(run: str, task: str) -> str:
+    """The address of a run's attempts at a task."""
+    return f"{run_address(run)}?task={quote(task, safe='')}"
+
+
 def attempt_address(run: str, attempt_folder: str) -> str:
     """The address of an attempt's page; `attempt_folder` is its folder in attempts/."""
     task, _, name = attempt_folder.partition("/")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from agentbench.attempt.logs import AttemptEvent, EventKind, read_events
 from agentbench.errors import InputError
+from agentbench.report.leaderboard import task_set
 from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.lines import ATTEMPTS, RecordLines
@@ -25,7 +26,6 @@ from agentbench.view.runs_folder import RUN_FILE
 
 _SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with its content
 _MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +142,15 @@ def _file_fingerprint(path: Path) -> FileFingerprint | None:
     return FileFingerprint(facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
+class RunPlan(NamedTuple):
+    """The start of a run and its tasks, by run.json."""
+
+    began: datetime = datetime.min.replace(tzinfo=UTC)  # the earliest time if it is unknown
+    task_set: str = ""  # a digest of the tasks and their contents; empty if they are unknown
+    tasks: int = 0
+    is_rerun: bool = False  # of the failed attempts of another run
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOverview:
     """A run in the list of runs."""
@@ -230,7 +239,7 @@ class RunCache:
         self._runs: OrderedDict[Path, _CachedRun] = OrderedDict()
         self._overviews: dict[Path, tuple[Fingerprint, RunOverview]] = {}
         self._running: dict[Path, RunningAttempts] = {}
-        self._began: dict[Path, tuple[int, datetime]] = {}
+        self._plans: dict[Path, tuple[int, RunPlan]] = {}
 
     def run(self, folder: Path) -> LiveRun:
         """The current state of a run.
@@ -257,17 +266,17 @@ class RunCache:
 
     def began(self, folder: Path) -> datetime:
         """The start of a run by run.json; the earliest time if it is unknown."""
+        return self.plan(folder).began
+
+    def plan(self, folder: Path) -> RunPlan:
+        """The start and the tasks of a run by run.json, as far as it can be read."""
         try:
             changed_at = (folder / RUN_FILE).stat().st_mtime_ns
         except OSError:
-            return _UNKNOWN
-        cached = self._began.get(folder)
+            return RunPlan()
+        cached = self._plans.get(folder)
         if cached is None or cached[0] != changed_at:
-            try:
-                began = RunStore(folder).configuration().started_at
-            except (InputError, OSError):
-                began = _UNKNOWN
-            self._began[folder] = cached = (changed_at, began)
+            self._plans[folder] = cached = (changed_at, _read_plan(folder))
         return cached[1]
 
     def _run(self, folder: Path) -> LiveRun:
@@ -305,6 +314,19 @@ class RunCache:
         while summary_count > self._max_summaries and len(self._runs) > 1:
             _, gone = self._runs.popitem(last=False)
             summary_count -= len(gone.run.reading.summaries)
+
+
+def _read_plan(folder: Path) -> RunPlan:
+    try:
+        run = RunStore(folder).configuration()
+    except (InputError, OSError):
+        return RunPlan()
+    return RunPlan(
+        began=run.started_at,
+        task_set=task_set((task.id, task.digest) for task in run.tasks),
+        tasks=len(run.tasks),
+        is_rerun=run.rerun_of is not None,
+    )
 
 
 def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOverview:

@@ -1,13 +1,8 @@
-"""The pages of runs: the list, one run with its attempts, and a comparison of two."""
-
-from collections.abc import Collection
+"""The pages of runs: the list, and one run with its attempts."""
 
 from starlette.requests import Request
 
-from agentbench.errors import InputError
 from agentbench.report.attempt_text import cost_text, rows, verdict_word
-from agentbench.report.comparison import compare
-from agentbench.report.formatting import statement
 from agentbench.scoring.statistics import PassRates
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.view import queries, rendering
@@ -18,8 +13,6 @@ from agentbench.view.run_cache import LiveRun
 
 _RUNS_PER_PAGE = 50
 _MAX_RUNNING = 24
-_MAX_OFFERED = 200  # runs to choose from
-_MAX_LISTED = 500  # tasks of one kind
 
 
 def list_values(context: PageContext, request: Request) -> TemplateValues:
@@ -97,48 +90,3 @@ def _running(context: PageContext, run: LiveRun) -> dict[str, object]:
         for attempt in running[:_MAX_RUNNING]
     ]
     return {"running": attempt_tails, "more_running": len(running) - len(attempt_tails)}
-
-
-def compare_values(context: PageContext, request: Request) -> TemplateValues:
-    """The values of a comparison; without two runs those of a form to choose them."""
-    names = [request.query_params.get(name, "") for name in ("first", "second")]
-    folders = sorted(context.folder.runs(), key=context.cache.began, reverse=True)
-    values: dict[str, object] = {
-        "names": names,
-        "offered": [folder.name for folder in folders[:_MAX_OFFERED]],
-        "comparison": None,
-        "problem": "",
-    }
-    if all(names):
-        runs = [context.cache.run(context.folder.run(name)) for name in names]
-        try:
-            values |= _comparison_values(*runs)
-        except InputError as error:  # without a common task
-            values["problem"] = str(error)
-    return values
-
-
-def _comparison_values(first: LiveRun, second: LiveRun) -> dict[str, object]:
-    comparison = compare(first.summaries, second.summaries)
-    flips = (*comparison.gained[:_MAX_LISTED], *comparison.lost[:_MAX_LISTED])
-    flipped = {flip.task_id for flip in flips}
-    return {
-        "first": first,
-        "second": second,
-        "comparison": comparison,
-        "overall": statement(comparison.overall),
-        "judged": statement(comparison.judged) if comparison.judged is not None else None,
-        "links": [_links(run, flipped) for run in (first, second)],
-        "listed": _MAX_LISTED,
-    }
-
-
-def _links(run: LiveRun, tasks: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-    """The names and addresses of the attempts at each of some tasks."""
-    links: dict[str, list[tuple[str, str]]] = {}
-    for attempt in run.summaries:
-        if attempt.task_id in tasks:
-            name = attempt.folder_name.partition("/")[2]
-            address = rendering.attempt_address(run.name, attempt.folder_name)
-            links.setdefault(attempt.task_id, []).append((name, address))
-    return links
