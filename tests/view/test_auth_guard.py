@@ -112,6 +112,13 @@ def test_loopback_is_known(host, is_own):
     assert is_loopback(host) == is_own
 
 
+def test_only_the_style_of_the_page_that_asks_for_the_token_needs_none(shown):
+    client = client_of(shown.folder, token=TOKEN)
+    assert client.get("/").text.count('href="/static/') == 1
+    assert client.get("/static/view.css").status_code == 200
+    assert client.get("/static/../static/view.js").status_code == 401
+
+
 @pytest.mark.parametrize(
     ("address", "headers"),
     [

@@ -35,6 +35,10 @@ def test_those_that_changed_are_shown_first_and_all_where_none_did():
     assert len(unchanged.page.items) == 1
 
 
+def test_where_none_changed_those_that_did_not_pass_are_shown():
+    assert select_cases(TESTS[1:3], None, 1).chosen is CaseFilter.NOT_PASSED
+
+
 def test_it_is_told_how_many_each_filter_lets_through():
     assert select_cases(TESTS, None, 1).counts == {
         CaseFilter.CHANGED: 3, CaseFilter.NOT_PASSED: 2, CaseFilter.LISTED: 2, CaseFilter.ALL: 5,

@@ -101,7 +101,7 @@ def test_runs_of_the_same_tasks_are_ranked_with_what_explains_their_rates(tmp_pa
     assert "2 runs of the same 2 tasks" in text
     assert text.index('id="ranked-better"') < text.index('id="ranked-worse"')
     row = text[text.index('id="ranked-worse"') : text.index("</tbody>")]
-    for part in ("1/2", "50.0 %", "95 % CI", "no model", "2.0 s", "per resolved"):
+    for part in ("1/2", "50.0 %", "95 % CI", "no model", "2.0 s", "per&nbsp;resolved"):
         assert part in row
     assert '1 <a href="/runs/worse?reason=TESTS_FAILED"' in row
     assert "No significant difference between runs that share a letter" in text

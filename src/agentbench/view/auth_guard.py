@@ -29,6 +29,7 @@ FILE_CSP: Final = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; 
 
 TOKEN_PARAMETER: Final = "token"
 _METHODS = ("GET", "HEAD")
+_STYLE = "/static/view.css"  # also of the page that asks for the token
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HEADERS = {
     "Content-Security-Policy": PAGE_CSP,
@@ -111,7 +112,9 @@ class AuthGuard:
         if scope["method"] not in _METHODS:
             message = "Nothing can be changed here.\n"
             return PlainTextResponse(message, 405, {"Allow": ", ".join(_METHODS)})
-        return self._check_token(scope) if self._guard.token is not None else None
+        if self._guard.token is None or scope["path"] == _STYLE:
+            return None
+        return self._check_token(scope)
 
     def _check_token(self, scope: Scope) -> Response | None:
         """The answer without a valid cookie: sets it for a right token, else asks for one."""

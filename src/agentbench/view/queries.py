@@ -267,10 +267,11 @@ class CasePage:
 
 
 def select_cases(cases: Sequence[CaseChange], chosen: CaseFilter | None, number: int) -> CasePage:
-    """The requested tests; by default those that changed, or all if none did."""
+    """The requested tests; by default the first of changed, not passed and all that has some."""
     fitting = {name: [case for case in cases if fits(case)] for name, fits in _FILTERS.items()}
     if chosen is None:
-        chosen = CaseFilter.CHANGED if fitting[CaseFilter.CHANGED] else CaseFilter.ALL
+        usual = (CaseFilter.CHANGED, CaseFilter.NOT_PASSED)
+        chosen = next((name for name in usual if fitting[name]), CaseFilter.ALL)
     return CasePage(
         page=PageSlice.of(fitting[chosen], number, size=CASES_PER_PAGE),
         counts={name: len(own) for name, own in fitting.items()},
