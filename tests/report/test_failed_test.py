@@ -49,6 +49,15 @@ def test_values_that_pytest_abridges_come_with_their_difference():
     assert found.message == ""
 
 
+def test_values_that_pytest_abridges_to_the_same_text_are_left_to_their_difference():
+    message = "AssertionError: assert ['a ...d'] == ['a ...d']\n  \n  At index 1 diff: 'b' != 'c'"
+    found = described(message, ">       assert f() == x\nE       x\n\nt.py:3: AssertionError")
+    assert (found.expected, found.actual, found.message) == ("", "", "")
+    assert found.difference.strip() == "At index 1 diff: 'b' != 'c'"
+    found = described("assert X() == X()", ">       assert f() == x\nE       x\n\nt.py:3: Assert")
+    assert (found.expected, found.actual) == ("X()", "X()")
+
+
 @pytest.mark.parametrize(
     "message",
     ["assert 5 > 6", "assert False\n +  where False = f()", "IndexError: out of range", "odd", ""],

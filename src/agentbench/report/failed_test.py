@@ -104,6 +104,9 @@ def _by_report(case: ReportedCase, what: str) -> FailedTest:
     is_sealed = _HIDDEN_BY_SEAL in assertion
     compared = _compared_values(message[:_MAX_PARSED], assertion)
     expected, actual = compared or ("", "")
+    difference = _difference(message) if "..." in f"{expected}{actual}" else ""
+    if difference and expected == actual:  # pytest abridged what differs
+        expected = actual = ""
     return FailedTest(
         node_id=case.node_id,
         what=what,
@@ -112,7 +115,7 @@ def _by_report(case: ReportedCase, what: str) -> FailedTest:
         expected=expected,
         actual=actual,
         message="" if compared else message,
-        difference=_difference(message) if compared and any("..." in v for v in compared) else "",
+        difference=difference,
         traceback=traceback,
     )
 
