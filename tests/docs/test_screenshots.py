@@ -7,6 +7,7 @@ import pytest
 from agentbench.runs.store.reading import read_run
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.docs import screenshots
+from tests.docs.pages import ROOT
 from tests.view.server import serving
 
 PHONE = (400, "dark")
@@ -42,3 +43,10 @@ def test_what_is_wrong_with_a_page_is_named(browser, tmp_path):
     wide, label = found
     assert wide == "odd 400 dark: the page is 508 pixels wide"
     assert label.startswith("odd 400 dark: label: <input")
+
+
+def test_the_readme_names_the_command_that_makes_its_small_picture():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert f"]({screenshots.PICTURE.relative_to(ROOT)})" in text
+    assert f"`python -m {screenshots.__name__}`" in text
+    assert screenshots.PICTURE.stat().st_size < 150_000
