@@ -16,6 +16,8 @@ TOKEN = "a-token.for~tests_1"
     [
         ("/", 200),
         ("/parts", 200),
+        ("/leaderboard", 200),
+        ("/leaderboard?tasks=x", 400),
         ("/compare", 200),
         ("/compare?first={first}&second={second}", 200),
         ("/runs/{first}", 200),

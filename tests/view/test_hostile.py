@@ -117,7 +117,12 @@ def test_whoever_watches_notices_what_must_not_happen(watched, markup):
 
 
 def test_lists_and_comparisons_show_them_as_text(watched):
-    for path in ("/", "/runs/hostile-1", "/compare?first=hostile-1&second=hostile-2"):
+    for path in (
+        "/",
+        "/leaderboard",
+        "/runs/hostile-1",
+        "/compare?first=hostile-1&second=hostile-2",
+    ):
         watched.open(path)
     watched.open("/runs/hostile-1?tries=all&sort=-seconds&page=2")
 
