@@ -117,7 +117,7 @@ def test_no_task_at_all_is_65(tmp_path: Path, environ: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("agent", "said"),
     [
-        ("no_such_module_anywhere:agent", "cannot import 'no_such_module_anywhere'"),
+        ("no_such_module_anywhere:agent", "there is no module 'no_such_module_anywhere'"),
         ("command", "needs --agent-command"),
         # The words are tested with the choice (tests/agents/test_registry.py).
         pytest.param(

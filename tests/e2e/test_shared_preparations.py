@@ -146,8 +146,9 @@ def test_what_cannot_be_shared_is_refused_before_anything_is_made(
     bubblewrap: BubblewrapProvider, prepared_task: Task, tmp_path: Path
 ) -> None:
     options = RunOptions(
-        sandbox=bubblewrap, runs_dir=tmp_path / "runs", registry="localhost:5000", jobs=1
-    )
+        agent="oracle", sandbox=bubblewrap, runs_dir=tmp_path / "runs",
+        registry="localhost:5000", jobs=1,
+    )  # fmt: skip
     with pytest.raises(UsageError, match="of the bubblewrap sandbox cannot be shared; use"):
         start_run([prepared_task], options)
     assert not (tmp_path / "runs").exists()

@@ -39,7 +39,7 @@ def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
 def test_a_script_needs_an_interpreter_that_is_found(tmp_path):
     script = tmp_path / "a.sh"
     script.write_bytes(b"#!/bin/sh\r\n")
-    assert said(script_fault(script)).startswith("has line ends of Windows")
+    assert said(script_fault(script)).startswith("has Windows line ends")
     script.write_bytes(b"#!/bin/sh\necho a\r\n")
     assert script_fault(script) is None
 

@@ -16,10 +16,10 @@ def made(run) -> list[tuple[str, int]]:
 
 
 def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, options, provider):
-    run = start_run([task], options.replace(attempts=2, max_cost_usd=3.0, model="m"))
+    run = start_run([task], options.replace(attempts=2, max_cost_usd=3.0))
     kept = RunStore.open(run.store.folder).configuration()
     assert kept == run.configuration
-    assert (kept.agent, kept.model, kept.attempts, kept.max_cost_usd) == ("noop", "m", 2, 3.0)
+    assert (kept.agent, kept.model, kept.attempts, kept.max_cost_usd) == ("noop", None, 2, 3.0)
     assert kept.sandbox == provider.name
     assert kept.sandbox_facts == dict(provider.describe())
     assert [(entry.id, entry.digest) for entry in kept.tasks] == [(task.id, task.digest)]
@@ -46,7 +46,7 @@ def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, option
         ({"agent": "command"}, "needs --agent-command"),
         ({"agent": "oracle", "agent_command": "x"}, "--agent-command goes with"),
         ({"agent": None}, "--agent is missing: choose --agent oracle"),
-        ({"agent": object()}, "agent: expected an object with a name and solve"),
+        ({"agent": object()}, "--agent builtins:object: expected an object with solve"),
         ({"sandbox": "castle"}, "no sandbox is called 'castle'"),
     ],
 )

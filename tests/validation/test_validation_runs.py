@@ -40,5 +40,5 @@ def test_what_the_infrastructure_lost_decides_nothing(tmp_path):
 
 def test_records_are_those_of_the_task(tmp_path):
     tasks = [small_task(tmp_path / name) for name in "ab"]
-    made = run_to_end(tasks, options_of(tmp_path), follow)
+    made = run_to_end(tasks, options_of(tmp_path).replace(agent="oracle"), follow)
     assert [record.task_id for record in made.of(tasks[1])] == ["b"]

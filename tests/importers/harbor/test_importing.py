@@ -126,7 +126,7 @@ def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path)
         ({"instruction.md": None}, "instruction.md: is missing"),
         ({"tests/test.sh": None}, "tests/test.sh: is missing"),
         ({"solution/solve.sh": None, "solution/x": "1"}, "solution/solve.sh: is missing"),
-        ({"tests/test.sh": "#!/bin/bash\r\nexit 0\r\n"}, "tests/test.sh: has line ends of Windows"),
+        ({"tests/test.sh": "#!/bin/bash\r\nexit 0\r\n"}, "tests/test.sh: has Windows line ends"),
         ({"task.toml": "[environment]\ngpus = 1\n"}, "task.toml: environment.gpus: asks for 1"),
         (
             {"environment/Dockerfile": "FROM a\nWORKDIR $HOME\n"},

@@ -84,7 +84,7 @@ def test_the_script_reads_the_summary_as_terminal_benchs_parser_does(tmp_path, p
             "task.yaml: run_tests_in_same_shell: asks for the agent's own shell",
         ),
         ({"run-tests.sh": None}, "run-tests.sh: is missing"),
-        ({"run-tests.sh": "#!/bin/bash\r\npytest\r\n"}, "run-tests.sh: has line ends of Windows"),
+        ({"run-tests.sh": "#!/bin/bash\r\npytest\r\n"}, "run-tests.sh: has Windows line ends"),
         ({"solution.sh": None}, "solution.yaml: is missing"),
         ({"Dockerfile": None}, "Dockerfile: is missing"),
         (
