@@ -1,6 +1,8 @@
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,13 @@ def test_a_name_that_is_not_there_is_missed_as_everywhere():
 
 def test_the_version_is_the_packages():
     assert agentbench.__version__ == version(DISTRIBUTION)
+
+
+def test_the_changelog_begins_with_this_version_or_with_what_follows_it():
+    changelog = Path(__file__).parents[1] / "CHANGELOG.md"
+    sections = re.findall(r"^## (\S+)", changelog.read_text("utf-8"), re.MULTILINE)
+    assert agentbench.__version__ == next(each for each in sections if each != "Unreleased")
+    assert "Unreleased" not in sections[1:]
 
 
 def test_importing_the_package_imports_nothing_heavy():

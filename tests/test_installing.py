@@ -16,6 +16,7 @@ from pathlib import Path
 import packaging
 import pytest
 
+import agentbench
 from agentbench.core.extras import DISTRIBUTION
 from tests.core.test_extras import named_extras
 from tests.patience import HANG_SECONDS
@@ -127,6 +128,17 @@ def test_each_line_of_the_pages_installs_the_clone(alone, clone, tmp_path, is_so
         _installs(alone, f"pip install {line}", folder)
     alone.shell("pip install --no-deps -e .", clone)
     assert alone.printed("llm", tmp_path) == f"pip install -e '{clone}[llm]'"
+
+
+@pytest.mark.soak
+def test_uv_and_pipx_run_the_wheel(wheel, tmp_path):
+    environment = Environment(tmp_path / "venv", alone=False)
+    environment.shell("pip install --quiet uv pipx", tmp_path)
+    run = f"agentbench run {ROOT / 'tasks' / 'lru-expiry'} --agent oracle --sandbox bubblewrap"
+    for program in (f"uvx --from {wheel}", f"pipx run --spec {wheel}"):
+        said = environment.shell(f"{program} agentbench --version", tmp_path)
+        assert said.splitlines()[-1] == f"agentbench {agentbench.__version__}"
+        assert "resolved 1/1" in environment.shell(f"{program} {run}", tmp_path)
 
 
 @pytest.mark.soak
