@@ -2,11 +2,11 @@
 
 import os
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import anyio
+from msgspec.structs import replace
 
 from agentbench.core.choices import ErrorMode
 from agentbench.mcp import transports

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from agentbench.pytest_results.model import (
     PASSED_AT_ONCE,

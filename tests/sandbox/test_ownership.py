@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from agentbench.sandbox.ownership import ProcessOwner, labels_of, without_owner
 

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
 from typing import assert_never
+
+from msgspec import Struct
 
 from agentbench.agents.preset import ScriptedReply
 from agentbench.models.formats.registry import route_of
@@ -69,8 +70,7 @@ diff --git a/calc.py b/calc.py
 _SHORT_ANSWER = ScriptedReply(say="ok")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptedAnswer:
+class ScriptedAnswer(Struct, frozen=True, kw_only=True):
     """A tool call or a text."""
 
     number: int  # for unique ids

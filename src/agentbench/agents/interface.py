@@ -10,9 +10,11 @@ class Patient:
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from agentbench.models.interface import ApiFormat, ModelEndpoint, ModelUsage
 from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, SandboxProvider
@@ -20,8 +22,7 @@ from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Struct, frozen=True, kw_only=True):
     """The limits of an agent; `remaining` is the rest of its time."""
 
     timeout: timedelta

@@ -1,9 +1,10 @@
 """The agents that validate tasks: noop changes nothing, oracle applies the solution."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec import Struct, field
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.models.interface import ModelEndpoint
@@ -28,8 +29,7 @@ class NoopAgent:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class OracleAgent:
+class OracleAgent(Struct, frozen=True):
     """Applies each task's reference patch or script, which its creator passes in."""
 
     name: ClassVar[str] = "oracle"

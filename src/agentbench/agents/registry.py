@@ -5,10 +5,11 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
+
+from msgspec import Struct
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
 from agentbench.agents.reference import NoopAgent, OracleAgent
@@ -38,8 +39,7 @@ _IMPORT_FAILURES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionName:
+class PredictionName(Struct, frozen=True, kw_only=True):
     """A file of predictions, and the requested model if it has several."""
 
     file: Path
@@ -67,8 +67,7 @@ AgentLike = Agent | type[Agent] | SolveFunction
 """What a Python program may give as an agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionAgent:
+class FunctionAgent(Struct, frozen=True):
     """An agent that is a function `(problem, sandbox, budget, model) -> AgentOutcome`."""
 
     name: str

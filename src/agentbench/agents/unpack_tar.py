@@ -3,8 +3,9 @@
 import os
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
 
 from agentbench.sandbox.archives import open_tar_stream
 
@@ -42,8 +43,7 @@ def unpack(
     return tree.size
 
 
-@dataclass(slots=True, kw_only=True)
-class _UnpackedTree:
+class _UnpackedTree(Struct, kw_only=True):
     root: Path
     most_bytes: int
     most_members: int

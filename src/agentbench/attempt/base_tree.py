@@ -8,11 +8,12 @@ import hashlib
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 from urllib.parse import quote, unquote
 
+from msgspec import Struct, field
 from pydantic import TypeAdapter
 
 from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree, entry_of, read_tree
@@ -23,8 +24,7 @@ _LEVEL = 6  # for 30 MB of sources, level 1 saves 0.3 s once, and takes a sixth 
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseTree:
+class BaseTree(Struct, frozen=True, kw_only=True):
     """The entries of a stored tree, and the file that has their contents."""
 
     entries: WorkspaceTree
@@ -97,8 +97,7 @@ def base_tree_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _ContentWriter:
+class _ContentWriter(Struct, frozen=True):
     """Writes the contents of a tree's files one after the other, equal ones once."""
 
     target: BinaryIO

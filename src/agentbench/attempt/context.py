@@ -1,10 +1,12 @@
 """The inputs and the outputs of the stages of one attempt. Both are immutable."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from threading import Event, Semaphore
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.background_tasks import BackgroundTasks
@@ -44,8 +46,7 @@ SaveArtifact = Callable[[str, bytes], None]
 """Writes a file of an attempt under a name relative to its folder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageOutput:
+class StageOutput(Struct, frozen=True, kw_only=True):
     """The output of a stage that hands nothing on."""
 
     evidence: Evidence
@@ -53,16 +54,14 @@ class StageOutput:
     """The error that ended the stage, if the output contains a part of its work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloneOutput(StageOutput):
+class CloneOutput(StageOutput, frozen=True, kw_only=True):
     """The sandbox of git_clone, which git_checkout and setup go on in."""
 
     sandbox: Sandbox
     mirror: Mirror | None  # None: the task has no repository
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupOutput(StageOutput):
+class SetupOutput(StageOutput, frozen=True, kw_only=True):
     """The state that the task's set-up ended in."""
 
     prepared: PreparedTask | None  # None: a command failed
@@ -72,8 +71,7 @@ Artifacts = Mapping[PurePosixPath, Mapping[PurePosixPath, FileContent]]
 """Files outside the workspace: by folder, and in it by relative path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRunOutput(StageOutput):
+class AgentRunOutput(StageOutput, frozen=True, kw_only=True):
     """The agent's work; fields are None where the stage ended before."""
 
     outcome: AgentOutcome | None = None  # None also if the agent raised an exception
@@ -84,8 +82,7 @@ class AgentRunOutput(StageOutput):
     steps: tuple[StepEvidence, ...] = ()  # that were run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalTestOutput(StageOutput):
+class FinalTestOutput(StageOutput, frozen=True, kw_only=True):
     """The control runs beside the final test."""
 
     controls: Controls
@@ -93,8 +90,7 @@ class FinalTestOutput(StageOutput):
     steps: tuple[StepEvidence, ...] = ()  # that were run, with the last one judged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptOutputs:
+class AttemptOutputs(Struct, frozen=True, kw_only=True):
     """The outputs and results of the stages of one attempt; None where it ended before."""
 
     results: tuple[StageResult, ...] = ()
@@ -135,8 +131,7 @@ class HiddenTests:
         _ = self.files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageContext:
+class StageContext(Struct, frozen=True, kw_only=True):
     """The inputs of every stage."""
 
     task: Task  # with the name of its image
@@ -188,14 +183,13 @@ class StageContext:
         self, prepared: PreparedTask, memory: ControlMemory, sealed: SealedMemory
     ) -> "PreparedContext":
         """The same inputs for the stages after set-up."""
-        inputs = {each.name: getattr(self, each.name) for each in fields(StageContext)}
+        inputs = {name: getattr(self, name) for name in StageContext.__struct_fields__}
         return PreparedContext(
             **inputs, prepared=prepared, control_memory=memory, sealed_memory=sealed
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedContext(StageContext):
+class PreparedContext(StageContext, frozen=True, kw_only=True):
     """The inputs of the stages after set-up."""
 
     prepared: PreparedTask

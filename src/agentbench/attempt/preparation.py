@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from agentbench.attempt import preparation_cache
 from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext, limits_of

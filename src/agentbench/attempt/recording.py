@@ -2,10 +2,12 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt import record
@@ -32,8 +34,7 @@ _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fi
 _UNKNOWN_STAGE = StageName.GIT_CLONE  # the stage that the attempt had reached is not known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptTimes:
+class AttemptTimes(Struct, frozen=True, kw_only=True):
     """When an attempt began, and how long it took."""
 
     started_at: datetime

@@ -4,9 +4,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock, Semaphore
+
+from msgspec import Struct, field
 
 from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.outages import CircuitBreaker
@@ -27,8 +28,7 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
 
-@dataclass(slots=True, kw_only=True)
-class AttemptStatus:
+class AttemptStatus(Struct, kw_only=True):
     """The status of one running attempt; one thread writes it, others read."""
 
     task_id: TaskId
@@ -40,8 +40,7 @@ class AttemptStatus:
     spent_usd: Callable[[], float | None] | None = None  # None: no model; returns None: no price
 
 
-@dataclass(slots=True, kw_only=True)
-class LiveStatus:
+class LiveStatus(Struct, kw_only=True):
     """The running attempts; safe to use from several threads."""
 
     clock: Callable[[], float] = time.monotonic
@@ -77,8 +76,7 @@ class LiveStatus:
             return tuple(self._running.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResources:
+class RunResources(Struct, frozen=True, kw_only=True):
     """What all attempts of a run share."""
 
     provider: SandboxProvider
@@ -141,8 +139,7 @@ class RunResources:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptSlot:
+class AttemptSlot(Struct, frozen=True, kw_only=True):
     """Which attempt it is, and the folder of its files."""
 
     folder: Path

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.context import AttemptOutputs, PreparedContext

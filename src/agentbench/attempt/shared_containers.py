@@ -8,8 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from threading import Condition, Event
+
+from msgspec import Struct
 
 from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.core.host import available_cpus
@@ -21,8 +22,7 @@ _OpenedContainer = tuple[ExitStack, Sandbox]
 OpenContainer = Callable[[], AbstractContextManager[Sandbox]]
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerKey:
+class ContainerKey(Struct, frozen=True):
     """What two judged runs must have in common to share a container."""
 
     snapshot: SnapshotId

@@ -1,8 +1,9 @@
 """The image that a task's sandboxes start from, and the Python in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agentbench.core import choices
 from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 _NAMED = 10  # tasks in a warning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskImage:
+class TaskImage(Struct, frozen=True, kw_only=True):
     """The image of a task, as far as it is known before a sandbox is opened."""
 
     name: str | None = None

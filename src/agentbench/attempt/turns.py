@@ -7,16 +7,16 @@ not while no sealed run waits. File locks keep the same order between processes.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Condition
+
+from msgspec import Struct
 
 from agentbench.core.host import available_cpus
 
 _POLL = 0.1  # seconds between two looks at whether to go on waiting
 
 
-@dataclass(slots=True)
-class _Attempts:
+class _Attempts(Struct):
     """How many attempts at one task wait, or have their turn."""
 
     alone_waiting: int = 0

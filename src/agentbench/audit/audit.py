@@ -1,10 +1,10 @@
 """Audits tasks, attempts and runs by all rules."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -63,8 +63,7 @@ FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
 """Further findings about an attempt."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunAuditFacts:
+class RunAuditFacts(Struct, frozen=True, kw_only=True):
     """A run, and why some of its tasks are missing."""
 
     run: RunFolder

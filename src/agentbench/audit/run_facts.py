@@ -3,8 +3,9 @@
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import FilePatch, parse_patch
@@ -28,8 +29,7 @@ class UnreadableRunFileError(ValueError):
     """A file of a run cannot be read; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFolder:
+class RunFolder(Struct, frozen=True, kw_only=True):
     """One run: its configuration, its records, and safe access to its files."""
 
     folder: Path
@@ -143,8 +143,7 @@ def _longest_line(path: Path) -> int:
     return longest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptFacts:
+class AttemptFacts(Struct, frozen=True, kw_only=True):
     """An attempt with its files, and its task if that still exists."""
 
     record: AttemptRecord

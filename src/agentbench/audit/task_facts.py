@@ -6,9 +6,10 @@ These are its base tree, its deciding test files, and the lines that identify co
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.audit.base_tree import BaseTree, read_base
 from agentbench.audit.patch import FilePatch, parse_patch
@@ -114,8 +115,7 @@ def _is_distinctive(fingerprint: LeakFingerprint) -> bool:
     return distinctive >= _LEAST_DISTINCTIVE and sum(map(len, fingerprint)) >= _LEAST_WINDOW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecidingTestFile:
+class DecidingTestFile(Struct, frozen=True, kw_only=True):
     """A file that holds hidden tests, or tests that are listed."""
 
     path: str
@@ -185,8 +185,7 @@ def functions_in(content: bytes) -> Mapping[str, FoundFunction]:
         return {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFacts:
+class TaskFacts(Struct, frozen=True, kw_only=True):
     """A task with its base tree, its hidden tests and its fix."""
 
     task: Task

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -121,6 +120,8 @@ def _check_resolved_rate(
 
 
 def _print_json(run: "Run", reported: "ReportedRun") -> None:
+    from msgspec.structs import replace
+
     from agentbench.report.formats import json_chunks
     from agentbench.report.leaderboard import results_by_agent
 

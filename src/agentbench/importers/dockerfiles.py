@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.sandbox.interface import ImageSettings
@@ -18,8 +20,7 @@ _INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR|USER)\s+(.+?)\s*$", re.IGNORECASE)
 _OPTION = re.compile(r"--\S+\s+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DockerfileEnd:
+class DockerfileEnd(Struct, frozen=True, kw_only=True):
     """The settings at the end of a Dockerfile's last stage; None where its image decides."""
 
     image: str = ""  # that its stages start from

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from agentbench.attempt.stages.preparation_stages import version_settings
@@ -36,8 +37,7 @@ _BATCH = 8  # candidates that are validated together; an interruption loses one 
 _CANDIDATES = ".candidates"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskDestination:
+class TaskDestination(Struct, frozen=True, kw_only=True):
     """The folder and the id of a new task."""
 
     parent: Path
@@ -59,8 +59,7 @@ class TaskDestination:
         return cls(parent=folder.parent, task_id=TaskId(name), replace=replace)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixSource:
+class FixSource(Struct, frozen=True, kw_only=True):
     """The repository with the fixes."""
 
     url: str
@@ -224,8 +223,7 @@ class MiningLog:
                 ) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MiningSettings:
+class MiningSettings(Struct, frozen=True, kw_only=True):
     """Which commits to try, and where the tasks go."""
 
     origin: FixSource

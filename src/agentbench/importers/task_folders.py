@@ -3,10 +3,10 @@
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
+from msgspec import Struct, field
 from pydantic import Field, ValidationError
 
 from agentbench.core.files import FileContent
@@ -23,16 +23,14 @@ IGNORED_NAMES: Final = frozenset({".git", "__pycache__", ".DS_Store"})
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertedTask:
+class ConvertedTask(Struct, frozen=True, kw_only=True):
     """A task converted from a folder in another format."""
 
     new: NewTask
     notes: tuple[str, ...]  # how it differs from running under the harness that the folder is for
 
 
-@dataclass(slots=True, kw_only=True)
-class ImportResult:
+class ImportResult(Struct, kw_only=True):
     """The results of importing or exporting some tasks."""
 
     written: list[Path] = field(default_factory=list)
@@ -41,8 +39,7 @@ class ImportResult:
     """How tasks differ from running under the harness that they are for, by task."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderFormat:
+class FolderFormat(Struct, frozen=True, kw_only=True):
     """A format of task folders."""
 
     file: str  # the file by which a folder of this format is known

@@ -6,11 +6,11 @@ like Terminal-Bench's own parser, except that a summary without tests fails.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import yaml
+from msgspec import Struct, field
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from agentbench.core.choices import ROOT_USER, UserName, VerifierPlace
@@ -102,8 +102,7 @@ def parse_terminal_bench_task_file(
         return validation_rejections(error, TerminalBenchTaskFile, where=where)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposeService:
+class ComposeService(Struct, frozen=True, kw_only=True):
     """The container in a compose file."""
 
     dockerfile: str | None = "Dockerfile"
@@ -181,8 +180,7 @@ def _split_variables(variables: object) -> Iterator[tuple[str, str]]:
 _STEPS = TypeAdapter(tuple[SolutionStep, ...])
 
 
-@dataclass(slots=True, kw_only=True)
-class _FolderContents:
+class _FolderContents(Struct, kw_only=True):
     form: TerminalBenchTaskFile | None = None
     container: ComposeService | None = None
     solution: bytes = b""

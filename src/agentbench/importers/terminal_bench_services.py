@@ -7,10 +7,10 @@ of logs.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 import yaml
+from msgspec import Struct
 from pydantic import JsonValue
 
 from agentbench.tasks.compose_file import MAIN
@@ -26,8 +26,7 @@ class UnsupportedComposeError(ValueError):
     """A compose file asks for what a sandbox cannot have; the text says what."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertedServices:
+class ConvertedServices(Struct, frozen=True, kw_only=True):
     """A compose file whose sandbox is `main`, and what the task's table needs of it."""
 
     text: str

@@ -7,11 +7,12 @@ import contextlib
 import io
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError, field_serializer
 
 from agentbench.core.checksums import ChecksummedDocument
@@ -80,8 +81,7 @@ def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], f
     return frozenset(names[:middle]), frozenset(names[middle:])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlledTests:
+class ControlledTests(Struct, frozen=True, kw_only=True):
     """Test files and the ids of their deciding tests; a file of invalid Python controls nothing."""
 
     files: Mapping[str, bytes | None]  # None: the file does not exist
@@ -89,8 +89,7 @@ class ControlledTests:
     passing: tuple[NodeId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedControlRun:
+class PlannedControlRun(Struct, frozen=True, kw_only=True):
     """One control run: its files, the tests that must fail and pass, and their ids in it."""
 
     files: Mapping[str, bytes]

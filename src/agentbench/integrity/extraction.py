@@ -5,8 +5,9 @@ import io
 import re
 import tarfile
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from agentbench.core.files import FileContent
 from agentbench.integrity import trees
@@ -22,8 +23,7 @@ _CONTROL = re.compile(
 _FINDINGS = 200  # at most; an agent can create any number of odd files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractionLimits:
+class ExtractionLimits(Struct, frozen=True, kw_only=True):
     """The limits of an extraction."""
 
     file_bytes: int = 32 * 1024 * 1024
@@ -34,8 +34,7 @@ class ExtractionLimits:
     path_length: int = 1_024
 
 
-@dataclass(slots=True, kw_only=True)
-class WorkspaceChange:
+class WorkspaceChange(Struct, kw_only=True):
     """An agent's change: new contents of files, and `None` for deleted ones."""
 
     files: dict[PurePosixPath, FileContent | None] = field(default_factory=dict)

@@ -8,9 +8,10 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.core.files import FileContent
 from agentbench.integrity.extraction import WorkspaceChange
@@ -145,8 +146,7 @@ _RESTORERS: Mapping[str, Callable[[str, str], str | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtectionRules:
+class ProtectionRules(Struct, frozen=True, kw_only=True):
     """The protected paths: the task's test paths, its patterns, and the hidden tests.
 
     The files of a verifier script are elsewhere, so the work may be of any kind: then only files
@@ -161,8 +161,7 @@ class ProtectionRules:
     """The folder of Django's runtests.py: its files run before the tests, and it is importable."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedChange:
+class JudgedChange(Struct, frozen=True, kw_only=True):
     """The judged change, and the paths that were dropped from it."""
 
     files: dict[PurePosixPath, FileContent | None]

@@ -1,10 +1,11 @@
 """The conversation between an agent and its model, independent of API formats."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from agentbench.core.schema import JsonObject
 from agentbench.models.interface import ModelErrorKind, ModelFailure
@@ -30,8 +31,7 @@ class Role(StrEnum):
     AGENT = "agent"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedToolCall:
+class ParsedToolCall(Struct, frozen=True, kw_only=True):
     """A tool call by the model."""
 
     id: str
@@ -39,16 +39,14 @@ class ParsedToolCall:
     arguments: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True, kw_only=True):
     """The result of a tool call."""
 
     call_id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """One message of a conversation."""
 
     speaker: Role
@@ -66,8 +64,7 @@ class StopReason(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelToolCall:
+class ModelToolCall(Struct, frozen=True, kw_only=True):
     """One tool call, unchanged."""
 
     id: str
@@ -76,8 +73,7 @@ class ModelToolCall:
     extra: JsonObject = field(default_factory=dict)  # fields that the provider requires back
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelAnswer:
+class ModelAnswer(Struct, frozen=True, kw_only=True):
     """One answer of a model."""
 
     text: str = ""
@@ -88,16 +84,14 @@ class ModelAnswer:
     # providers accept reasoning back only if nothing before it has changed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolReply:
+class ToolReply(Struct, frozen=True, kw_only=True):
     """The reply of a tool; `failed` if it could not do what was asked."""
 
     text: str
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationTurn:
+class ConversationTurn(Struct, frozen=True, kw_only=True):
     """An answer of the model, a reply to each of its calls in order, and a note."""
 
     answer: ModelAnswer
@@ -105,8 +99,7 @@ class ConversationTurn:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class Conversation(Struct, frozen=True, kw_only=True):
     """Everything that a model is sent."""
 
     system: str
@@ -124,8 +117,7 @@ class Conversation:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True, kw_only=True):
     """The description of a tool for a model."""
 
     name: str

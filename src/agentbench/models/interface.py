@@ -6,17 +6,18 @@ each API format. Its token is valid nowhere else, and the real key is never in t
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from agentbench.scoring.evidence import Finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenCounts:
+class TokenCounts(Struct, frozen=True, kw_only=True):
     """The tokens of one answer; `input` includes cached input."""
 
     input: int = 0
@@ -63,8 +64,7 @@ AGENTS_OWN_ERRORS = frozenset(
 """The failures that an agent causes by its requests; others are the infrastructure's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFailure:
+class ModelFailure(Struct, frozen=True, kw_only=True):
     """One request that a model did not answer."""
 
     kind: ModelErrorKind
@@ -83,8 +83,7 @@ class ModelUsage:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelTraffic:
+class ModelTraffic(Struct, frozen=True, kw_only=True):
     """The traffic of one endpoint."""
 
     usage: ModelUsage = ModelUsage()
@@ -94,8 +93,7 @@ class ModelTraffic:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEndpoint:
+class ModelEndpoint(Struct, frozen=True, kw_only=True):
     """The access of one attempt to its model."""
 
     model: str  # the model's name, as its provider knows it

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Protocol
 
 import httpx2
+from msgspec import Struct
 
 from agentbench.core.schema import JsonObject
 from agentbench.models.conversation import Conversation, ModelAnswer, ToolSpec, UnansweredError
@@ -86,8 +87,7 @@ class SdkEvent(Protocol):
 SdkStream = AbstractContextManager[Iterable[SdkEvent]]
 
 
-@dataclass(frozen=True, slots=True)
-class SdkClient:
+class SdkClient(Struct, frozen=True):
     """Sends requests with an SDK, and reads its streams."""
 
     library: ModuleType  # `openai` or `anthropic`

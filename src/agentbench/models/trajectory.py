@@ -7,10 +7,10 @@ new. Of a conversation without one, as after a shortened context, only unseen me
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from msgspec import Struct, field
 from pydantic import Field, JsonValue
 
 from agentbench.core.schema import Schema
@@ -153,8 +153,7 @@ def build_trajectory(
     )
 
 
-@dataclass(slots=True, kw_only=True)
-class _StepDraft:
+class _StepDraft(Struct, kw_only=True):
     """A step whose calls may still be answered."""
 
     turn: Message

@@ -5,11 +5,13 @@ import secrets
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.core.choices import Runner
 from agentbench.pytest_results import parse, report_files
@@ -41,8 +43,7 @@ def reporter_mounts() -> tuple[ReadOnlyMount, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PytestRequest:
+class PytestRequest(Struct, frozen=True, kw_only=True):
     """Which tests to run, and how; ValueError if the runner would misread an argument."""
 
     command: PytestCommand
@@ -146,8 +147,7 @@ def _selection(request: PytestRequest) -> Iterator[str]:
         yield from ("--collect-only", "-q")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PytestRun:
+class PytestRun(Struct, frozen=True, kw_only=True):
     """One run of pytest: its process, its result, and the tests that it collected."""
 
     command: CommandResult

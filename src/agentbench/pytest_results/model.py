@@ -2,10 +2,11 @@
 
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
+from msgspec import Struct, field
 from pydantic import Field, SkipValidation
 
 from agentbench.core.schema import JsonObject, Schema
@@ -101,8 +102,7 @@ class PhaseOutcome(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class Phase(Struct, frozen=True, kw_only=True):
     """One report about one phase of a test."""
 
     when: PhaseName
@@ -130,8 +130,7 @@ def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]
     return PhaseName.CALL, PhaseOutcome.FAILED
 
 
-@dataclass(slots=True, kw_only=True)
-class ReportedSession:
+class ReportedSession(Struct, kw_only=True):
     """A session, filled while its report is read."""
 
     source: ReportSource

@@ -5,8 +5,9 @@ The stream comes first, then pytest-json-report, junit XML, the printed text and
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from agentbench.core.schema import JsonObject
 from agentbench.pytest_results import fallback, json_report
@@ -50,8 +51,7 @@ _CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
 _MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PytestExit:
+class PytestExit(Struct, frozen=True, kw_only=True):
     """How the process of a run ended, and its request."""
 
     ending: Ending
@@ -205,8 +205,7 @@ def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: Pytest
     return _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportFiles:
+class ReportFiles(Struct, frozen=True, kw_only=True):
     """The files of the reporters; None for a missing or refused one."""
 
     stream: ReportText | None = None

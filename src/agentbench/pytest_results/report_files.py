@@ -7,11 +7,12 @@ import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from threading import Event, Thread
+
+from msgspec import Struct
 
 from agentbench.core import memory_tuning, untrusted_json
 from agentbench.core.schema import JsonObject
@@ -84,8 +85,7 @@ def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
     return regular and 0 <= member.size <= _LIMITS.get(name, -1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunProgress:
+class RunProgress(Struct, frozen=True, kw_only=True):
     """The number of finished tests, and of tests that should run."""
 
     done: int

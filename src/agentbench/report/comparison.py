@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
@@ -16,8 +17,7 @@ from agentbench.tasks.problem import TaskId
 _MAX_NAMED = 10  # tasks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flip:
+class Flip(Struct, frozen=True, kw_only=True):
     """A task with different resolved rates in both runs."""
 
     task_id: TaskId
@@ -25,8 +25,7 @@ class Flip:
     second: Rate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterpreterChange:
+class InterpreterChange(Struct, frozen=True, kw_only=True):
     """A task with another Python or another image in the second run."""
 
     task_id: TaskId
@@ -34,8 +33,7 @@ class InterpreterChange:
     second: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """The comparison of two runs over their common tasks."""
 
     first: ResultSummary  # only of attempts at common tasks

@@ -3,7 +3,8 @@
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core import python_syntax
@@ -25,8 +26,7 @@ _NO_DIFFERENCE = ("+  where", "Use -v")  # lines of pytest that explain no diffe
 _UNRAISED = "no exception"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedTest:
+class FailedTest(Struct, frozen=True, kw_only=True):
     """A test that did not pass, as far as its report says why."""
 
     node_id: str

@@ -5,8 +5,9 @@
 
 import signal
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from agentbench.attempt.record import AttemptRecord, StageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line
@@ -62,8 +63,7 @@ _RAISED = {
 _PYTEST_FAULTS = frozenset({PytestOutcome.PYTEST_INTERNAL, PytestOutcome.USAGE})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureCause:
+class FailureCause(Struct, frozen=True, kw_only=True):
     """Why an attempt failed: one or two sentences, and what they are based on."""
 
     summary: str

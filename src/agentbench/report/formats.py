@@ -9,11 +9,11 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
@@ -126,8 +126,7 @@ def _no_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JUnitSuite:
+class JUnitSuite(Struct, frozen=True, kw_only=True):
     """A run for CI systems."""
 
     label: str

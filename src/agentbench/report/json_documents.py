@@ -11,11 +11,11 @@ import ast
 import inspect
 import json
 import sys
-from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
+from msgspec.structs import asdict
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema

@@ -8,9 +8,10 @@ none.
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from agentbench.core.display_text import list_with_more
 from agentbench.report import summary
@@ -30,8 +31,7 @@ _DIGITS = 12  # of a task set's digest
 _MAX_RUNS_NAMED = 3  # runs in a label
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entrant:
+class Entrant(Struct, frozen=True, kw_only=True):
     """A run for the leaderboard."""
 
     name: str  # of its folder
@@ -41,8 +41,7 @@ class Entrant:
     is_configuration_known: bool = True  # whether the two fields above are from run.json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderboardEntry:
+class LeaderboardEntry(Struct, frozen=True, kw_only=True):
     """A run on the leaderboard."""
 
     label: str  # its agent and model, and its name if these are not unique
@@ -51,8 +50,7 @@ class LeaderboardEntry:
     group: str  # letters; no significant difference between two runs that share one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPair:
+class RunPair(Struct, frozen=True, kw_only=True):
     """Two entries, by their numbers."""
 
     first: int
@@ -61,8 +59,7 @@ class RunPair:
     p_value: float  # corrected for the number of pairs (Holm)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaderboard:
+class Leaderboard(Struct, frozen=True, kw_only=True):
     """Runs, the best first."""
 
     entries: tuple[LeaderboardEntry, ...]
@@ -150,8 +147,7 @@ def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, .
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentResult:
+class AgentResult(Struct, frozen=True, kw_only=True):
     """All attempts of one agent with one model at one set of tasks."""
 
     label: str

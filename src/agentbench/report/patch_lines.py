@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from agentbench.audit.patch import FilePatch, parse_patch
 
@@ -17,8 +18,7 @@ _FRAME = re.compile(
 _MARKED = re.compile(r"^>\s+(?P<text>\S.*)$")  # the line that pytest marks in a frame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchLine:
+class PatchLine(Struct, frozen=True, kw_only=True):
     """A line of a file that the patch changes.
 
     `sign` is that of the diff: `+` added, `-` removed, a space for a line that stays.
@@ -30,8 +30,7 @@ class PatchLine:
     sign: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(Struct, frozen=True, kw_only=True):
     """A frame of a traceback, with the text of its line if the traceback has it."""
 
     path: str
@@ -39,8 +38,7 @@ class Frame:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TouchedLines:
+class TouchedLines(Struct, frozen=True, kw_only=True):
     """Lines of a patch: those of a traceback's frames, or else the changed ones."""
 
     lines: tuple[PatchLine, ...] = ()

@@ -1,12 +1,12 @@
 """A run for reports: the last record and the start of each attempt."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
@@ -16,8 +16,7 @@ from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedRun:
+class ReportedRun(Struct, frozen=True, kw_only=True):
     """A run's attempts: summaries are in memory, records are read on demand."""
 
     folder: Path
@@ -81,8 +80,7 @@ class ReportedRun:
         return [attempt for attempt in attempts if attempt not in recorded]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedRun(Entrant):
+class TimedRun(Entrant, frozen=True, kw_only=True):
     """One run with the start of each attempt."""
 
     starts: Sequence[datetime]

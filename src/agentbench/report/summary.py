@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import counted, printable
@@ -97,8 +98,7 @@ def _summed(numbers: Iterable[tuple[_Key | None, int]]) -> Counter[_Key]:
 _NO_ATTEMPTS = TaskOutcome()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class Rate(Struct, frozen=True, kw_only=True):
     """The share of resolved attempts, with the 95 % Wilson interval.
 
     If a task has several attempts, the interval is clustered by task.
@@ -154,8 +154,7 @@ class PerResolved(NamedTuple):
     seconds: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultSummary:
+class ResultSummary(Struct, frozen=True, kw_only=True):
     """The summary of some attempts; `overall` includes all of them."""
 
     overall: Rate

@@ -11,10 +11,10 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -30,8 +30,7 @@ _SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped
 _LOG = logging.getLogger("agentbench.cache")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedAttempt:
+class PlannedAttempt(Struct, frozen=True, kw_only=True):
     """One attempt that is to be made."""
 
     task: Task

@@ -1,8 +1,9 @@
 """The attempts of an earlier run that were not resolved, to make them again in a new run."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentbench.core.display_text import counted
 from agentbench.errors import InputError, UsageError
@@ -15,8 +16,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedAttempts:
+class FailedAttempts(Struct, frozen=True, kw_only=True):
     """The attempts of a run that were not resolved, and the run's options."""
 
     configuration: RunConfiguration

@@ -1,9 +1,11 @@
 """A run that can start or go on: its attempts are made, and run.json says how it ended."""
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent
@@ -25,8 +27,7 @@ from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.runs.store.summaries import counts_as_failure
 
 
-@dataclass(slots=True, kw_only=True)
-class Run:
+class Run(Struct, kw_only=True):
     """A run that can start or go on."""
 
     configuration: RunConfiguration

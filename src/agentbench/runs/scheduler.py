@@ -10,6 +10,8 @@ from itertools import islice
 from threading import Event
 from typing import Self
 
+from msgspec import Struct
+
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.executors import Executor, FinishedAttempt
@@ -32,8 +34,7 @@ def cores_for_attempts() -> int:
     return _ATTEMPTS_PER_CORE * available_cpus()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreeCapacity:
+class FreeCapacity(Struct, frozen=True, kw_only=True):
     """The cores and memory that are free now."""
 
     cpus: float
@@ -46,8 +47,7 @@ class FreeCapacity:
         return self.is_all or (cpus <= self.cpus and needs.total_memory_mib <= self.memory_mib)
 
 
-@dataclass(slots=True, kw_only=True)
-class Capacity:
+class Capacity(Struct, kw_only=True):
     """Cores and memory, minus those that the tasks of running attempts declare. For one thread.
 
     A limit is no promise that so much is used: what is declared is counted, and beside that the
@@ -238,8 +238,7 @@ def retry_delay(failures: int) -> float:
     return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (failures - 1)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class Schedule(Struct, frozen=True, kw_only=True):
     """How a run's attempts are made."""
 
     jobs: int

@@ -5,9 +5,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.core.files import OWNER, UNFINISHED, has_owner_file, is_owned
 from agentbench.sandbox.bubblewrap.cgroups import find_hierarchy, remove_group
@@ -31,8 +33,7 @@ class OrphanKind(StrEnum):
     CGROUP = "cgroup"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Orphan:
+class Orphan(Struct, frozen=True, kw_only=True):
     """Something that agentbench created; it is in use, not an orphan, while its owner lives."""
 
     kind: OrphanKind

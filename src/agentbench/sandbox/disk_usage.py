@@ -11,10 +11,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
+
+from msgspec import Struct
 
 from agentbench.sandbox import trees
 from agentbench.sandbox.interface import Limits
@@ -31,8 +32,7 @@ _SUSPICIOUS = 4  # the same if the limit may be exceeded
 _SETTLES_WITHIN = 5.0  # seconds of measuring after a command's end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiskUsage:
+class DiskUsage(Struct, frozen=True, kw_only=True):
     """An amount of disk: allocated bytes, and the number of files, folders and links."""
 
     bytes: int
@@ -52,8 +52,7 @@ class DiskGauge(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderGauge:
+class FolderGauge(Struct, frozen=True, kw_only=True):
     """Measures host folders, and the removed files that processes still hold open."""
 
     folders: Sequence[Path]
@@ -152,8 +151,7 @@ def _devices_in_memory(pid: int) -> set[int]:
 _NOISE = DiskUsage(bytes=4 << 20, files=64)  # ordinary shrinking of a file system
 
 
-@dataclass(slots=True, kw_only=True)
-class _RunningMeasure:
+class _RunningMeasure(Struct, kw_only=True):
     """A measurement that has begun."""
 
     free: DiskUsage | None  # at its begin

@@ -3,10 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
+
+from msgspec import Struct, field
 
 from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError, UnavailableError
@@ -32,8 +34,7 @@ from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
 from agentbench.sandbox.trees import FileOwner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxRequest:
+class SandboxRequest(Struct, frozen=True, kw_only=True):
     """The request for a sandbox over filled folders."""
 
     folders: SandboxFolders

@@ -7,12 +7,13 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from threading import Condition, Event, get_ident
 from typing import Protocol, Self
+
+from msgspec import Struct, field
 
 from agentbench.core.files import own_folder
 from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
@@ -28,8 +29,7 @@ _UNPACKS_WITHIN = timedelta(minutes=10)
 _DIES_WITHIN = 10.0  # seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxFolders:
+class SandboxFolders(Struct, frozen=True, kw_only=True):
     """The folders that a sandbox may write to, all below one that only we can list."""
 
     root: Path
@@ -88,8 +88,7 @@ def base_environment(home: PurePath, venv: PurePath) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsidePaths:
+class InsidePaths(Struct, frozen=True, kw_only=True):
     """The paths at which commands see the folders and the mounts."""
 
     workspace: PurePosixPath
@@ -141,8 +140,7 @@ class CommandRunner(Protocol):
         """
 
 
-@dataclass(slots=True, kw_only=True)
-class FolderSandbox:
+class FolderSandbox(Struct, kw_only=True):
     """The `Sandbox` of bubblewrap and process."""
 
     folders: SandboxFolders

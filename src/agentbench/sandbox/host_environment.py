@@ -12,11 +12,12 @@ import shutil
 import ssl
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
@@ -76,8 +77,7 @@ def can_reach(user: FileOwner | None, path: Path) -> bool:
     return real.exists() and all(folder.stat().st_mode & 0o001 for folder in (real, *real.parents))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPython:
+class HostPython(Struct, frozen=True, kw_only=True):
     """An interpreter outside any virtual environment."""
 
     prefix: Path
@@ -159,8 +159,7 @@ def _copied(name: str, purelib: Path) -> Iterator[Path]:
         yield target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentStore:
+class EnvironmentStore(Struct, frozen=True, kw_only=True):
     """The environments of one back end, stored as snapshots with an empty workspace."""
 
     store: SnapshotStore

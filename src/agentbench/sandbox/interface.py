@@ -6,7 +6,6 @@ Three back ends implement them: docker, bubblewrap and process. All pass one con
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -14,6 +13,8 @@ from socket import socket
 from threading import Event
 from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.core.network import Network
@@ -68,8 +69,7 @@ class Promise(StrEnum):
     TELLS_OOM = "tells lack of memory from a kill"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """The limits of a sandbox, for all its processes together, and the user that they run as."""
 
     cpus: float = 1.0
@@ -82,8 +82,7 @@ class Limits:
     runtime: str | None = None  # of the engine's runtimes; None: its default one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOnlyMount:
+class ReadOnlyMount(Struct, frozen=True, kw_only=True):
     """A host file or folder, read-only in the sandbox, which gets a copy of its own."""
 
     name: str
@@ -92,8 +91,7 @@ class ReadOnlyMount:
     shared: bool = False  # large: copied only if the engine cannot see it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class Services(Struct, frozen=True, kw_only=True):
     """Containers beside a sandbox, as a compose file describes them; `main` is the sandbox."""
 
     file: Path
@@ -114,8 +112,7 @@ class Services:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxUse:
+class SandboxUse(Struct, frozen=True, kw_only=True):
     """What a sandbox is for, as far as it must be able to do more than others."""
 
     plain_workspace: bool = False
@@ -136,8 +133,7 @@ ORDINARY_USE = SandboxUse()
 """That of most sandboxes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceReport:
+class ServiceReport(Struct, frozen=True, kw_only=True):
     """What has become of a service."""
 
     name: str
@@ -146,8 +142,7 @@ class ServiceReport:
     killed: bool = False  # from outside: no process can kill the first one of its container
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sidecar:
+class Sidecar(Struct, frozen=True, kw_only=True):
     """A program in the sandbox that talks to the host by its stdin and stdout.
 
     It runs only if a live mount was omitted, and replaces it. Its output is untrusted.
@@ -158,8 +153,7 @@ class Sidecar:
     """Entered with the program's streams before the command starts, exited after the command."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """One command to run in a sandbox; a shell runs only if argv names one."""
 
     argv: tuple[str, ...]
@@ -319,8 +313,7 @@ class BuildsBaseImages(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageSettings:
+class ImageSettings(Struct, frozen=True, kw_only=True):
     """What an image says of the programs that start in it."""
 
     workdir: PurePosixPath | None

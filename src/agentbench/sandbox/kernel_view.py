@@ -10,9 +10,10 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from agentbench.sandbox.interface import ReadOnlyMount
 

@@ -1,16 +1,16 @@
 """The table of back ends: how to connect to each, and which one a run gets."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
+
+from msgspec import Struct
 
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.sandbox.interface import Promise, SandboxProvider
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackEnd:
+class BackEnd(Struct, frozen=True, kw_only=True):
     """A way to run sandboxes, and what other parts of agentbench must know about it."""
 
     name: str  # also the name of its folder in the cache
@@ -50,8 +50,7 @@ BACK_ENDS = (
 BACK_ENDS_BY_NAME = {back_end.name: back_end for back_end in BACK_ENDS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackEndSelection:
+class BackEndSelection(Struct, frozen=True, kw_only=True):
     """The back end of a run."""
 
     provider: SandboxProvider
@@ -59,8 +58,7 @@ class BackEndSelection:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackEndProbe:
+class BackEndProbe(Struct, frozen=True, kw_only=True):
     """The line of `doctor` about one back end."""
 
     name: str

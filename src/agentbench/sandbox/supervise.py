@@ -11,10 +11,11 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import IO
+
+from msgspec import Struct
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, Stream
@@ -75,8 +76,7 @@ def within_hard_limit(limit: int, value: int) -> int:
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceUse:
+class ResourceUse(Struct, frozen=True, kw_only=True):
     """The resources that a command used, as far as they are known."""
 
     out_of_memory: bool = False
@@ -124,8 +124,7 @@ def command_result(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildResult:
+class ChildResult(Struct, frozen=True, kw_only=True):
     """The end and the output of a child."""
 
     exit_code: int  # 128 + n for death by signal n, as in a shell

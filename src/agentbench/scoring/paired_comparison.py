@@ -10,12 +10,13 @@ they are used.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
 from math import exp, hypot, log
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from agentbench.scoring.statistics import ALPHA, Interval, TaskScore, swap_test, wilson_bounds
 
@@ -121,8 +122,7 @@ TaskPairs = Mapping[TaskPair, int]
 """How many tasks have each pair of results."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """Second run minus first, over their common tasks; every task weighs the same."""
 
     tasks: int

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from threading import Event, RLock
+
+from msgspec import Struct
 
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, SandboxProvider
@@ -20,8 +21,7 @@ ANALYSIS_LIMITS = Limits(
 _OUTPUT_CAP = 1 << 20  # bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysisSandbox:
+class AnalysisSandbox(Struct, frozen=True, kw_only=True):
     """An open sandbox with the code in it."""
 
     sandbox: Sandbox

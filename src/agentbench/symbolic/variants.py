@@ -8,6 +8,8 @@ from itertools import chain, combinations
 from random import Random
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from agentbench.core import python_syntax
 from agentbench.symbolic import function_edits
 
@@ -112,8 +114,7 @@ class ChangedTestVariant:
     changes: tuple[function_edits.NodeChange, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AmplifiedTests:
+class AmplifiedTests(Struct, frozen=True, kw_only=True):
     """A file of changed tests."""
 
     source: str

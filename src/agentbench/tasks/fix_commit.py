@@ -3,10 +3,11 @@
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.core.python_syntax import UNPARSABLE, parse
 from agentbench.tasks import git_history
@@ -57,8 +58,7 @@ def has_tests(content: bytes) -> bool:
     return _DEFINES_TESTS.search(content) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixCommit:
+class FixCommit(Struct, frozen=True, kw_only=True):
     """A commit's change, divided into the hidden tests and the reference solution."""
 
     commit: git_history.Commit

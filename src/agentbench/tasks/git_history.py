@@ -7,11 +7,12 @@ run in the container that judges.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import InputError
@@ -27,8 +28,7 @@ PatchedFiles = Mapping[PurePosixPath, FileContent | None]
 """The files of a patch, by path: their new content, or `None` if they are deleted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(Struct, frozen=True, kw_only=True):
     """One commit, without its content."""
 
     hash: str
@@ -47,8 +47,7 @@ class Commit:
         return self.parents[0] if self.parents else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFile:
+class ChangedFile(Struct, frozen=True, kw_only=True):
     """A file that a commit changes."""
 
     path: PurePosixPath

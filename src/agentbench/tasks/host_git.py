@@ -13,11 +13,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO, cast
+
+from msgspec import Struct
 
 from agentbench.core.display_text import without_credentials
 from agentbench.errors import RunCancelled, UnavailableError
@@ -104,8 +105,7 @@ _NO_GIT = "git is not on PATH, or does not run: install git"
 _POLL_SECONDS = 0.2  # seconds; how late a cancelled git ends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitResult:
+class GitResult(Struct, frozen=True, kw_only=True):
     """How one git command ended, and its output."""
 
     status: int

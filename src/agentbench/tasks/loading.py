@@ -11,10 +11,11 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from agentbench.core.network import Network
 from agentbench.errors import GitCloneError, InputError
@@ -78,8 +79,7 @@ def _matching_folders(below: Path, entry: str) -> list[Path]:
         return []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskDraft:
+class TaskDraft(Struct, frozen=True, kw_only=True):
     """A folder's files, read and checked one by one."""
 
     folder: Path
@@ -236,8 +236,7 @@ def _repo_faults(folder: Path, path: str) -> Iterator[str]:
         yield f"{repo} is empty; copy the project into it, at the buggy commit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedTasks:
+class LoadedTasks(Struct, frozen=True, kw_only=True):
     """The tasks that were found, and warnings about their folders."""
 
     tasks: tuple[Task, ...]

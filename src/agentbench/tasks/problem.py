@@ -3,11 +3,11 @@
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Annotated, NewType
 
+from msgspec import Struct
 from pydantic import Field
 
 from agentbench.core.choices import Runner
@@ -66,8 +66,7 @@ class Problem(Schema):
     step: str | None = None  # the name of the step that the instruction is about
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PytestCommand:
+class PytestCommand(Struct, frozen=True, kw_only=True):
     """How a project runs its tests, mostly by pytest, without the names of tests."""
 
     as_module: bool  # `python -m pytest` puts the working folder on sys.path, `pytest` does not

@@ -6,10 +6,10 @@ A value of a wrong type counts as missing.
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -35,8 +35,7 @@ class RequirementPurpose(IntEnum):
     DEVELOPMENT = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequirementGroup:
+class RequirementGroup(Struct, frozen=True, kw_only=True):
     """Requirements that are written down in one place, for tests or for those who develop."""
 
     where: str  # as in "extra `test` of pyproject.toml"
@@ -47,8 +46,7 @@ class RequirementGroup:
     known_requirements: tuple[str, ...] = ()  # what extras and files are known to bring
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectDeclaration:
+class ProjectDeclaration(Struct, frozen=True, kw_only=True):
     """What one file says, or several together."""
 
     installable: bool = False  # whether pip can install the project

@@ -3,11 +3,11 @@
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
+from msgspec import Struct, field
 from pydantic import AfterValidator, Field, model_validator
 
 from agentbench.core.choices import VerifierPlace
@@ -199,8 +199,7 @@ class SolutionScript(Schema):
     env_from_host: HostVariables = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptedSolution:
+class ScriptedSolution(Struct, frozen=True, kw_only=True):
     """A command, its variables, and the folder of its files."""
 
     command: str

@@ -7,10 +7,11 @@ or an argument, and mutmut 3.8 needs textual and has no public interface for its
 import ast
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 from types import CodeType
+
+from msgspec import Struct
 
 from agentbench.core import python_syntax
 from agentbench.errors import InputError
@@ -31,8 +32,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TouchedLines:
+class TouchedLines(Struct, frozen=True, kw_only=True):
     """Lines of a fixed file, counted from 1."""
 
     changed: frozenset[int]  # the lines that the fix added or replaced
@@ -68,8 +68,7 @@ def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedFile:
+class FixedFile(Struct, frozen=True, kw_only=True):
     """A Python file before and after the reference solution."""
 
     path: PurePosixPath
@@ -77,8 +76,7 @@ class FixedFile:
     after: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutant:
+class Mutant(Struct, frozen=True, kw_only=True):
     """One file of the fixed tree with a small wrong change."""
 
     path: PurePosixPath
@@ -86,8 +84,7 @@ class Mutant:
     change: MutantChange
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutants:
+class Mutants(Struct, frozen=True, kw_only=True):
     """All mutants of a fix."""
 
     scope: MutationScope
@@ -129,8 +126,7 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _ParsedFile:
+class _ParsedFile(Struct, frozen=True, kw_only=True, eq=False):
     file: FixedFile
     before: str
     source: SourceText

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from threading import Event
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation import prepare_task
@@ -44,8 +46,7 @@ _TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may 
 _LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MutationScoreSettings:
+class MutationScoreSettings(Struct, frozen=True, kw_only=True):
     """How mutation scores are measured."""
 
     options: RunOptions
@@ -169,16 +170,14 @@ def _prepared_context(
                 provider.discard(context.prepared.snapshot)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MutantRunResult:
+class MutantRunResult(Struct, frozen=True, kw_only=True):
     """The result of the hidden tests for one change."""
 
     outcome: MutantOutcome
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HiddenTestRun:
+class HiddenTestRun(Struct, frozen=True, kw_only=True):
     """A run of the hidden tests, with all of its tests, not only the deciding ones."""
 
     evidence: Evidence

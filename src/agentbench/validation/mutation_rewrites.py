@@ -3,8 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
 
@@ -83,8 +84,7 @@ def _is_without_behaviour(node: ast.AST) -> bool:
             return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rewrite:
+class Rewrite(Struct, frozen=True, kw_only=True):
     """New text for a part of a source."""
 
     span: SourceSpan

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
@@ -54,8 +56,7 @@ _SEALED = frozenset({ControlKind.SEALED})
 _BY_VALUE = _SEALED | {ControlKind.BLIND}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskProof:
+class TaskProof(Struct, frozen=True, kw_only=True):
     """The results of running a task with its reference solution and without an agent."""
 
     faults: tuple[str, ...]
@@ -82,8 +83,7 @@ class TaskProof:
     sandbox: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecidingTests:
+class DecidingTests(Struct, frozen=True, kw_only=True):
     """The tests that the reference solution fixes, and those that pass before and after it."""
 
     fail_to_pass: tuple[NodeId, ...]
@@ -287,8 +287,7 @@ def run_proofs(
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedRun:
+class FinishedRun(Struct, frozen=True, kw_only=True):
     """A whole run: its last records, and its sandbox."""
 
     records: tuple[AttemptRecord, ...]

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from markupsafe import Markup
+from msgspec import Struct, field
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer
@@ -33,8 +33,7 @@ STEPS_PER_PAGE = 50
 _CHUNK = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogExcerpt:
+class LogExcerpt(Struct, frozen=True, kw_only=True):
     """The shown parts of a log."""
 
     head: str
@@ -90,8 +89,7 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HighlightedPatch:
+class HighlightedPatch(Struct, frozen=True, kw_only=True):
     """The shown part of a patch."""
 
     markup: Markup
@@ -117,8 +115,7 @@ def highlight_patch(text: str) -> Markup:
     return Markup(highlight(text, DiffLexer(stripnl=False), formatter))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptPage:
+class TranscriptPage(Struct, frozen=True, kw_only=True):
     """Some steps of a transcript, or why there are none."""
 
     page: PageSlice[Step] = field(default_factory=PageSlice)
@@ -156,8 +153,7 @@ CONTENT_TYPES: Mapping[str, str] = {
 _STEP_EVIDENCE = re.compile(r"steps/[A-Za-z0-9][A-Za-z0-9_.-]*/evidence\.json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptFile:
+class AttemptFile(Struct, frozen=True, kw_only=True):
     """An existing file."""
 
     name: str

@@ -8,11 +8,11 @@ import hmac
 import ipaddress
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -42,8 +42,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessPolicy:
+class AccessPolicy(Struct, frozen=True, kw_only=True):
     """The conditions for access."""
 
     host: str  # the address that the server listens on

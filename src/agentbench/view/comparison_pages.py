@@ -5,9 +5,9 @@ an attempt at each of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from starlette.requests import Request
 
 from agentbench.errors import InputError
@@ -30,8 +30,7 @@ _MAX_LISTED = 500  # tasks of one kind
 _MIXED = "mixed"  # the verdict of attempts of which some resolved the task
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskSet:
+class TaskSet(Struct, frozen=True, kw_only=True):
     """Runs of the same tasks, the newest first."""
 
     digest: str
@@ -39,8 +38,7 @@ class TaskSet:
     folders: Sequence[Path]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixCell:
+class MatrixCell(Struct, frozen=True, kw_only=True):
     """The attempts of one run at one task."""
 
     run: str

@@ -4,11 +4,13 @@ Parsing is strict: an unknown value is an error.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.report.attempt_text import verdict_word
 from agentbench.runs.store.summaries import AttemptSummary
@@ -59,8 +61,7 @@ def parse_positive_int(name: str, query: Mapping[str, str], *, default: int) -> 
     return int(value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageSlice(Generic[_Item]):
+class PageSlice(Struct, Generic[_Item], frozen=True, kw_only=True):
     """The items of one page."""
 
     items: Sequence[_Item] = ()
@@ -143,8 +144,7 @@ SORT_COLUMNS: Mapping[SortKey, SortColumn] = {
 """The columns with their titles, in their order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptQuery:
+class AttemptQuery(Struct, frozen=True, kw_only=True):
     """A filter, an order and a page."""
 
     text: str = ""
@@ -257,8 +257,7 @@ class CaseFilter(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CasePage:
+class CasePage(Struct, frozen=True, kw_only=True):
     """One page of an attempt's tests."""
 
     page: PageSlice[CaseChange]

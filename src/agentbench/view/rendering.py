@@ -6,7 +6,6 @@ and only this package creates it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
@@ -15,6 +14,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -135,8 +135,7 @@ def _printable_value(value: object) -> object:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageContext:
+class PageContext(Struct, frozen=True, kw_only=True):
     """The folder of runs, and the cache of read runs."""
 
     folder: RunsFolder

@@ -12,6 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from agentbench.attempt.logs import AttemptEvent, EventKind, read_events
 from agentbench.errors import InputError
 from agentbench.report.leaderboard import task_set
@@ -28,8 +30,7 @@ _SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with i
 _MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningAttempt:
+class RunningAttempt(Struct, frozen=True, kw_only=True):
     """One running attempt."""
 
     task: str
@@ -116,8 +117,7 @@ class FileFingerprint(NamedTuple):
         return before is not None and self.inode == before.inode and self.size >= before.size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True, kw_only=True):
     """The fingerprint of a run, which changes if there is something new to read."""
 
     is_live: bool
@@ -151,8 +151,7 @@ class RunPlan(NamedTuple):
     is_rerun: bool = False  # of the failed attempts of another run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOverview:
+class RunOverview(Struct, frozen=True, kw_only=True):
     """A run in the list of runs."""
 
     name: str
@@ -221,8 +220,7 @@ class LiveRun:
             return datetime.now(UTC)
 
 
-@dataclass(slots=True)
-class _CachedRun:
+class _CachedRun(Struct):
     fingerprint: Fingerprint
     run: LiveRun
     lines: RecordLines | None = None  # of a live run, for reading further lines

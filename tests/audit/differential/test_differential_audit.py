@@ -74,7 +74,7 @@ def facts_of(folder) -> AttemptFacts:
 
 
 def with_(facts: AttemptFacts, **changes) -> AttemptFacts:
-    values = {name: getattr(facts, name) for name in AttemptFacts.__dataclass_fields__}
+    values = {name: getattr(facts, name) for name in AttemptFacts.__struct_fields__}
     return AttemptFacts(**{**values, **changes})
 
 

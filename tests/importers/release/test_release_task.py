@@ -1,6 +1,6 @@
-from dataclasses import replace
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
 from packaging.version import Version
 
 from agentbench.importers.release.release_task import (

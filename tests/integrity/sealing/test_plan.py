@@ -3,11 +3,11 @@
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from msgspec.structs import replace
 
 import agentbench
 from agentbench.integrity.control_plan import ControlledTests

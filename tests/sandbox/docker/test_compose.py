@@ -7,13 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
 from agentbench.sandbox.archives import open_tar_stream, tar_of_file

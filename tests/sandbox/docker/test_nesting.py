@@ -5,11 +5,11 @@ import tarfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import PurePosixPath
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from agentbench.core.choices import ROOT_USER
 from agentbench.core.files import FileContent

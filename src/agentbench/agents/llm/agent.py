@@ -1,14 +1,17 @@
 """The built-in agent: a loop of model answers and tool calls that fits into the context window."""
 
+import dataclasses
 import json
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from importlib import metadata
 from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import ClassVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm import endings
@@ -176,8 +179,7 @@ def note_about(answer: talk.ModelAnswer) -> str:
     return "" if answer.tool_calls else prompt("reminder")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LlmAgent:
+class LlmAgent(Struct, frozen=True, kw_only=True):
     """A model with tools for the sandbox's workspace; the loop itself runs on this machine.
 
     A step is one answer of the model with all of its calls. An answer without a call gets a
@@ -226,11 +228,10 @@ class LlmAgent:
                 settings=self, context=context, model=model, client=client, memory=memory
             )
             outcome = loop.work()
-        return replace(outcome, usage=model.traffic().usage)
+        return dataclasses.replace(outcome, usage=model.traffic().usage)
 
 
-@dataclass(slots=True, kw_only=True)
-class _AgentLoop:
+class _AgentLoop(Struct, kw_only=True):
     settings: LlmAgent
     context: ToolContext
     model: ModelEndpoint

@@ -1,9 +1,10 @@
 """Counts, repeated requests and endings of an attempt of the built-in agent."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
+
+from msgspec import Struct
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm.tool import ToolEffect, escape_control
@@ -62,8 +63,7 @@ def complete_with_retries(
     raise AssertionError("a count does not end")
 
 
-@dataclass(slots=True)
-class AttemptCounts:
+class AttemptCounts(Struct):
     """Counts steps, calls and errors; a step is one answer of the model."""
 
     steps: int = 0

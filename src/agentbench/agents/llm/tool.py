@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Annotated, Generic, TypeVar
 
+from msgspec import Struct
 from pydantic import AfterValidator
 
 from agentbench.agents.interface import Budget
@@ -55,8 +55,7 @@ class ToolEffect(Enum):
     SUBMITS = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True, kw_only=True):
     """The objects that tools use."""
 
     sandbox: Sandbox
@@ -65,8 +64,7 @@ class ToolContext:
     mcp_servers: tuple[McpServer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool(Generic[ToolArgumentsT]):
+class Tool(Struct, Generic[ToolArgumentsT], frozen=True, kw_only=True):
     """One tool; `act` gets checked arguments."""
 
     name: str

@@ -4,17 +4,18 @@ An agent's own account of why it stopped is not reliable: aider ends with exit c
 is refused, others print and hang. The model endpoint counts each request and each answer.
 """
 
+import dataclasses
 import difflib
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import astuple, fields, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from traceback import TracebackException
 
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from agentbench.agents.interface import AgentOutcome
@@ -209,16 +210,20 @@ def checked_outcome(result: object) -> AgentOutcome:
     """
     if not isinstance(result, AgentOutcome):
         raise TypeError(f"solve() must return an AgentOutcome, found {type(result).__name__}")
-    values: dict[str, object] = {each.name: getattr(result, each.name) for each in fields(result)}
+    values = _values(result)
     detail, usage = values["detail"], values["usage"]
     if isinstance(detail, str):
         values["detail"] = detail[:_DETAIL].encode("utf-8", "replace").decode()
     if isinstance(usage, ModelUsage):
-        values["usage"] = {each.name: getattr(usage, each.name) for each in fields(usage)}
+        values["usage"] = _values(usage)
     outcome = _OUTCOME.validate_python(values)
     if not all(math.isfinite(amount) and amount >= 0 for amount in _amounts(outcome)):
         raise ValueError("solve() returned an amount that is negative or no number")
     return outcome
+
+
+def _values(outcome: AgentOutcome | ModelUsage) -> dict[str, object]:
+    return {each.name: getattr(outcome, each.name) for each in dataclasses.fields(outcome)}
 
 
 def combined_outcome(outcomes: Sequence[AgentOutcome], work: Evidence) -> AgentOutcome | None:
@@ -230,7 +235,7 @@ def combined_outcome(outcomes: Sequence[AgentOutcome], work: Evidence) -> AgentO
     used = {name: sum(getattr(each, name) for each in usages) for name in _USAGE_COUNTS}
     costs = [each.cost_usd for each in usages if each.cost_usd is not None]
     cost = sum(costs) if costs and len(costs) == len(usages) else None
-    return replace(
+    return dataclasses.replace(
         outcomes[-1],
         ending=work.agent or outcomes[-1].ending,
         detail=work.agent_detail,
@@ -241,7 +246,7 @@ def combined_outcome(outcomes: Sequence[AgentOutcome], work: Evidence) -> AgentO
 
 def _amounts(outcome: AgentOutcome) -> list[float]:
     counted = outcome.steps, outcome.tool_calls, outcome.tool_errors_recovered, outcome.test_runs
-    used = astuple(outcome.usage) if outcome.usage is not None else ()
+    used = dataclasses.astuple(outcome.usage) if outcome.usage is not None else ()
     return [amount for amount in (*counted, *used) if amount is not None]
 
 

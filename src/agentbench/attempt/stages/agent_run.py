@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
+
+from msgspec import Struct, field
 
 from agentbench.agents.interface import (
     Agent,
@@ -45,8 +47,7 @@ _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a c
 _POLL = 0.1  # seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentInputs:
+class AgentInputs(Struct, frozen=True, kw_only=True):
     """The inputs of agent_run that no other stage has."""
 
     agent: Agent
@@ -116,8 +117,7 @@ def agent_run(
     )
 
 
-@dataclass(slots=True, kw_only=True)
-class _AgentWork:
+class _AgentWork(Struct, kw_only=True):
     """What the agent has done so far."""
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -204,8 +204,7 @@ def _agent_sandbox(
         preopened.close()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SolvedTask:
+class _SolvedTask(Struct, frozen=True, kw_only=True):
     evidence: Evidence
     outcome: AgentOutcome | None  # None: the agent raised an exception
 

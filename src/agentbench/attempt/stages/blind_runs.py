@@ -6,7 +6,8 @@ solution shares are ignored and remembered, so that later attempts are controlle
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.integrity.control_plan import (
@@ -23,8 +24,7 @@ from agentbench.scoring.evidence import Evidence, NodeId
 _ROUNDS = 4
 
 
-@dataclass(slots=True, kw_only=True)
-class ControlCalibration:
+class ControlCalibration(Struct, kw_only=True):
     """One control run of an attempt, from its first try to its end."""
 
     runs: ControlRunner
@@ -145,8 +145,7 @@ def passed_both(decoys: Sequence[ControlRun]) -> tuple[ControlRun, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlindRuns:
+class BlindRuns(Struct, frozen=True, kw_only=True):
     """The blind runs of an attempt."""
 
     runs: tuple[ControlRun, ...]

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from threading import Event
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages import judged_tests
@@ -24,8 +26,7 @@ _POLL = 0.1  # seconds
 _TIMEOUT_FACTOR = 2  # a control run may take so many times as long as the final test
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFiles:
+class ChangedFiles(Struct, frozen=True, kw_only=True):
     """A change that control runs test."""
 
     files: Files = field(default_factory=dict)
@@ -40,8 +41,7 @@ class ChangedFiles:
         return cls(files=change.files, emptied=change.emptied, is_agents=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlRunner:
+class ControlRunner(Struct, frozen=True, kw_only=True):
     """Runs the control runs of one attempt, until they are cancelled."""
 
     context: PreparedContext

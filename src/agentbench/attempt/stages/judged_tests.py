@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 from threading import Event
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.context import PreparedContext, StageContext

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages import agent_outcome, judged_tests

@@ -4,9 +4,11 @@ Code that gave a wrong value must not see the right one: it could leave a mark f
 at the same task. So the sealed run's own report, with what the host found, is the evidence.
 """
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedPlan
@@ -36,7 +38,11 @@ def sealed_report(
         mismatches.setdefault(one.node_id, one)
     doubtful = frozenset(fixed) - judged.sealed
     cases = tuple(
-        _case(replace(case, node_id=original.get(case.node_id, case.node_id)), mismatches, doubtful)
+        _case(
+            dataclasses.replace(case, node_id=original.get(case.node_id, case.node_id)),
+            mismatches,
+            doubtful,
+        )
         for case in run.result.tests
     )
     return replace(run, result=_result(run.result, cases), command=_command(run))
@@ -48,11 +54,11 @@ def _case(
     mismatch = mismatches.get(case.node_id)
     if case.outcome is not CaseOutcome.PASSED:
         traceback = None if case.traceback is None else _readable(case.traceback)
-        return replace(case, traceback=traceback)
+        return dataclasses.replace(case, traceback=traceback)
     if mismatch is not None:
-        return replace(case, outcome=CaseOutcome.FAILED, message=_message(mismatch))
+        return dataclasses.replace(case, outcome=CaseOutcome.FAILED, message=_message(mismatch))
     if case.node_id in doubtful:
-        return replace(case, outcome=CaseOutcome.UNFINISHED, message=_NOT_JUDGED)
+        return dataclasses.replace(case, outcome=CaseOutcome.UNFINISHED, message=_NOT_JUDGED)
     return case
 
 

@@ -7,7 +7,8 @@ sandbox has services of its own. A final test that fails with a service is run o
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentbench.attempt.context import StageContext
 from agentbench.errors import SandboxError, ServiceError

@@ -5,11 +5,13 @@ while the agent's is frozen. After a verifier in the agent's container its files
 anything of the next step begins.
 """
 
+import dataclasses
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContext
 from agentbench.attempt.stage_runner import shortened
@@ -192,7 +194,7 @@ def context_in(context: PreparedContext, step: TaskStep) -> PreparedContext:
         )
         for path, file in files.items()
     }
-    prepared = replace(
+    prepared = dataclasses.replace(
         before,
         base={**before.base, **entries},
         content=lambda path: files[path].content if path in files else before.content(path),

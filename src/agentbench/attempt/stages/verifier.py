@@ -10,9 +10,11 @@ import math
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
@@ -67,8 +69,7 @@ mkdir -p "$@" && find "$@" -mindepth 1 -delete && shift && chmod 777 "$@"
 _EMPTY_TIMEOUT = timedelta(minutes=2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifierOutput:
+class VerifierOutput(Struct, frozen=True, kw_only=True):
     """The rewards and reports of a verifier."""
 
     facts: RewardFacts

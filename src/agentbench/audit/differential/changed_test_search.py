@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.audit.differential import search
 from agentbench.audit.differential.tree_difference import NotCompared
@@ -45,8 +47,7 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedDifference:
+class ObservedDifference(Struct, frozen=True, kw_only=True):
     """A test that saw something else: the place, and what both did, in words."""
 
     test: str
@@ -200,8 +201,7 @@ def _confirmed(runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]) ->
         yield warning("tests", more)
 
 
-@dataclass(slots=True, kw_only=True)
-class _ChangedTestRuns:
+class _ChangedTestRuns(Struct, kw_only=True):
     """Runs the changed tests of an attempt, each time in a fresh sandbox."""
 
     subject: search.ComparedAttempt

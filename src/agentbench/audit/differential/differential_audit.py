@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential import search as searching
@@ -23,8 +24,7 @@ SEARCHES: tuple[searching.DifferenceSearch, ...] = (search_inputs, search_tests)
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferentialResult:
+class DifferentialResult(Struct, frozen=True, kw_only=True):
     """The result of comparing an attempt."""
 
     differences: tuple[RuleHit, ...] = ()
@@ -42,8 +42,7 @@ DIFFERENTIAL_RULES: Rules[DifferentialResult] = {
 """The rules for a resolved attempt."""
 
 
-@dataclass(slots=True, kw_only=True)
-class DifferentialAudit:
+class DifferentialAudit(Struct, kw_only=True):
     """The audit for wrong fixes; equal changes to a task are compared once."""
 
     resources: RunResources

@@ -4,9 +4,11 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
@@ -30,8 +32,7 @@ _MOST_LITERALS = 500
 _WORD = re.compile(r"[^\s.,;:|/]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonSandboxes:
+class ComparisonSandboxes(Struct, frozen=True, kw_only=True):
     """Where the trees of one task are compared."""
 
     resources: RunResources
@@ -123,8 +124,7 @@ def _run_or_raise(sandbox: Sandbox, argv: Sequence[str]) -> None:
         raise SandboxError(f"{argv[0]} in the sandbox: {failure_text(result)}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedAttempt:
+class ComparedAttempt(Struct, frozen=True, kw_only=True):
     """An attempt's trees, what differs in them, and where they can be run."""
 
     facts: TaskFacts
@@ -133,8 +133,7 @@ class ComparedAttempt:
     sandboxes: ComparisonSandboxes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True, kw_only=True):
     """The result of a search."""
 
     differences: tuple[RuleHit, ...] = ()  # that were confirmed
@@ -146,8 +145,7 @@ DifferenceSearch = Callable[[ComparedAttempt, float], SearchResult]
 """Looks for differences, for so many seconds; raises SandboxError where the sandbox is lost."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskTests:
+class TaskTests(Struct, frozen=True, kw_only=True):
     """The visible and the hidden tests, read."""
 
     __test__ = False

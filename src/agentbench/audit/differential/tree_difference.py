@@ -4,10 +4,11 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree
 from agentbench.core import python_syntax
@@ -29,8 +30,7 @@ class DefinitionKind(StrEnum):
     VALUE = "value"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class Definition(Struct, frozen=True, kw_only=True):
     """Something that a module defines."""
 
     kind: DefinitionKind
@@ -112,8 +112,7 @@ def _uses(node: ast.AST) -> Iterator[str]:
             yield child.attr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PythonModule:
+class PythonModule(Struct, frozen=True, kw_only=True):
     """A file and the name that it is imported by."""
 
     path: PurePosixPath
@@ -137,8 +136,7 @@ class DefinitionId(NamedTuple):
         return f"{self.path}::{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeModules:
+class TreeModules(Struct, frozen=True, kw_only=True):
     """The modules of a tree that are not tests, and all that they define."""
 
     modules: Mapping[PurePosixPath, PythonModule]
@@ -184,8 +182,7 @@ class NotCompared(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeDifference:
+class TreeDifference(Struct, frozen=True, kw_only=True):
     """The difference between two trees."""
 
     differing: tuple[DefinitionId, ...]  # in both trees, and not the same

@@ -3,8 +3,9 @@
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.audit.base_tree import BaseTree
 from agentbench.audit.patch import FilePatch, apply_patch
@@ -24,8 +25,7 @@ class NotComparableError(ValueError):
     """An attempt cannot be compared with the reference; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTree:
+class SourceTree(Struct, frozen=True, kw_only=True):
     """The base with a change."""
 
     base: BaseTree
@@ -44,8 +44,7 @@ class SourceTree:
         yield from (path for path, file in self.change.items() if file is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptTrees:
+class AttemptTrees(Struct, frozen=True, kw_only=True):
     """The three trees."""
 
     base: SourceTree

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,13 +53,15 @@ def import_release(
     """
     extras.require("tasks import release", extras.RELEASES)
     # Here and not at the top: its HTTP client takes a quarter of a second.
+    from msgspec import structs
+
     from agentbench.importers.release import package_index
     from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
 
     requested, refused = _requested_pairs(words or [], listed)
     settings = validating.validation_settings(validation, write_ids=True)
     say = say_nothing if validation.quiet else say_line
-    settings = replace_in(settings, options=settings.options.replace(say=say))
+    settings = structs.replace(settings, options=settings.options.replace(say=say))
     with package_index.PackageIndex(package_index.read_pip_settings()) as index:
         importing = ReleaseImportSettings(
             index=index, out=out, gate=None if no_prove else settings, replace=replace, say=say
@@ -72,6 +73,7 @@ def import_release(
 def _requested_pairs(
     words: Sequence[str], listed: Path | None
 ) -> "tuple[list[RequestedReleases], list[Rejection]]":
+
     from agentbench.importers.release import package_index
 
     if bool(words) == (listed is not None):

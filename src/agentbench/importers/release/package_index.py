@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Self
 
 import pypi_simple
 import requests
+from msgspec import Struct
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -32,8 +32,7 @@ _MAX_DOWNLOAD = 64 << 20
 _ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestedReleases:
+class RequestedReleases(Struct, frozen=True, kw_only=True):
     """A package and two of its releases."""
 
     package: str  # its normalised name
@@ -108,8 +107,7 @@ def _version(word: str) -> Version:
         raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipSettings:
+class PipSettings(Struct, frozen=True, kw_only=True):
     """The part of pip's configuration that a download needs."""
 
     index: str | None = None  # the index's address; None: the public one
@@ -163,8 +161,7 @@ def _last_value(options: Mapping[str, str], name: str) -> str | None:
     return found[-1] if found else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(Struct, frozen=True, kw_only=True):
     """A release with a source distribution."""
 
     package: str
@@ -178,8 +175,7 @@ class Release:
         return next(end for end in _ARCHIVES if self.file.filename.endswith(end))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageReleases:
+class PackageReleases(Struct, frozen=True, kw_only=True):
     """The two releases for a task."""
 
     old: Release

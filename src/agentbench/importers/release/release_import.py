@@ -3,9 +3,10 @@
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
@@ -48,8 +49,7 @@ class ImportedPair(Schema):
         return " ".join(filter(None, (self.package, self.old, self.new)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseImportSettings:
+class ReleaseImportSettings(Struct, frozen=True, kw_only=True):
     """Where the tasks go, and how they are validated."""
 
     index: PackageIndex
@@ -80,14 +80,12 @@ def import_releases(
     return [importer.entries[pair] for pair in requested]
 
 
-@dataclass(slots=True)
-class _Candidate:
+class _Candidate(Struct):
     requested: RequestedReleases
     pair: PackageReleases | None = None  # None: not found on the index
 
 
-@dataclass(slots=True)
-class _ReleaseImporter:
+class _ReleaseImporter(Struct):
     settings: ReleaseImportSettings
     follow: FollowRun
     entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)

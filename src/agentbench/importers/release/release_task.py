@@ -3,12 +3,13 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -59,8 +60,7 @@ _BACK_ENDS = ("maturin", "mesonpy", "scikit_build", "setuptools_rust")
 _ARGUMENTS = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangelogSection:
+class ChangelogSection(Struct, frozen=True, kw_only=True):
     """The section of one release."""
 
     file: str
@@ -202,8 +202,7 @@ def _without_lines(text: str, added: set[str]) -> str:
     return "\n".join(remaining + (block or [])).strip("\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnpackedReleases:
+class UnpackedReleases(Struct, frozen=True, kw_only=True):
     """Two releases, unpacked and cleaned for comparison."""
 
     old: Path

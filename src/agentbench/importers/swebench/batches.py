@@ -7,8 +7,9 @@ started again validates only what is left.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agentbench.core.display_text import counted
 from agentbench.core.host import available_cpus
@@ -42,8 +43,7 @@ _PER_JOB = 4  # instances of a batch, for each attempt at a time
 _LEAST_BATCH = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportProof:
+class ImportProof(Struct, frozen=True, kw_only=True):
     """How new tasks are run."""
 
     settings: ValidationSettings
@@ -57,8 +57,7 @@ class ImportProof:
         return max(_LEAST_BATCH, _PER_JOB * (self.settings.options.jobs or available_cpus()))
 
 
-@dataclass(slots=True, kw_only=True)
-class ImportedInstances:
+class ImportedInstances(Struct, kw_only=True):
     """The results of an import so far."""
 
     total: int = 0  # instances to import

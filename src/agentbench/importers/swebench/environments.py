@@ -3,9 +3,10 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import ValidationError
 
@@ -65,8 +66,7 @@ USER {user}
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceEnvironment:
+class InstanceEnvironment(Struct, frozen=True, kw_only=True):
     """Three tables of a task.toml, and the files that they need."""
 
     environment: EnvironmentTable
@@ -103,8 +103,7 @@ ImageFault = Callable[[str], str | None]
 """Says why the image of a name is not available; None: it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentSources:
+class EnvironmentSources(Struct, frozen=True, kw_only=True):
     """The sources of environments, in order of use."""
 
     choice: EnvironmentChoice = EnvironmentChoice.AUTO

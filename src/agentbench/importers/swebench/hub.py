@@ -10,11 +10,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain
 from logging import ERROR
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.core.display_text import list_with_more, one_line
 from agentbench.core.extras import HUB, require
@@ -35,8 +36,7 @@ Splits = Mapping[str, Mapping[str, Sequence[str]]]
 """The files of each split, by the name of the configuration."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubDataset:
+class HubDataset(Struct, frozen=True, kw_only=True):
     """The part of a data set that is asked for; without a value the default or only one."""
 
     name: str
@@ -45,8 +45,7 @@ class HubDataset:
     revision: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DownloadedSplit:
+class DownloadedSplit(Struct, frozen=True, kw_only=True):
     """The files of a split on this machine."""
 
     source: str  # the data set's name and the commit that was read

@@ -4,10 +4,12 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.core.choices import Runner
 from agentbench.core.files import owned_folder
@@ -72,8 +74,7 @@ def is_local(url: str) -> bool:
     return url.startswith("file://")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportSelection:
+class ImportSelection(Struct, frozen=True, kw_only=True):
     """Which instances to import, and how."""
 
     out: Path
@@ -85,8 +86,7 @@ class ImportSelection:
     dataset: str = ""  # the data set of the Hub with its commit, which tasks remember
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowSource:
+class RowSource(Struct, frozen=True, kw_only=True):
     """A file or a data set that can be read more than once."""
 
     name: str
@@ -98,8 +98,7 @@ def file_source(path: Path) -> RowSource:
     return RowSource(name=str(path), rows=lambda: read_rows(path))
 
 
-@dataclass(slots=True, kw_only=True)
-class SwebenchImportResult:
+class SwebenchImportResult(Struct, kw_only=True):
     """The results of importing some rows of a file."""
 
     written: dict[Path, InstanceState] = field(default_factory=dict)
@@ -201,8 +200,7 @@ def _import_row(
     imported.add(folder, parsed, state)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectedRow:
+class SelectedRow(Struct, frozen=True, kw_only=True):
     """A row of a file, with the id of its task."""
 
     id: TaskId
@@ -257,8 +255,7 @@ def row_key(row: SelectedRow, choice: ImportSelection) -> str | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _InstanceImporter:
+class _InstanceImporter(Struct, frozen=True):
     choice: ImportSelection
     mirrors: Mirrors
     states: ImportStates
@@ -377,8 +374,7 @@ def _head_of(url: str) -> str:
     return commit
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceEnvironmentFinder:
+class InstanceEnvironmentFinder(Struct, frozen=True):
     """Tries environments, once for all instances of a repository with equal declarations."""
 
     environments: EnvironmentFinder

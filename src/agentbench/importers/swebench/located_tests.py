@@ -8,9 +8,10 @@ another host or needs another library.
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.choices import ControlLevel
@@ -34,8 +35,7 @@ from agentbench.validation import task_proof
 _MAX_NAMES = 3  # tests that a line names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocatedTests:
+class LocatedTests(Struct, frozen=True, kw_only=True):
     """The node ids of an instance's test names."""
 
     fail_to_pass: tuple[NodeId, ...]
@@ -47,8 +47,7 @@ class LocatedTests:
     passing: tuple[str, ...] = ()  # names in FAIL_TO_PASS that pass before it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocatingResult:
+class LocatingResult(Struct, frozen=True, kw_only=True):
     """The refused tasks, and how the lists of the others differ from the data set's."""
 
     rejections: tuple[Rejection, ...] = ()

@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader

@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 from agentbench.integrity import records
 from agentbench.integrity.expectation_changes import disguise, parsed_file, source_text
@@ -25,8 +26,7 @@ _GENERATOR = "it is a generator, in which an assertion at the end is not reached
 _LONGEST_TEXT = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectedChange:
+class SelectedChange(Struct, frozen=True, kw_only=True):
     """An expected value and its replacement."""
 
     value: ExpectedValue

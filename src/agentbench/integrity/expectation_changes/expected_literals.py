@@ -3,7 +3,9 @@
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.expected_values import (
@@ -46,8 +48,7 @@ ParameterColumn = tuple[tuple[ParameterRow | None, ast.expr], ...]
 """The expressions of a parameter or a loop variable, one for each round."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiteralReader:
+class LiteralReader(Struct, frozen=True, kw_only=True):
     """Reads expected expressions of one test function."""
 
     source: SourceText

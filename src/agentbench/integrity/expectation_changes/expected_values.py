@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
+from msgspec import Struct
+
 from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.disguise import write_disguised
 from agentbench.integrity.expectation_changes.source_text import SourceSpan
@@ -14,8 +16,7 @@ from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
 from agentbench.integrity.records import ValueKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replacement:
+class Replacement(Struct, frozen=True, kw_only=True):
     """New text, and its value for people."""
 
     text: str
@@ -39,16 +40,14 @@ class ValueRewriter(ABC):
         """Text with another value, or `None` if none certainly differs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterRow:
+class ParameterRow(Struct, frozen=True, kw_only=True):
     """One set of parameters of a test: a row of one of the function's tables."""
 
     table: int
     index: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedValue:
+class ExpectedValue(Struct, frozen=True, kw_only=True):
     """A value in a test function that decides whether the test passes."""
 
     span: SourceSpan

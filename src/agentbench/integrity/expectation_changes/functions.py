@@ -3,7 +3,8 @@
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes.scopes import FunctionNode, name_of
 
@@ -15,8 +16,7 @@ _SNAPSHOT_FIXTURES = ("snapshot", "_regression")
 """The suffixes of fixtures that compare with a file named after the test."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFunction:
+class FoundFunction(Struct, frozen=True, kw_only=True):
     """A function at the top level of a file or of a class."""
 
     name: str  # as in a node id: `TestX::test_y`
@@ -29,8 +29,7 @@ class FoundFunction:
         return self.node.name.startswith("test") or self.node.name.endswith("_test")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectedFunction:
+class SelectedFunction(Struct, frozen=True, kw_only=True):
     """A function with its selected tests."""
 
     function: FoundFunction | None  # `None` if the file does not define it
@@ -38,8 +37,7 @@ class SelectedFunction:
     tests: tuple[str, ...]  # the node ids of the tests
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionsOfFile:
+class FunctionsOfFile(Struct, frozen=True, kw_only=True):
     """All functions of a file, and the base classes that provide some."""
 
     functions: Mapping[str, FoundFunction]
@@ -102,8 +100,7 @@ def _definitions(
             yield from _definitions(list(ast.iter_child_nodes(node)), prefix)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionIndex:
+class DefinitionIndex(Struct, frozen=True, kw_only=True):
     """The functions of a file whose names have no other meaning in it."""
 
     functions: FunctionsOfFile

@@ -4,9 +4,10 @@ import ast
 import math
 import string
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, product
 from random import Random
+
+from msgspec import Struct, field
 
 from agentbench.integrity.expectation_changes import parametrize
 from agentbench.integrity.expectation_changes.functions import (
@@ -32,8 +33,7 @@ _RANK = 3
 _LENGTH = 10
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterCase:
+class ParameterCase(Struct, frozen=True):
     """One row of each table, in pytest's order of ids."""
 
     rows: tuple[int, ...]
@@ -125,8 +125,7 @@ def _may_be_in(name: str, case: ParameterCase) -> bool:
     return _is_like(name, ["", *(part for part in case.parts if part is not None), ""])
 
 
-@dataclass(slots=True, kw_only=True)
-class OpaqueIds:
+class OpaqueIds(Struct, kw_only=True):
     """The changes of the ids of a file."""
 
     edits: list[SourceEdit] = field(default_factory=list)

@@ -4,7 +4,8 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.scopes import FunctionNode, NameScope, name_of
@@ -23,8 +24,7 @@ _UNREADABLE_ID = ast.Name(id="")  # stands for an id that cannot be read in the 
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRow:
+class TableRow(Struct, frozen=True, kw_only=True):
     """One set of parameters."""
 
     values: tuple[ast.expr, ...]
@@ -44,8 +44,7 @@ class TableRow:
         return "-".join(known) if len(known) == len(self.parts) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterTable:
+class ParameterTable(Struct, frozen=True, kw_only=True):
     """The parameters of one decorator."""
 
     names: tuple[str, ...]
@@ -129,8 +128,7 @@ def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTa
     return ParameterTable(names=names, rows=read, ids_at=ids_at, call=call, ids=shape.ids)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TableShape:
+class _TableShape(Struct, frozen=True, kw_only=True):
     """The properties that all rows of a table share."""
 
     names: tuple[str, ...]

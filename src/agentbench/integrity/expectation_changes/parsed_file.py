@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes import expected_values, scopes, source_text
 from agentbench.integrity.expectation_changes.assertions import Helpers, expected_in
@@ -89,8 +90,7 @@ def _output_value(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedFunction:
+class ParsedFunction(Struct, frozen=True, kw_only=True):
     """A test function with its parameters and expected values."""
 
     name: str
@@ -99,8 +99,7 @@ class ParsedFunction:
     values: tuple[expected_values.ExpectedValue, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedFile:
+class ParsedFile(Struct, frozen=True, kw_only=True):
     """A parsed file of tests."""
 
     source: source_text.SourceText

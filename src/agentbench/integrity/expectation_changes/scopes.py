@@ -3,8 +3,9 @@
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes.values import (
     Names,
@@ -30,8 +31,7 @@ LINE_MATCHERS = frozenset([
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameScope:
+class NameScope(Struct, frozen=True, kw_only=True):
     """The names that a module or a function binds."""
 
     constants: Names

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from agentbench.core import python_syntax
 from agentbench.errors import InputError
 
@@ -13,8 +15,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines has more line ends than 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class SourceSpan:
+class SourceSpan(Struct, frozen=True, order=True):
     """A range of a text in characters; `end` is the first one after it."""
 
     start: int
@@ -96,8 +97,7 @@ def parse_source(text: str, path: str) -> SourceText:
     return SourceText(path=path, text=bare, tree=tree, _starts=starts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceEdit:
+class SourceEdit(Struct, frozen=True, kw_only=True):
     """New text for a range of the old one; an empty range is an insertion."""
 
     span: SourceSpan

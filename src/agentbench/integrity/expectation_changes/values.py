@@ -7,9 +7,10 @@ import operator
 import re
 import string
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias, TypeGuard
+
+from msgspec import Struct
 
 Scalar: TypeAlias = str | bytes | bool | int | float | complex | None
 LiteralValue: TypeAlias = (
@@ -135,8 +136,7 @@ def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -
     raise _NotConstantError  # a difference of sets, an infinity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distance:
+class Distance(Struct, frozen=True, kw_only=True):
     """The distance of a new value from the old one."""
 
     relative: float = 0.0

@@ -6,8 +6,9 @@ test, so nothing in it is trusted: what is malformed becomes `Unreadable`.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
@@ -32,24 +33,21 @@ _MOST_BITS_SHOWN = 4000  # in decimal; str() refuses huge numbers
 _DECIMAL = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?(E[+-]?\d{1,19})?|s?NaN\d{0,99}|Infinity)")
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A single value: None, a bool, a number, a text, bytes; or how many levels up a cycle goes."""
 
     kind: str
     value: str | bytes | float | complex | None
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Struct, frozen=True):
     """A value, or the rest of a sequence, that was too large to record."""
 
     sha256: str
     count: int  # its nodes, or the items of the rest
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """A container, or a value of the standard library with its parts; a dict has pairs."""
 
     kind: str
@@ -57,8 +55,7 @@ class Group:
     rest: Digest | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """An object that is not exactly of a built-in type."""
 
     kind: str
@@ -78,16 +75,14 @@ class Instance:
         return dict(self.disclosures).get(name)
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A value that could not be recorded, or a malformed recording; it equals nothing."""
 
 
 CanonicalValue: TypeAlias = Leaf | Group | Instance | Digest | Unreadable
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """What one place of a sealed test recorded, once."""
 
     site: int

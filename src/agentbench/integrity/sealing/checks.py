@@ -2,20 +2,19 @@
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+
+class Recorded(Struct, frozen=True):
     """An operand that the sealed test records, by its position among the recorded values."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """An operand that was taken out of the test."""
 
     node: ast.expr
@@ -26,8 +25,7 @@ class Removed:
 Operand: TypeAlias = Recorded | Removed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """A chain of comparisons."""
 
     operands: tuple[Operand, ...]
@@ -37,8 +35,7 @@ class Comparison:
     is_computed: bool = False  # code that may be under test computes what is expected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truthiness:
+class Truthiness(Struct, frozen=True, kw_only=True):
     """A condition of a single value."""
 
     index: int
@@ -46,8 +43,7 @@ class Truthiness:
     is_likely: bool = False  # whether most code gives this value, so that it tells nothing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextMatch:
+class TextMatch(Struct, frozen=True, kw_only=True):
     """A text that a regular expression must match somewhere."""
 
     index: int
@@ -64,8 +60,7 @@ class LineOrder(StrEnum):
     NOWHERE = "nowhere"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineMatch:
+class LineMatch(Struct, frozen=True, kw_only=True):
     """Lines of an output that patterns must match, as pytest's LineMatcher does it."""
 
     index: int
@@ -74,8 +69,7 @@ class LineMatch:
     is_regex: bool = False  # otherwise a pattern of fnmatch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageText:
+class PageText(Struct, frozen=True, kw_only=True):
     """The recorded status and text of a page, which `assertContains` of Django compares."""
 
     status: Removed
@@ -84,8 +78,7 @@ class PageText:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Raised:
+class Raised(Struct, frozen=True, kw_only=True):
     """An expected exception, or an expected warning."""
 
     types: Operand | None
@@ -94,15 +87,13 @@ class Raised:
     is_warning: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Each:
+class Each(Struct, frozen=True, kw_only=True):
     """A check of every element of recorded lists."""
 
     check: "Check"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LikeReference:
+class LikeReference(Struct, frozen=True, kw_only=True):
     """An assertion that the host cannot evaluate: its values must be the reference's."""
 
     indices: tuple[int, ...]
@@ -113,8 +104,7 @@ Check: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """One assertion of a sealed file."""
 
     number: int
@@ -158,8 +148,7 @@ def token_places(removed: Iterable[Removed]) -> set[int]:
     return {at for one in removed for _, at in one.named}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedCheck:
+class SealedCheck(Struct, frozen=True, kw_only=True):
     """A check with the expressions that the sealed test records for it."""
 
     check: Check
@@ -168,8 +157,7 @@ class SealedCheck:
     paired: "PairedCheck | None" = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedCheck:
+class PairedCheck(Struct, frozen=True, kw_only=True):
     """A check of two computed sides without the expected one."""
 
     expected: int  # the position of the side that is taken out

@@ -3,7 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes.scopes import name_of
 from agentbench.integrity.expectation_changes.values import NotConstant, evaluate
@@ -29,8 +31,7 @@ _SEARCHES = {"search": "{}", "match": r"\A(?:{})", "fullmatch": r"\A(?:{})\Z"}
 _BINARY = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionReader:
+class ConditionReader(Struct, frozen=True, kw_only=True):
     """Reads the conditions of one function."""
 
     levels: LevelReader

@@ -4,7 +4,8 @@ import ast
 import builtins
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.values import Names, evaluate
@@ -42,8 +43,7 @@ _OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFai
 _NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteEvaluator:
+class SiteEvaluator(Struct, frozen=True, kw_only=True):
     """Evaluates one assertion of a sealed file."""
 
     file: SealedFile

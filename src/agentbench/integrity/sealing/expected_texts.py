@@ -3,7 +3,8 @@
 import ast
 import builtins
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentbench.integrity.expectation_changes.scopes import names_in
 from agentbench.integrity.expectation_changes.values import evaluate
@@ -17,8 +18,7 @@ FOREIGN = "line {}: its expected value is in another file"
 _COMPUTED = "line {}: the test computes the expected text"
 
 
-@dataclass(slots=True, kw_only=True)
-class ExpectedText:
+class ExpectedText(Struct, kw_only=True):
     """The parts of an expected text: literals that are taken out, and names that stay."""
 
     names: FileNames

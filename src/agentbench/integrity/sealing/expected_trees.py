@@ -8,7 +8,6 @@ import math
 import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +15,8 @@ from pathlib import Path, PurePath, PurePosixPath
 from string import Formatter
 from typing import TypeAlias
 from uuid import UUID
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.sealing.canonical import (
@@ -57,23 +58,20 @@ _NEED_ARGUMENTS = ("date", "datetime", "time")  # time() may be time.time
 _ERRORS = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, MemoryError)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A value that the text says in full."""
 
     value: CanonicalValue
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Struct, frozen=True):
     """A list, tuple, set or dict whose parts are not all known; a dict has pairs."""
 
     kind: str
     items: tuple["ExpectedTree", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Constructed:
+class Constructed(Struct, frozen=True):
     """A call of a class, or of `mock.call`."""
 
     name: str
@@ -81,16 +79,14 @@ class Constructed:
     keywords: tuple[tuple[str, "ExpectedTree"], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EnumMember:
+class EnumMember(Struct, frozen=True):
     """A member of an enumeration, as its name suggests."""
 
     class_name: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Approximate:
+class Approximate(Struct, frozen=True):
     """`pytest.approx`, with its tolerances as they were given."""
 
     tree: "ExpectedTree"
@@ -99,13 +95,11 @@ class Approximate:
     nan_ok: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Struct, frozen=True):
     """`mock.ANY`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A value that the text does not tell."""
 
 
@@ -145,8 +139,7 @@ def _has_token(value: CanonicalValue) -> bool:
     return value.kind == "token" or any(map(_has_token, value.items))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     names: Mapping[str, ast.expr]
 
     def tree(self, node: ast.expr, depth: int) -> ExpectedTree:

@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import decoded
@@ -16,8 +17,7 @@ ReadFile = Callable[[str], bytes | None]
 """The content of a test file by its path; None if it is not one of the task's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inheritance:
+class Inheritance(Struct, frozen=True, kw_only=True):
     """The tests that classes inherit from other files."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)  # with the functions of such tests
@@ -43,8 +43,7 @@ def inherited_tests(tests: Iterable[NodeId], read: ReadFile) -> Inheritance:
     return Inheritance(files=files, origins=origins)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Finder:
+class _Finder(Struct, kw_only=True):
     read: ReadFile
     _parsed: dict[str, tuple[ast.Module, FunctionsOfFile] | None] = field(default_factory=dict)
 

@@ -4,9 +4,10 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
 from agentbench.integrity.expectation_changes.values import NotConstant, evaluate, is_immutable
@@ -50,8 +51,7 @@ _STANDARD_MODULES = frozenset([
 ])  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """An expression that gives a name its value, and the function that it stands in."""
 
     node: ast.expr
@@ -63,8 +63,7 @@ def attribute_key(name: str) -> NameKey:
     return "", f".{name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileNames:
+class FileNames(Struct, frozen=True, kw_only=True):
     """The names of a test file and their known values."""
 
     module: NameScope
@@ -103,8 +102,7 @@ class FileNames:
         return scope.loads.get(name, 0) == others
 
 
-@dataclass(slots=True, kw_only=True)
-class LevelReader:
+class LevelReader(Struct, kw_only=True):
     """Reads the levels of the expressions of one function."""
 
     names: FileNames

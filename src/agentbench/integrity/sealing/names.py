@@ -5,8 +5,10 @@ import builtins
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeGuard
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes import parsed_file, scopes
 from agentbench.integrity.expectation_changes.functions import FoundFunction
@@ -50,8 +52,7 @@ def file_names(
     return replace(found, measured=measured)
 
 
-@dataclass(slots=True, kw_only=True)
-class _CellFinder:
+class _CellFinder(Struct, kw_only=True):
     file: parsed_file.ParsedFile
     opaque: Collection[str]
     used: Collection[str]
@@ -302,8 +303,7 @@ def length_of(node: ast.expr) -> int | None:
             return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameUse:
+class NameUse(Struct, frozen=True, kw_only=True):
     """A place where a function, or the module, reads a name or an attribute."""
 
     node: ast.Name | ast.Attribute

@@ -3,8 +3,9 @@
 import ast
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes.functions import (
     DefinitionIndex,
@@ -22,8 +23,7 @@ _READS_VARIABLES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpaqueNames:
+class OpaqueNames(Struct, frozen=True, kw_only=True):
     """The new names of test functions and of their classes."""
 
     functions: Mapping[str, str]

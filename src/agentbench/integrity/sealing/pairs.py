@@ -6,7 +6,8 @@ computed, whereas the other side does.
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from agentbench.integrity.expectation_changes.scopes import name_of
 from agentbench.integrity.sealing.agreement import same_as_reference
@@ -19,8 +20,7 @@ _MADE = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Constant)
 _TWO = 2
 
 
-@dataclass(slots=True, kw_only=True)
-class PairReader:
+class PairReader(Struct, kw_only=True):
     """Reads the comparisons of one function."""
 
     names: FileNames

@@ -4,9 +4,11 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
@@ -38,8 +40,7 @@ _NO_RECORDING = "it recorded nothing that could be compared"
 _DOUBTFUL = "the host cannot evaluate line {}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedOutcome:
+class SealedOutcome(Struct, frozen=True, kw_only=True):
     """What one sealed run gave: the tests that passed, and the recordings by the tests' own ids."""
 
     passed: frozenset[NodeId]
@@ -47,8 +48,7 @@ class SealedOutcome:
     recordings: Mapping[NodeId, tuple[Recording, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedSeal:
+class JudgedSeal(Struct, frozen=True, kw_only=True):
     """What a sealed run shows."""
 
     mismatches: tuple[SealedMismatch, ...]
@@ -278,8 +278,7 @@ class SealedPlan:
         return found
 
 
-@dataclass(slots=True, kw_only=True)
-class _JudgedTest:
+class _JudgedTest(Struct, kw_only=True):
     node_id: NodeId
     mismatches: list[SealedMismatch] = field(default_factory=list)
     unsealed: str | None = None

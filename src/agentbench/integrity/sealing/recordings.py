@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from agentbench.core.schema import JsonObject
 from agentbench.integrity.sealing import agreement

@@ -2,8 +2,11 @@
 
 import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
 from agentbench.integrity.expectation_changes.functions import (
@@ -55,8 +58,7 @@ _NOT_DEFINED = "the file does not define it"
 _OWN_IDS = "its parameters are part of ids that have to stay"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedFunction:
+class SealedFunction(Struct, frozen=True, kw_only=True):
     """A test function of a sealed file."""
 
     name: str  # as in a node id
@@ -66,8 +68,7 @@ class SealedFunction:
     unsealed: str | None = None  # why the sealed run does not control it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedFile:
+class SealedFile(Struct, frozen=True, kw_only=True):
     """A test file without its expected values, and these values."""
 
     source: str
@@ -88,8 +89,7 @@ class SealedFile:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealSettings:
+class SealSettings(Struct, frozen=True, kw_only=True):
     """How to seal a file."""
 
     relaxed_sites: Collection[int] = ()

@@ -2,7 +2,8 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.core import python_syntax
 from agentbench.integrity.expectation_changes import scopes
@@ -79,16 +80,14 @@ _TWO = 2
 RECORDER = "agentbench_recorder"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedStatement:
+class SealedStatement(Struct, frozen=True, kw_only=True):
     """The checks that replace a statement; None stays for a statement that is kept."""
 
     checks: tuple[SealedCheck, ...]
     unsealed: str | None = None  # why they do not control the code under test
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedError:
+class ExpectedError(Struct, frozen=True, kw_only=True):
     """An expected exception or warning that was taken out of a test."""
 
     check: Raised
@@ -96,8 +95,7 @@ class ExpectedError:
     rest: ast.Call  # without what is expected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementReader:
+class StatementReader(Struct, frozen=True, kw_only=True):
     """Reads the assertions of one function."""
 
     levels: LevelReader

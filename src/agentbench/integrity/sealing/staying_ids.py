@@ -2,15 +2,15 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.sealing.checks import LikeReference, Site
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StayingIds:
+class StayingIds(Struct, frozen=True, kw_only=True):
     """The ids of one test function, beside those of the other ones of its file."""
 
     function: str  # as in a node id

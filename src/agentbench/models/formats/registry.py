@@ -2,8 +2,9 @@
 
 import re
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from agentbench.errors import LLMError
 from agentbench.models.conversation import ModelClient
@@ -40,8 +41,7 @@ _LIKELY_PATHS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiRoute:
+class ApiRoute(Struct, frozen=True, kw_only=True):
     """The meaning of a request's path."""
 
     api_format: ApiFormat

@@ -6,8 +6,10 @@ addresses. Tools that a client runs itself are allowed; any other or unknown kin
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import objects, text
@@ -175,8 +177,7 @@ def models_page(path: str, model: str) -> JsonObject | None:
     return one if found["name"] == model else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True, kw_only=True):
     """Why a request is refused before it is an exchange: for a finding, and for the client."""
 
     rule: str
@@ -214,8 +215,7 @@ _TOO_LARGE = _Refusal(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointApplication:
+class EndpointApplication(Struct, frozen=True, kw_only=True):
     """The ASGI application of one endpoint."""
 
     model: str

@@ -5,7 +5,9 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.core.display_text import Redactor
 from agentbench.core.untrusted_json import json_object
@@ -98,8 +100,7 @@ class StreamReader:
 _BAD_GATEWAY, _TIMED_OUT = 502, 504
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForwardingContext:
+class ForwardingContext(Struct, frozen=True, kw_only=True):
     """What all requests of an attempt share."""
 
     upstream: Upstream
@@ -131,8 +132,7 @@ async def forward(
         carrying.result()  # raises if our own code failed
 
 
-@dataclass(slots=True)
-class _ForwardedAnswer:
+class _ForwardedAnswer(Struct):
     client: ClientRequest
     exchange: ModelExchange
     by: ForwardingContext

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from agentbench.errors import UsageError
 from agentbench.models.interface import ApiFormat
 
@@ -26,8 +28,7 @@ class ProviderUrl:
     key_headers: tuple[str, ...] = _BEARER
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderAccess:
+class ProviderAccess(Struct, frozen=True, kw_only=True):
     """The endpoints of a model at its provider."""
 
     by_format: Mapping[ApiFormat, ProviderUrl]
@@ -112,8 +113,7 @@ _OWN_SERVER = _Provider(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedModel:
+class ResolvedModel(Struct, frozen=True, kw_only=True):
     """A parsed `--model`."""
 
     endpoints: ProviderAccess

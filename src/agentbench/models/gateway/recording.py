@@ -11,12 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Lock
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import Field, ValidationError
 
 from agentbench.core.display_text import Redactor
@@ -49,8 +50,7 @@ _VOLATILE = re.compile(
 _DISCONNECT_MESSAGE = "when this was recorded, the client left here"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestDigest:
+class RequestDigest(Struct, frozen=True, kw_only=True):
     """Two digests: of a request's text, and of its structure, if the text differs."""
 
     words: str
@@ -110,8 +110,7 @@ class RecordedAnswer(Schema):
         return [chunk.encode() for chunk in self.chunks]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """A whole file."""
 
     head: RecordingHead
@@ -177,8 +176,7 @@ class RecordingFile:
         self._file.close()
 
 
-@dataclass(slots=True)
-class _AnswerSoFar:
+class _AnswerSoFar(Struct):
     status: int | None = None
     headers: Headers = ()
     chunks: list[bytes] = field(default_factory=list)

@@ -1,7 +1,8 @@
 """Runs a command in a sandbox that reaches only its model endpoint, by a socket or a tunnel."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox

@@ -4,11 +4,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import parse_qsl, urlencode
 
 import httpx2
+from msgspec import Struct
 
 from agentbench.core.display_text import Redactor
 from agentbench.core.schema import JsonObject
@@ -43,8 +43,7 @@ _USER = {"role": "user", "content": "Say ok."}
 _MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerLimits:
+class AnswerLimits(Struct, frozen=True, kw_only=True):
     """The limits of an answer; one beyond them is cut and counts as a failure."""
 
     connect_s: float = 10.0
@@ -55,8 +54,7 @@ class AnswerLimits:
     patience_s: float = 60.0  # a client that leaves after so long without a byte gave up waiting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderRequest:
+class ProviderRequest(Struct, frozen=True, kw_only=True):
     """A request for the provider."""
 
     route: ApiRoute
@@ -68,8 +66,7 @@ class ProviderRequest:
     lane: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderResponse:
+class ProviderResponse(Struct, frozen=True, kw_only=True):
     """The head of an answer, and its body in chunks."""
 
     status: int

@@ -4,11 +4,12 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import PurePosixPath
 from threading import Event
+
+from msgspec import Struct
 
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.errors import SandboxError
@@ -93,8 +94,7 @@ def resolve_in_sandbox(sandbox: Sandbox, paths: Sequence[str]) -> ResolvedPaths:
     return ResolvedPaths.model_validate_json(result.stdout)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PytestInterpreter:
+class PytestInterpreter(Struct, frozen=True, kw_only=True):
     """An interpreter for pytest, and where it was found; `missing` if it does not exist."""
 
     name: str
@@ -102,8 +102,7 @@ class PytestInterpreter:
     missing: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PytestProject:
+class PytestProject(Struct, frozen=True, kw_only=True):
     """A project that can be tested."""
 
     root: PurePosixPath  # in the environment of the tests
@@ -139,8 +138,7 @@ def sandbox_project(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallControl:
+class CallControl(Struct, frozen=True, kw_only=True):
     """How a call reports progress and is cancelled."""
 
     cancel: Event

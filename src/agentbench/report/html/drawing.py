@@ -10,10 +10,11 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
+
+from msgspec import Struct, field
 
 from agentbench.core.display_text import printable
 
@@ -80,8 +81,7 @@ COLOUR_NAMES = {
 """The texts of legends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Picture(Struct, frozen=True, kw_only=True):
     """A figure of the page, with its numbers as a table."""
 
     name: str
@@ -110,8 +110,7 @@ def omitted_runs_note(count: int) -> str:
     return f" The picture shows the first {MAX_RUNS} of {count} runs; the table has all."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Margins:
+class Margins(Struct, frozen=True, kw_only=True):
     """The margins around the axes, in a picture's units."""
 
     left: float = 60

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agentbench.report import formatting
 from agentbench.report.html import drawing
@@ -189,8 +190,7 @@ def _scale_costs(axes: "Axes", costs: Sequence[float]) -> None:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.4g}"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatMapCell:
+class HeatMapCell(Struct, frozen=True, kw_only=True):
     """The attempts of one run at one task."""
 
     resolved: int
@@ -204,8 +204,7 @@ class HeatMapCell:
         return ceil(self.resolved / self.total * (_LEVELS - 1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatMap:
+class HeatMap(Struct, frozen=True, kw_only=True):
     """The rows of tasks, and the tasks without a row, on which runs agree."""
 
     rows: Sequence[tuple[TaskId, HeatMapCells]]

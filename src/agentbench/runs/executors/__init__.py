@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.runs.plan import PlannedAttempt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinishedAttempt:
+class FinishedAttempt(Struct, frozen=True, kw_only=True):
     """One finished try at an attempt; its record is on disk."""
 
     planned: PlannedAttempt

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Self
+
+from msgspec import Struct, field
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.record import AttemptRecord, RunId
@@ -34,8 +35,7 @@ def slots_elsewhere(executor: ExecutorName) -> int | None:
     return connect()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalAttempts:
+class LocalAttempts(Struct, frozen=True, kw_only=True):
     """Makes tries at the attempts of one run; safe to use from several threads."""
 
     run_id: RunId

@@ -8,11 +8,11 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
 import ray
+from msgspec import Struct
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from agentbench.agents.interface import Agent
@@ -67,8 +67,7 @@ def connect() -> int:
     return slots
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RemoteTask:
+class _RemoteTask(Struct, frozen=True, kw_only=True):
     """A try that a node makes."""
 
     planned: PlannedAttempt

@@ -13,10 +13,12 @@ import tarfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from threading import Event
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent
@@ -40,8 +42,7 @@ _gateways_at_exit = ExitStack()
 _POLL = 0.2  # seconds; a cluster's cancellation does not end a blocking call
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderArchive:
+class FolderArchive(Struct, frozen=True, kw_only=True):
     """A folder as a tar, and the names of files that are too large for it."""
 
     content: bytes
@@ -138,8 +139,7 @@ def _bundle(task: Task) -> str | None:
     return url if url is not None and url.startswith("/") else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerConfig:
+class WorkerConfig(Struct, frozen=True, kw_only=True):
     """The configuration of a run for the nodes that make its attempts."""
 
     run_id: RunId
@@ -176,8 +176,7 @@ def gateway_of_process(worker: WorkerConfig, agent: Agent, cache_dir: Path) -> M
     return _open_gateways[key]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteAttempt:
+class RemoteAttempt(Struct, frozen=True, kw_only=True):
     """One try at one attempt, with the task and its files."""
 
     worker: WorkerConfig
@@ -187,8 +186,7 @@ class RemoteAttempt:
     retry_of: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteResult:
+class RemoteResult(Struct, frozen=True, kw_only=True):
     """The record of a try, and the attempt's folder as a tar."""
 
     record: AttemptRecord

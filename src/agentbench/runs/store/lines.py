@@ -8,11 +8,11 @@ reads them itself, so that the rules for damage stand in one place.
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -26,8 +26,7 @@ _PARALLEL_FROM = 256 * 1024 * 1024
 """Bytes of a file from which on further processes are worth their start."""
 
 
-@dataclass(slots=True, kw_only=True)
-class RecordLines:
+class RecordLines(Struct, kw_only=True):
     """Summaries of a run's lines; a whole record is read again on request."""
 
     path: Path

@@ -10,11 +10,11 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby, takewhile
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -29,8 +29,7 @@ _RESCORED = ".rescored-"
 _RETRY = ".retry-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordCopy:
+class RecordCopy(Struct, frozen=True, kw_only=True):
     """A record.json that is whole."""
 
     path: Path
@@ -51,8 +50,7 @@ class RecordCopy:
         return AttemptRecord.model_validate_json(self.path.read_bytes())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFolder:
+class TaskFolder(Struct, frozen=True, kw_only=True):
     """The folder of a task's attempts, and the number of records for each folder in it."""
 
     path: Path
@@ -159,8 +157,7 @@ def last_retries(folders: Iterable[str]) -> list[str]:
     return [folder for _, folder in last.values()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecords:
+class RunRecords(Struct, frozen=True, kw_only=True):
     """A run's records in the order they were appended; a record itself is read when asked for."""
 
     path: Path  # attempts.jsonl
@@ -251,8 +248,7 @@ def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRec
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Adopted:
+class _Adopted(Struct, frozen=True, kw_only=True):
     copy: RecordCopy
     before: int  # the line that it stands before
 

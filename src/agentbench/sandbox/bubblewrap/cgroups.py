@@ -9,8 +9,9 @@ import contextlib
 import os
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentbench.sandbox.interface import Limits
 from agentbench.sandbox.ownership import CGROUP_PREFIX
@@ -20,16 +21,14 @@ _DYING_SECONDS = 20.0
 _PERIOD = 100_000  # microseconds in which CPU time is counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CgroupHierarchy:
+class CgroupHierarchy(Struct, frozen=True, kw_only=True):
     """The parent groups in which we can create groups, by controller."""
 
     version: int
     parents: dict[str, Path]  # by controller; all the same folder on version 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlGroup:
+class ControlGroup(Struct, frozen=True, kw_only=True):
     """One group: a folder per controller on version 1, one folder on version 2."""
 
     version: int

@@ -8,10 +8,11 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from agentbench.sandbox.bubblewrap.profile import (
     BindMount,
@@ -27,8 +28,7 @@ _EMPTY_FOLDER, _EMPTY_FILE = "empty", "nothing"
 _PROC, _MOUNTS, _SYSTEM = "proc", "mounts", "system"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateView:
+class PrivateView(Struct, frozen=True, kw_only=True):
     """The private files of one sandbox, in a folder that it cannot see as a whole."""
 
     folder: Path

@@ -10,9 +10,10 @@ import platform
 import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.sandbox.bubblewrap.program import MountNamespace
 from agentbench.sandbox.host_environment import HostPython
@@ -146,8 +147,7 @@ def _only_for(number: int, steps: list[bytes]) -> list[bytes]:
     return [_step(_Op.IF_EQUAL, number, if_false=len(block)), *block]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BindMount:
+class BindMount(Struct, frozen=True, kw_only=True):
     """A host path, shown at a path inside."""
 
     source: Path
@@ -155,8 +155,7 @@ class BindMount:
     writable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverlayMount:
+class OverlayMount(Struct, frozen=True, kw_only=True):
     """A read-only folder with a writable one on top, shown at a path inside."""
 
     lower: Path
@@ -165,8 +164,7 @@ class OverlayMount:
     target: PurePosixPath
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOnlyOverlay:
+class ReadOnlyOverlay(Struct, frozen=True, kw_only=True):
     """A read-only folder with inodes of its own, shown at a path inside."""
 
     lower: Path

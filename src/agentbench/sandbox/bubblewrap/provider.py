@@ -5,6 +5,7 @@ privileges, behind a seccomp filter. A start takes about 12 ms. There are no ima
 environment of the host's Python takes their place.
 """
 
+import dataclasses
 import json
 import os
 import platform
@@ -14,12 +15,15 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import product
 from pathlib import Path, PurePosixPath
 from threading import Condition
 from typing import Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import folder_sandbox, host_environment, interface
@@ -80,8 +84,7 @@ class OverlayUse:
                 self._changed.notify_all()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BwrapRunner:
+class BwrapRunner(Struct, frozen=True, kw_only=True):
     """Starts bwrap for each command, with the arguments that all commands of a sandbox share."""
 
     program: BwrapProgram
@@ -260,7 +263,7 @@ class BubblewrapProvider(FolderProvider):
         )
         refusal: Exception | None = None
         for groups, overlays in product((hierarchy, None), (True, False)):
-            provider = replace(best, hierarchy=groups, overlays=overlays)
+            provider = dataclasses.replace(best, hierarchy=groups, overlays=overlays)
             try:
                 provider._probe()
             except (OSError, SandboxError) as fault:

@@ -6,10 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.core.choices import stack_for
 from agentbench.core.files import FileContent, owned_folder
@@ -34,8 +35,7 @@ _FOLDER = resources.files("agentbench.sandbox.docker") / "image"
 _DOWNLOAD_SECONDS = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseImageSource:
+class BaseImageSource(Struct, frozen=True, kw_only=True):
     """An image to build a base image from."""
 
     kind: str  # part of the recipe's hash

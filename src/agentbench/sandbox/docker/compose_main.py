@@ -1,7 +1,8 @@
 """What a compose file gives the sandbox itself, its service `main`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from agentbench.sandbox.docker.compose_model import ComposeModel, ProjectSettings
 from agentbench.sandbox.docker.compose_schema import Service

@@ -6,9 +6,9 @@ refused, so none can give a service more of this machine than the sandbox has.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic import JsonValue, ValidationError
 
 from agentbench.core.schema import describe_validation_error
@@ -52,8 +52,7 @@ _ENDED = "service_completed_successfully"
 _LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file is dropped whole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectSettings:
+class ProjectSettings(Struct, frozen=True, kw_only=True):
     """What distinguishes the project of one sandbox."""
 
     name: str

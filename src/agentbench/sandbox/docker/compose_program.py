@@ -8,9 +8,10 @@ import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Event
 from typing import Final
+
+from msgspec import Struct
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
@@ -35,8 +36,7 @@ _OWN_VARIABLES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposeOutcome:
+class ComposeOutcome(Struct, frozen=True, kw_only=True):
     """How a call of Compose ended."""
 
     code: int
@@ -49,8 +49,7 @@ class ComposeOutcome:
         return next(iter(reversed(self.messages.strip().splitlines())), f"exit code {self.code}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposeProgram:
+class ComposeProgram(Struct, frozen=True, kw_only=True):
     """An installed Compose of version 2 or newer."""
 
     argv: tuple[str, ...]

@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ from urllib.parse import urlsplit
 from docker.context import ContextAPI
 from docker.errors import DockerException
 from docker.tls import TLSConfig
+from msgspec import Struct
 
 from agentbench.errors import UnavailableError
 
@@ -109,8 +109,7 @@ _REFUSAL_MEANINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineAddress:
+class EngineAddress(Struct, frozen=True, kw_only=True):
     """The address of an engine."""
 
     url: str | None  # None: the default socket
@@ -260,8 +259,7 @@ class SshTunnel:
         return f"{last}: check that `{login}` works"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Host:
+class _Host(Struct, frozen=True, kw_only=True):
     """The parts of an ssh URL."""
 
     name: str

@@ -8,9 +8,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agentbench.core.choices import UserName
 from agentbench.errors import SandboxError
@@ -37,23 +39,20 @@ _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndedProcesses(ResourceUse):
+class EndedProcesses(ResourceUse, frozen=True, kw_only=True):
     """The resources of a command whose processes were ended; no peak if an earlier was higher."""
 
     restarted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartedExec:
+class StartedExec(Struct, frozen=True, kw_only=True):
     """A command that the engine has started."""
 
     id: str
     stream: AttachedStream
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritableFolders:
+class WritableFolders(Struct, frozen=True, kw_only=True):
     """The folders of the engine's machine that commands write to."""
 
     volumes: Mapping[PurePosixPath, str]

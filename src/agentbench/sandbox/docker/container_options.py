@@ -3,9 +3,10 @@
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.sandbox import interface
@@ -45,16 +46,14 @@ _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkAttachment:
+class NetworkAttachment(Struct, frozen=True, kw_only=True):
     """A network of services, and the container's names in it."""
 
     name: str
     aliases: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerPlan:
+class ContainerPlan(Struct, frozen=True, kw_only=True):
     """The input for the creation of a container."""
 
     image: str

@@ -4,7 +4,8 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker.compose_program import find_compose
@@ -21,8 +22,7 @@ _LAYERED = ("overlay", "overlay2", "fuse-overlayfs", "overlayfs", "btrfs", "zfs"
 _CONNECT_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineDiagnosis:
+class EngineDiagnosis(Struct, frozen=True, kw_only=True):
     """The findings about the engine."""
 
     found: str  # the engine and how it was found, or why none answers

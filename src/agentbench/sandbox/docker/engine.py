@@ -5,7 +5,6 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from types import MappingProxyType
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.transport import UnixHTTPAdapter
+from msgspec import Struct
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker import connection
@@ -36,8 +36,7 @@ class EngineProduct(StrEnum):
     PODMAN = "podman"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineFacts:
+class EngineFacts(Struct, frozen=True, kw_only=True):
     """The facts in an engine's answers."""
 
     product: EngineProduct
@@ -133,8 +132,7 @@ class DockerNotFoundError(SandboxError):
     """The engine does not have this container, image or path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageFacts:
+class ImageFacts(Struct, frozen=True, kw_only=True):
     """The facts about an image."""
 
     id: str

@@ -12,9 +12,10 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import Struct
 
 from agentbench.core.choices import (
     AGENT_USER,
@@ -55,8 +56,7 @@ _COST = "about 270 MB, 1 to 2 minutes"  # of a base image
 _WORKDIR_RECIPE = "2"  # increment it when the layer changes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseImage:
+class BaseImage(Struct, frozen=True, kw_only=True):
     """An existing base image."""
 
     name: str

@@ -7,7 +7,8 @@ ends by itself.
 """
 
 import time
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.attached_stream import AttachedStream
@@ -43,8 +44,7 @@ done
 _START_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessCensus:
+class ProcessCensus(Struct, frozen=True, kw_only=True):
     """The answer of the main process, with the container's counters."""
 
     yes: bool  # there are other processes, or the path exists

@@ -9,9 +9,10 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
@@ -35,8 +36,7 @@ _REPLACEABLE = frozenset({"cpuinfo", "loadavg", "meminfo", "stat", "uptime"})
 _INIT = "/sbin/docker-init"  # where the engine binds its own program
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateFiles:
+class PrivateFiles(Struct, frozen=True, kw_only=True):
     """Files of this machine for one container."""
 
     mounts: tuple[ReadOnlyMount, ...] = ()

@@ -14,12 +14,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, auto
 from pathlib import PurePosixPath
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, assert_never
+
+from msgspec.structs import replace
 
 from agentbench.core.choices import ROOT_USER
 from agentbench.core.network import Network

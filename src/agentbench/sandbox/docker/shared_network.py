@@ -6,9 +6,9 @@ may reach that service.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from pydantic import JsonValue
 
 from agentbench.core.network import AllowedHosts, Network
@@ -24,8 +24,7 @@ _OF_ANOTHER_NETWORK = frozenset(
 JsonTable = dict[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedNetwork:
+class SharedNetwork(Struct, frozen=True, kw_only=True):
     """The network of one sandbox and its services."""
 
     image: str  # of the sandbox, which has a shell

@@ -12,8 +12,9 @@ import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.container import DockerContainer, remove_container
@@ -162,8 +163,7 @@ def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> Snaps
     return SnapshotId(f"{SNAPSHOT_REPOSITORY}:{key}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotImage:
+class SnapshotImage(Struct, frozen=True, kw_only=True):
     """An existing snapshot and its image."""
 
     id: SnapshotId

@@ -13,9 +13,10 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.archives import tar_stream
@@ -38,8 +39,7 @@ echo "${kibibytes%%[!0-9]*} $files"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class HostFolder:
+class HostFolder(Struct, frozen=True):
     """A container's folder as one of this machine: names below a trusted root."""
 
     root: Path
@@ -129,8 +129,7 @@ def gauge_of(container: DockerContainer, services: Iterable[str] = ()) -> DiskGa
     return ContainerGauge(container=container)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerGauge:
+class ContainerGauge(Struct, frozen=True, kw_only=True):
     """Measures by a program in the container, as the commands' user, who could end or deceive it.
 
     It yields nothing if the image has no `du` and `find`, or if no process can be added.

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
@@ -15,8 +16,7 @@ from agentbench.sandbox.interface import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPlan:
+class NetworkPlan(Struct, frozen=True, kw_only=True):
     """The network of a sandbox, and those that it gets later."""
 
     first: Network = False

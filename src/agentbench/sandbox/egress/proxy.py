@@ -8,10 +8,10 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import h11
+from msgspec import Struct
 
 from agentbench.core.network import AllowedHosts
 from agentbench.sandbox.egress import upstream
@@ -91,8 +91,7 @@ class EgressProxy:
             writer.transport.abort()
 
 
-@dataclass(slots=True)
-class _Exchange:
+class _Exchange(Struct):
     """One request, as far as it is known."""
 
     at: datetime

@@ -7,8 +7,9 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.sandbox.process import subreaper
@@ -19,8 +20,7 @@ from agentbench.scoring.evidence import CommandResult
 _MOST_SANDBOXES = 8  # of one user at once, whose processes the kernel counts together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRunner:
+class ProcessRunner(Struct, frozen=True, kw_only=True):
     """Starts a subreaper for each command."""
 
     python: Path

@@ -3,10 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -86,8 +86,7 @@ def _newest(versions: Iterable[str]) -> str | None:
     return max(versions, key=Version, default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PytestSettings:
+class PytestSettings(Struct, frozen=True, kw_only=True):
     """The settings of the configuration file that pytest would use."""
 
     where: str = ""

@@ -1,9 +1,10 @@
 """Proposals for running a source tree's tests, read from files that are never run here."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
 
 from agentbench.core.choices import base_image_name
 from agentbench.tasks.project_declaration import read_project_file
@@ -20,8 +21,7 @@ _MAX_DATED = 2
 """How many strategies are tried with the libraries of the change's day before today's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """The tables of a task.toml with which a repository's tests may run."""
 
     environment: EnvironmentTable = field(default_factory=EnvironmentTable)

@@ -5,9 +5,11 @@ A proposal that works for one change is used for all changes of states with the 
 
 from calendar import monthrange
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
@@ -28,8 +30,7 @@ _MAX_CHARACTERS = 300  # characters of how a trial ended
 _MAX_TRIALS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkingProposal:
+class WorkingProposal(Struct, frozen=True, kw_only=True):
     """The first proposal that worked."""
 
     proposal: Proposal
@@ -164,8 +165,7 @@ def _short(text: str) -> str:
     return line if len(line) <= _MAX_CHARACTERS else f"{line[:half]} … {line[-half:]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepositoryChange:
+class RepositoryChange(Struct, frozen=True, kw_only=True):
     """A state of a repository, and a later one whose tests pass in the right environment."""
 
     before: Path  # a folder with the files of the first state, which declare what is needed
@@ -174,8 +174,7 @@ class RepositoryChange:
     on: date  # the day of the change
 
 
-@dataclass(slots=True)
-class EnvironmentFinder:
+class EnvironmentFinder(Struct):
     """Finds environments for changes; states with the same declarations share one."""
 
     options: RunOptions
@@ -217,8 +216,7 @@ class EnvironmentFinder:
         known.found = known.proposals[narrowed.index(chosen.proposal)]
 
 
-@dataclass(slots=True, kw_only=True)
-class _TriedProposals:
+class _TriedProposals(Struct, kw_only=True):
     proposals: tuple[Proposal, ...]
     found: Proposal | None = None
     failures: list[InputError] = field(default_factory=list)
