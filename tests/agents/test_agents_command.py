@@ -135,7 +135,7 @@ def test_a_command_that_began_late_is_said_to_have_had_all_of_the_budget(problem
     ("ending", "detail"),
     [
         (Ending.OUT_OF_MEMORY, "agent ran out of memory: last"),
-        (Ending.OUT_OF_DISK, "agent ran out of disk, of which it has 64 MiB: last"),
+        (Ending.OUT_OF_DISK, "agent exceeded its disk limit (64 MiB): last"),
         (Ending.LOST, "agent was lost with its sandbox: last"),
     ],
 )

@@ -55,7 +55,7 @@ def test_of_several_models_one_must_be_named(write):
         f"{path}: has predictions of 2 models; name one as predictions:{path}#MODEL: 'm', 'other'"
     )
     assert read_predictions(path, model="other")
-    with pytest.raises(UsageError, match="has no predictions of 'third'; there are: 'm', 'other'"):
+    with pytest.raises(UsageError, match="has no predictions of 'third', only of: 'm', 'other'"):
         read_predictions(path, model="third")
 
 
@@ -86,7 +86,7 @@ def test_two_answers_of_one_model_to_one_instance_are_refused(write, instance_id
     path = write(FIRST, {**FIRST, "instance_id": instance_id})
     with pytest.raises(InputError) as told:
         read_predictions(path)
-    assert str(told.value).startswith(f"{path}:2: {instance_id}: instance_id: is there twice")
+    assert str(told.value).startswith(f"{path}:2: {instance_id}: instance_id: occurs twice")
 
 
 def test_of_very_many_faults_the_first_are_shown_and_the_rest_counted(write):

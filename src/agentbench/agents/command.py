@@ -68,7 +68,7 @@ def _pipeline_commands(line: str) -> Iterator[list[str]]:
                 words.pop()  # the descriptor of the redirection
             next(tokens, None)
         elif token and set(token) <= set(_PUNCTUATION):
-            raise ValueError("no mere pipeline")
+            raise ValueError("not a pipeline")
         else:
             words.append(token)
     yield words
@@ -79,7 +79,7 @@ def _program(words: list[str]) -> str:
         assigned = _ASSIGNMENT.match(word)
         if assigned is None:
             if not word or _EXPANDED.search(word) or "\n" in word:
-                raise ValueError("a name that the shell makes")
+                raise ValueError("a name that the shell expands")
             return word
         if assigned[1] == "PATH":
             raise ValueError("looked for elsewhere")
@@ -89,11 +89,11 @@ def _program(words: list[str]) -> str:
 class CommandAgent:
     """Runs a shell command in the workspace.
 
-    The instruction is on its stdin, in the file that `$AGENTBENCH_INSTRUCTION` names, and in
-    place of `{instruction}` in the command, quoted for the shell. `$AGENTBENCH_MCP_CONFIG` names a
-    file with the task's MCP servers, as Claude Code reads it, and `$AGENTBENCH_SKILLS` the folder
-    of its skills; without any these are not set. With a model, the variables that
-    clients read (`OPENAI_BASE_URL`, `ANTHROPIC_API_KEY`, …) lead to its endpoint.
+    The instruction is on its stdin, in the file that `$AGENTBENCH_INSTRUCTION` names, and replaces
+    `{instruction}` in the command, quoted for the shell. `$AGENTBENCH_MCP_CONFIG` names a file with
+    the task's MCP servers, as Claude Code reads it, and `$AGENTBENCH_SKILLS` the folder of its
+    skills; a task without them leaves these unset. With a model, the variables that clients read
+    (`OPENAI_BASE_URL`, `ANTHROPIC_API_KEY`, …) lead to its endpoint.
     """
 
     name = "command"
@@ -175,7 +175,7 @@ def _ending_text(result: CommandResult) -> str:
         case Ending.OUT_OF_MEMORY:
             return "ran out of memory"
         case Ending.OUT_OF_DISK:
-            return f"ran out of disk, of which it has {result.exceeded}"
+            return f"exceeded its disk limit ({result.exceeded})"
         case Ending.LOST:
             return "was lost with its sandbox"
         case Ending.EXITED | Ending.KILLED | Ending.TIMED_OUT:

@@ -84,7 +84,7 @@ class NeedsMounts(Protocol):
 
 @runtime_checkable
 class WritesFilesOnly(Protocol):
-    """An agent that says whether it renames no folders, and so needs no plain workspace."""
+    """An agent that says whether it renames folders; if not, it needs no plain workspace."""
 
     @property
     def writes_files_only(self) -> bool:

@@ -24,9 +24,9 @@ NO_PREDICTION: Final = "the file has no prediction for this instance"
 _PATCH_FILE = "model.patch"
 _IGNORED_LINE = "error: while searching for:"  # followed by the lines, and then by the reason
 _DOES_NOT_APPLY = 65  # the script's exit code; none of its programs uses it
-# In this order, each in the state that the one before was given, and after the last one whether the
-# patch is there although it failed. What set-up left is kept as a commit, or it could not be had
-# again: `git clean` would take away what it made.
+# Four attempts in this order, each from the same state; then a check whether the patch is applied
+# although the last one failed. The result of set-up is committed first, since `git clean` would
+# remove its new files.
 _SCRIPT = """\
 apply() { git apply --verbose "$@" "$patch"; }
 again() { git reset --quiet --hard && git clean --quiet -fdx; }
@@ -78,7 +78,7 @@ def read_predictions(path: Path, *, model: str | None = None) -> Mapping[TaskId,
         own = by_model.setdefault(entry.model_name_or_path, {})
         task_id = task_id_of(entry.instance_id)
         if task_id in own:
-            message = "instance_id: is there twice for one model; each needs one prediction"
+            message = "instance_id: occurs twice for one model; each needs one prediction"
             twice.append(f"{where}: {entry.instance_id}: {message}")
         own[task_id] = patch_bytes(entry.model_patch) if entry.model_patch else None
     if twice:
@@ -90,7 +90,7 @@ def _selected_model(path: Path, models: Iterable[str], requested: str | None) ->
     known = list(models)
     listed = ", ".join(map(repr, known[:_MAX_MODELS])) + ", …" * (len(known) > _MAX_MODELS)
     if requested is not None and requested not in known:
-        raise UsageError(f"{path}: has no predictions of {requested!r}; there are: {listed}")
+        raise UsageError(f"{path}: has no predictions of {requested!r}, only of: {listed}")
     if requested is None and len(known) > 1:
         raise UsageError(
             f"{path}: has predictions of {len(known)} models; name one as predictions:{path}#MODEL:"
@@ -119,7 +119,7 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
 
 
 class PredictionsAgent:
-    """Applies a model's patch for each task; without one it changes nothing."""
+    """Applies a model's patch for each task; changes nothing if there is none."""
 
     writes_files_only = True
 

@@ -79,7 +79,7 @@ class StopRule(Schema):
 class ScriptedReply(Schema):
     """An answer of the scripted model in `agentbench agents test`: a tool call or a text.
 
-    `{workspace}` stands for the folder of the test project.
+    `{workspace}` is replaced by the folder of the test project.
     """
 
     tool: str | None = None
@@ -129,8 +129,8 @@ class Preset(Schema):
     def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
         """The API format to use with a model: the model's main one if the client supports it.
 
-        Other formats lack features (Anthropic's chat completions do not cache). Without the main
-        one, it is the client's preferred one.
+        Other formats lack features (Anthropic's chat completions do not cache). If the client does
+        not support the main one, its preferred format is used.
         """
         able = [spoken for spoken in self.wires if spoken.wire in wires]
         return min(able, key=lambda spoken: spoken.wire is not wires[0], default=None)
@@ -275,8 +275,8 @@ class PresetAgent:
         if problem.mcp_servers:
             if self.preset.mcp is None:
                 raise UsageError(
-                    f"--agent {self.name} takes no MCP servers, which the task {problem.id} has: "
-                    "take claude-code, codex, gemini-cli, qwen-code or llm"
+                    f"--agent {self.name} does not support MCP servers, which the task "
+                    f"{problem.id} has: take claude-code, codex, gemini-cli, qwen-code or llm"
                 )
             file = PurePosixPath(_HOME, self.preset.mcp.file)
             settings = texts.get(file, "")

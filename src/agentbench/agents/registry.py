@@ -64,7 +64,7 @@ class PredictionName(Struct, frozen=True, kw_only=True):
 
 SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
 AgentLike = Agent | type[Agent] | SolveFunction
-"""What a Python program may give as an agent."""
+"""An object that a Python program may pass as an agent."""
 
 
 class FunctionAgent(Struct, frozen=True):
@@ -130,13 +130,13 @@ def create_agent(
 
 
 def as_agent(value: AgentLike) -> Agent:
-    """The agent that an object of a Python program is, as `--agent module:attribute` takes it.
+    """Convert an object of a Python program to an agent, as `--agent module:attribute` does.
 
-    An object with a name and `solve` is one already. A class is called, and a function becomes the
+    An object with a name and `solve` already is one. A class is called, and a function becomes the
     agent's `solve`; both are named by their import path, so that `resume` finds them again.
 
     Raises:
-        UsageError: it is no agent, or the class cannot be called.
+        UsageError: it is not an agent, or the class cannot be called.
     """
     is_class = inspect.isclass(value)
     has_name = isinstance(getattr(value, "name", None), str)
@@ -188,8 +188,8 @@ def _import_attribute(path: str) -> object:
     module_name, _, attribute = path.partition(":")
     if "/" in module_name or not all(module_name.split(".")):
         raise UsageError(
-            f"--agent {path}: expected package.module:attribute, but {module_name!r} is no "
-            "module's name; for a file my_agent.py in this folder, write my_agent:attribute"
+            f"--agent {path}: expected package.module:attribute, but {module_name!r} is not a "
+            "module name; for a file my_agent.py in this folder, write my_agent:attribute"
         )
     current_folder = str(Path.cwd())
     if current_folder not in sys.path:
@@ -213,13 +213,13 @@ def _import_attribute(path: str) -> object:
 
 def _as_agent(name: str, value: object) -> Agent:
     if inspect.isclass(value):
-        with _import_errors(name, f"{value.__name__}() cannot be made"):
+        with _import_errors(name, f"{value.__name__}() cannot be created"):
             value = value()
     solve = getattr(value, "solve", value)
     if not callable(solve):
         raise UsageError(
             f"--agent {name}: expected an object with solve(problem, sandbox, budget, model), a "
-            f"class of such, or such a function; found {type(value).__name__}"
+            f"class of these objects, or a function like solve; found {type(value).__name__}"
         )
     if not _takes_four_arguments(solve):
         raise UsageError(
@@ -241,7 +241,7 @@ def _takes_four_arguments(function: Callable[..., object]) -> bool:
 
 @contextmanager
 def _import_errors(name: str, what: str) -> Iterator[None]:
-    """Report what a user's module raises as an error about `--agent`."""
+    """Report an exception of a user's module as an error about `--agent`."""
     try:
         yield
     except _IMPORT_FAILURES as error:

@@ -81,7 +81,7 @@ class _UnpackedTree(Struct, kw_only=True):
             try:
                 path.symlink_to(leads_to)
             except FileExistsError:
-                raise UnsafeTreeError(f"{path.name!r} comes twice") from None
+                raise UnsafeTreeError(f"{path.name!r} occurs twice") from None
 
     def _count(self, member: tarfile.TarInfo) -> None:
         self._members += 1
@@ -109,7 +109,7 @@ class _UnpackedTree(Struct, kw_only=True):
         try:
             descriptor = os.open(self.root / path, flags, 0o600)
         except FileExistsError:
-            raise UnsafeTreeError(f"{member.name!r} comes twice") from None
+            raise UnsafeTreeError(f"{member.name!r} occurs twice") from None
         with os.fdopen(descriptor, "wb") as file:
             while chunk := content.read(_CHUNK):
                 file.write(chunk)

@@ -35,12 +35,12 @@ _FETCH_COMMANDS = re.compile(
     r"|git\s+clone\s[^\n|;]{0,100}?(?:://|git@)|(?:curl|wget)\s[^\n|;]{0,100}?https?://"
     r"|git\s+remote\s+add\b)"
 )
-_LEAST_NAME = 14  # characters; anybody may think of a shorter name of a test
+_LEAST_NAME = 14  # characters; shorter test names are easy to guess
 _MAX_EXCERPT = 100
 
 
 def verdict_differs(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """A verdict that its own evidence does not give was edited, or judged by other rules."""
+    """A verdict that differs from its own evidence was edited, or follows other rules."""
     record, verdict = facts.record, rejudge(facts.record)
     if any(getattr(record, name) != getattr(verdict, name) for name in _VERDICT_FIELDS):
         was, now = (one.failure_reason or "resolved" for one in (record, verdict))
@@ -54,7 +54,7 @@ def verdict_differs(facts: AttemptFacts) -> Iterator[RuleHit]:
 
 
 def findings_hidden(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """A record repeats what its stages found; one that omits some was edited."""
+    """A record repeats the findings of its stages; a record that omits some was edited."""
     record = facts.record
     found = tuple(one for stage in record.stages for one in stage.evidence.findings)
     if found != record.findings:
@@ -115,7 +115,7 @@ def task_changed(facts: AttemptFacts) -> Iterator[RuleHit]:
 
 
 def already_recorded(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """Repeats what the harness itself found and did not judge."""
+    """Repeats the harness's own findings, and the changes that it did not judge."""
     record = facts.record
     for dropped in record.patch.dropped if record.patch else ():
         yield info(dropped.path, f"not judged: {dropped.why}")
@@ -155,7 +155,7 @@ def _report_difference(
     recorded: Iterable[tuple[NodeId, CaseOutcome | None]],
     whole: ReportFacts | None = None,
 ) -> str | None:
-    """How a report contradicts the record, in how the run ended or in the first such test."""
+    """How a report contradicts the record, by the run's ending or by its first differing test."""
     result = _read_report(facts, name)
     if isinstance(result, str):
         return result

@@ -210,7 +210,7 @@ def _audit_attempt(
 def _task_facts_of(
     run: RunFolder, mirrors: Mirrors, glob: str | None
 ) -> tuple[dict[str, TaskFacts], dict[str, str]]:
-    """The run's tasks that are still where run.json says, and why the others are not."""
+    """The run's tasks that are still where run.json says, and why the others are missing."""
     found: dict[str, TaskFacts] = {}
     missing: dict[str, str] = {}
     for entry in run.configuration.tasks:

@@ -17,7 +17,7 @@ from agentbench.tasks.project_files import parse_ini, parse_python, parse_toml
 
 _LARGEST_FILE = 2 * 1024 * 1024
 _LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not read
-_BATCH_BYTES = 16 * 1024 * 1024  # bytes that git is asked for at a time
+_BATCH_BYTES = 16 * 1024 * 1024  # bytes that are requested from git at a time
 _LONGEST_LINE = 500  # configparser's time grows with the square of it
 
 
@@ -33,7 +33,7 @@ class BaseTree(Struct, frozen=True, kw_only=True):
         return len(self.blobs) - len(self.contents)
 
     def text(self, path: str) -> str | None:
-        """A file's content as text; `None` where there is none, or it is not text."""
+        """A file's content as text; `None` if there is none, or it is not text."""
         content = self.contents.get(PurePosixPath(path))
         if content is None or b"\0" in content:
             return None

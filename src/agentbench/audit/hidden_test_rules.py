@@ -43,7 +43,7 @@ def no_regression_tests(facts: TaskFacts) -> Iterator[RuleHit]:
 
 
 def weakly_controlled(facts: TaskFacts) -> Iterator[RuleHit]:
-    """Control runs change what a test expects; they show less for a test without such a value."""
+    """Control runs change what a test expects; they show less for a test without one."""
     controlled = controlled_functions(facts)
     share = f"{sum(why is None for why in controlled.values())} of {len(controlled)}"
     for where, why in controlled.items():
@@ -100,13 +100,13 @@ def no_solution(facts: TaskFacts) -> Iterator[RuleHit]:
 
 
 def not_read(facts: TaskFacts) -> Iterator[RuleHit]:
-    """What could not be read was not audited, so no finding about it means nothing."""
+    """Unreadable content was not audited, so a lack of findings about it proves nothing."""
     for why in facts.unread:
         yield info("the base tree", why)
 
 
 def controlled_functions(facts: TaskFacts) -> Mapping[str, str | None]:
-    """Every fail_to_pass function, and why nothing in it can be changed; `None` where it can."""
+    """Every fail_to_pass function, and why nothing in it can be changed; else `None`."""
     reasons: dict[str, str | None] = {}
     for file in facts.deciding_files:
         if file.listed:

@@ -1,4 +1,4 @@
-"""Rules about a task: what of its answers lies where an agent can read it."""
+"""Rules about a task: which of its answers an agent can read."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ _PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ""})
 _NAME = re.compile(r"\b[A-Za-z]\w{6,}[a-z0-9]\b")  # of a length that prose seldom has by chance
 _IDENTIFIER = re.compile(r"[a-z0-9](_\w|[A-Z])")  # with_words or inCapitals, as prose has none
 _INSTRUCTION = "instruction.md"
-_LEAST_ASSERTION = 24  # characters; `assert x == 1` may stand anywhere
+_LEAST_ASSERTION = 24  # characters; `assert x == 1` may occur anywhere
 
 
 def hidden_tests_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
@@ -40,7 +40,7 @@ def hidden_tests_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
 
 
 def visible_tests(facts: TaskFacts) -> Iterator[RuleHit]:
-    """An agent can satisfy visible tests with answers made for them alone."""
+    """An agent can satisfy visible tests with answers that are made only for them."""
     listed = [(file, name) for file in facts.deciding_files for name in file.listed_functions]
     visible = [(file, name) for file, name in listed if file.is_visible(name)]
     whole = len(visible) == len(listed)

@@ -1,4 +1,4 @@
-"""What a rule of the audit is: one check of facts that were read once."""
+"""The interface of the audit's rules: each checks facts that were read once."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Facts = TypeVar("Facts")
 
 
 class RuleHit(NamedTuple):
-    """What a rule found at one place."""
+    """A rule's finding at one place."""
 
     severity: Severity
     where: str
@@ -31,7 +31,7 @@ Rules = Mapping[str, Callable[[Facts], Iterable[RuleHit]]]
 
 
 class AuditSubject(StrEnum):
-    """What is audited."""
+    """The task, run or attempt that is audited."""
 
     TASK = "task"
     RUN = "run"
@@ -40,7 +40,7 @@ class AuditSubject(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult:
-    """One subject, and what was found about it."""
+    """One subject and the findings about it."""
 
     subject: AuditSubject
     name: str

@@ -1,4 +1,4 @@
-"""What the rules check in a run and its attempts; irregular files are refused unparsed."""
+"""The facts of a run and its attempts that rules check; irregular files are never parsed."""
 
 import os
 import stat
@@ -35,7 +35,7 @@ class RunFolder(Struct, frozen=True, kw_only=True):
     folder: Path
     configuration: RunConfiguration
     all_records: tuple[AttemptRecord, ...]  # each line of attempts.jsonl
-    set_aside: tuple[str, ...]  # a sentence for each line that is no record
+    set_aside: tuple[str, ...]  # a sentence for each line that is not a record
     latest: tuple[AttemptRecord, ...]  # the last record of each attempt
 
     def read(self, relative: str, *, limit: int = _FILE_BYTES) -> bytes:
@@ -80,7 +80,7 @@ def open_run(folder: Path) -> RunFolder:
     """Read a run's configuration and all its records.
 
     Raises:
-        InputError: it is no run, run.json is damaged, or it is of a newer agentbench.
+        InputError: it is not a run, run.json is damaged, or it is of a newer agentbench.
     """
     for name in (_RUN_FILE, _ATTEMPTS_FILE):
         _refuse_irregular(folder / name, must_be=name == _RUN_FILE)
@@ -108,7 +108,7 @@ def is_run(folder: Path) -> bool:
 
 
 def _refuse_irregular(path: Path, *, must_be: bool) -> None:
-    """Refuse what could not be read to its end, or would fill the memory."""
+    """Refuse a file that has no end or would fill the memory."""
     try:
         mode = path.lstat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Rules about a task's environment: what the text of its set-up commands installs."""
+"""Rules about a task's environment: the installations in the text of its set-up commands."""
 
 import re
 import shlex
@@ -49,7 +49,7 @@ class InstallTarget(Struct, frozen=True, kw_only=True):
 
 
 def installs_of(command: str) -> Iterator[InstallTarget]:
-    """What a shell command has pip install."""
+    """The packages and files that a shell command installs with pip."""
     for words in _shell_commands(command):
         at = next((n for n, word in enumerate(words) if _PIP.fullmatch(_program(word))), None)
         if at is not None and "install" in words[at:]:
@@ -59,14 +59,14 @@ def installs_of(command: str) -> Iterator[InstallTarget]:
 
 
 def clones_of(command: str) -> Iterator[str]:
-    """The URLs that a shell command has git clone or fetch."""
+    """The URLs that a shell command clones or fetches with git."""
     for words in _shell_commands(command):
         if "git" in map(_program, words) and {"clone", "fetch", "pull", "remote"} & set(words):
             yield from (word for word in words if "://" in word or word.endswith(".git"))
 
 
 def requirements_in(text: str) -> Iterator[InstallTarget]:
-    """What a file of requirements names."""
+    """The entries of a requirements file."""
     for raw in text.replace("\\\n", " ").splitlines():
         line = re.sub(r"(^|\s)#.*", "", raw).partition(";")[0].strip()
         words = line.split()

@@ -1,4 +1,4 @@
-"""What the rules check in a task; it is read once, and nothing is run.
+"""The facts of a task that rules check; they are read once, and nothing is run.
 
 These are its base tree, its deciding test files, and the lines that identify copies of its answers.
 """
@@ -24,8 +24,8 @@ from agentbench.tasks.task import Task
 
 _LONG_LINE = 60  # characters, from which on a line is distinctive by itself
 _WINDOW = 3  # lines of any length that are distinctive together
-_LEAST_WINDOW = 40  # characters of such lines
-_LEAST_DISTINCTIVE = 2  # of them that are not in any program
+_LEAST_WINDOW = 40  # characters of these lines
+_LEAST_DISTINCTIVE = 2  # of them that are not ordinary
 # White space, and the marks of diffs, quotations and tables.
 _LINE_MARKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace()) + "+>|"
 _ORDINARY = re.compile(
@@ -60,14 +60,14 @@ def found_in(text: str, fingerprints: LeakFingerprints) -> dict[LeakFingerprint,
 
 
 def without(fingerprints: LeakFingerprints, texts: Iterable[str]) -> LeakFingerprints:
-    """The fingerprints that none of some texts has."""
+    """The fingerprints that occur in none of some texts."""
     for text in texts:
         fingerprints = fingerprints.difference(found_in(text, fingerprints))
     return fingerprints
 
 
 def fingerprints_of(blocks: Iterable[Sequence[str]]) -> LeakFingerprints:
-    """What identifies pieces of text, each given by its consecutive lines."""
+    """The fingerprints of pieces of text, each given by its consecutive lines."""
     candidates = (each for block in blocks for _, each in _candidates(enumerate(block)))
     return frozenset(filter(_is_distinctive, candidates))
 
@@ -121,7 +121,7 @@ class DecidingTestFile(Struct, frozen=True, kw_only=True):
     path: str
     source: str
     hidden: bool  # tests.patch writes it
-    functions: Mapping[str, FoundFunction]  # none where it is no Python
+    functions: Mapping[str, FoundFunction]  # none if it is not Python
     before: Mapping[str, FoundFunction]  # those of the same file in the base
     listed: tuple[NodeId, ...]  # its fail_to_pass ids
 
@@ -132,7 +132,7 @@ class DecidingTestFile(Struct, frozen=True, kw_only=True):
 
     @property
     def deciding(self) -> Iterator[tuple[str, FoundFunction]]:
-        """The listed functions; where none are listed, the tests that the base does not have."""
+        """The listed functions; if none are listed, the tests that the base does not have."""
         listed = self.listed_functions
         for name, function in self.functions.items():
             new = self.hidden and function.looks_like_a_test and not self.is_visible(name)
@@ -176,7 +176,7 @@ def deciding_test_files(
 
 
 def functions_in(content: bytes) -> Mapping[str, FoundFunction]:
-    """The functions of a Python text; none where it is not Python."""
+    """The functions of a Python text; none if it is not Python."""
     try:
         if len(content) > _MAX_PARSED_BYTES:
             return {}
@@ -196,10 +196,10 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     deciding_files: tuple[DecidingTestFile, ...]
     hidden_fingerprints: LeakFingerprints  # of the hidden tests, and nowhere in the base
     hidden_names: frozenset[str]  # of hidden test functions that the base does not mention
-    unread: tuple[str, ...] = ()  # why some of it is not there
+    unread: tuple[str, ...] = ()  # why some of it is missing
 
     def solution_fingerprints(self) -> LeakFingerprints:
-        """What identifies the fix: its lines with those around them, as no changed file had them.
+        """The fingerprints of the fix: its lines with those around them, unless a file had them.
 
         A fix is often one short line, which only its surroundings make distinctive.
         """
@@ -212,7 +212,7 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
 
 
 def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
-    """Read all that is known of a task; of a URL without a mirror yet, one is made."""
+    """Read all facts of a task; a URL without a mirror gets one."""
     key = task.answer_key
     base, hidden, fixed, unread = _read_from_mirror(task, mirrors)
     deciding = deciding_test_files(task, base, hidden)

@@ -98,7 +98,7 @@ def test_a_python_that_says_something_else_is_told_as_broken(walled):
 def test_a_search_that_takes_for_ever_is_given_up(sandbox):
     Path(sandbox.workspace, "f").write_text("a" * 60 + "\n")
     reply = called(Hasty(sandbox), "search", pattern="(a|a)+b")
-    assert (reply.failed, reply.text) == (True, "search was given up after 1 s; ask for less")
+    assert (reply.failed, reply.text) == (True, "search timed out after 1 s; ask for less")
 
 
 def test_a_lost_sandbox_is_not_told_to_the_model(sandbox):

@@ -138,7 +138,7 @@ def test_without_a_model_it_says_what_to_add(problem, budget, tmp_path):
 
 
 def test_a_model_that_it_cannot_speak_to_is_named_with_its_wires(solve):
-    with pytest.raises(UsageError, match="mine speaks openai-chat; scripted is reached by gemini"):
+    with pytest.raises(UsageError, match="mine supports openai-chat; scripted offers gemini"):
         solve(preset(), wires=(ApiFormat.GEMINI_GENERATE,))
 
 

@@ -35,7 +35,7 @@ def test_what_is_told_is_what_was_seen_and_not_what_was_claimed(subject):
         (("from lib import f0", "f0(1)"), "was not reproduced with each tree in its own sandbox"),
         (
             ("import random, lib", "random.random() + lib.f0(77)"),
-            "does not count: the reference does not do the same each time",
+            "does not count: the reference behaves differently each time",
         ),
         (("import os", "os._exit(0)"), "was not reproduced: with the reference, "),
     ],

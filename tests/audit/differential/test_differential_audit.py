@@ -143,7 +143,7 @@ def test_the_reference_itself_is_said_to_be_so_and_nothing_is_run(tmp_path_facto
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(CHANGING, ("does not do the same each time", "depends on something else")),
+    [(CHANGING, ("behaves differently each time", "depends on something else")),
      (SLY, ("was not reproduced", "depends on something else"))],
     ids=["chance", "beside-the-reference"],
 )  # fmt: skip

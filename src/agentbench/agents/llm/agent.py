@@ -184,7 +184,7 @@ class LlmAgent(Struct, frozen=True, kw_only=True):
 
     A step is one answer of the model with all of its calls. An answer without a call gets a
     reminder. After `silent_steps` such answers in a row the model has stopped: it submitted if it
-    ever changed anything (the tests judge it in any case), otherwise it gave up. A failed call gets
+    ever changed anything (the tests decide in any case), otherwise it gave up. A failed call gets
     an error message. After `failed_steps` steps in a row without a successful call the attempt
     ends in a tool error.
     """

@@ -78,7 +78,7 @@ def source_of(name: str) -> str:
 def _failure_text(result: CommandResult) -> str:
     seconds = result.duration.total_seconds()
     if result.ending is Ending.TIMED_OUT:
-        return f"was given up after {seconds:.0f} s; ask for less"
+        return f"timed out after {seconds:.0f} s; ask for less"
     last = escape_control((result.stderr.strip() or result.ending.value).splitlines()[-1])
     return f"needs the `python` of the sandbox, which fails (exit code {result.exit_code}): {last}"
 
@@ -119,7 +119,7 @@ class EditArguments(ToolArguments):
         description="The text to replace, to the letter, without line numbers; it must occur "
         "exactly once. Empty: make a new file."
     )
-    new_text: ToolText = Field(description="What takes its place.")
+    new_text: ToolText = Field(description="The replacement.")
     replace_all: bool = Field(default=False, description="Replace every occurrence.")
 
 

@@ -1,7 +1,7 @@
-"""A task's MCP servers and skills for the built-in agent: what its prompt says, and a tool.
+"""A task's MCP servers and skills for the built-in agent: a part of its prompt, and a tool.
 
 A client in the sandbox speaks to the servers, since only the sandbox reaches them. A server that is
-a program is started anew for each call.
+a program is started again for each call.
 """
 
 import json
@@ -71,7 +71,7 @@ CALL_MCP_TOOL = Tool(
 
 
 def additions_to_prompt(problem: Problem, sandbox: Sandbox) -> str:
-    """What a model has to know of the task's servers and skills; empty if there are none.
+    """The part of the prompt about the task's servers and skills; empty if there are none.
 
     Raises:
         SandboxError: the sandbox is lost.

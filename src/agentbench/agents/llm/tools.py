@@ -50,7 +50,7 @@ _MAX_QUOTED = 200  # characters of arguments that are not JSON
 
 
 class RunArguments(ToolArguments):
-    """What `run` takes."""
+    """The arguments of `run`."""
 
     command: ToolText = Field(
         min_length=1, max_length=30_000, description="For a shell, in the workspace."
@@ -94,8 +94,8 @@ def _ending_text(result: CommandResult) -> str:
 
 RUN = Tool(
     name="run",
-    description="Run a shell command in the workspace. Nothing that it leaves running "
-    "survives it. Long output loses its middle.",
+    description="Run a shell command in the workspace. Processes that it leaves running are "
+    "killed. The middle of long output is left out.",
     arguments=RunArguments,
     act=_run_command,
     effect=ToolEffect.CHANGES,
@@ -103,7 +103,7 @@ RUN = Tool(
 
 
 class PatchArguments(ToolArguments):
-    """What `apply_patch` takes."""
+    """The arguments of `apply_patch`."""
 
     patch: ToolText = Field(
         min_length=1, description="A unified diff, as `git diff` writes it, of one or more files."
@@ -123,7 +123,8 @@ def _apply_patch(context: ToolContext, arguments: PatchArguments) -> ToolReply:
         tried.append(context.sandbox.run(command))
         if tried[-1].ok:
             return ToolReply(text=f"applied; lines added and removed: {_changed_files(tried[-1])}")
-    # The second way is only for patches that the first cannot parse: it reads hunks differently.
+    # The second command reads hunks differently; it is only for patches that the first cannot
+    # parse.
     telling = tried[-1] if "corrupt patch" in tried[0].stderr else tried[0]
     message = telling.stderr.strip() or f"git apply ended in {telling.ending}"
     return ToolReply(

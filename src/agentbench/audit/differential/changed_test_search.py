@@ -32,10 +32,10 @@ _KINDS = frozenset(("returns", "raises", "timeout"))
 _SEED = 0
 _MAX_CHANGED_TESTS = 4_000  # changed ones of an attempt
 _MAX_PER_TEST = 400  # of one test
-_DECIDING_WEIGHT = 8  # of a test that the bug fails, which is about what was fixed
+_DECIDING_WEIGHT = 8  # of a test that fails with the bug, so it concerns the fix
 _MAX_FILES = 12
-_RUNS = 5  # of all changed tests, that share the time
-_LEAST_SECONDS = 20.0  # for a run: pytest has to start, on a machine with much to do as well
+_RUNS = 5  # of all changed tests, which share the time
+_LEAST_SECONDS = 20.0  # for a run: pytest must start, also on a busy machine
 _TEST_SECONDS = 1.0
 _READ_BYTES = 128 * 1024 * 1024
 _MAX_DIFFERENCES = 3  # differences of an attempt; the others are counted
@@ -48,7 +48,7 @@ _OPTIONS = (
 
 
 class ObservedDifference(Struct, frozen=True, kw_only=True):
-    """A test that saw something else: the place, and what both did, in words."""
+    """A test that observed a difference: its place, and both behaviours in words."""
 
     test: str
     at: int  # -1: how the test ended
@@ -83,7 +83,7 @@ def differing(
 
 
 def observation_text_at(observed: Observations, found: ObservedDifference) -> str:
-    """What a tree did at the place of a difference, in words."""
+    """A tree's behaviour at the place of a difference, in words."""
     steps = observed.get(found.test, [])
     return (
         outcomes.words(steps[found.position])
@@ -155,7 +155,7 @@ def _is_well_formed(step: dict[str, Any]) -> bool:
 
 
 def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
-    """Run changed tests in the trees of the reference and the agent, each twice and alone.
+    """Run changed tests in the trees of the reference and the agent, each twice and separately.
 
     Raises:
         SandboxError: a sandbox is lost.
@@ -230,7 +230,7 @@ class _ChangedTestRuns(Struct, kw_only=True):
         return sorted(found, key=self._size)
 
     def twice(self, tree: SourceTree) -> list[Observations]:
-        """What the tests observe, with two orders of the items of sets.
+        """The tests' observations, with two orders of the items of sets.
 
         Raises:
             SandboxError: the sandbox is lost.
@@ -238,7 +238,7 @@ class _ChangedTestRuns(Struct, kw_only=True):
         return [self.observed(tree, hashes) for hashes in (0, 1)]
 
     def base(self) -> Observations:
-        """What the tests observe in the base."""
+        """The tests' observations in the base."""
         return self.observed(self.subject.trees.base, 0)
 
     def is_part(
@@ -254,7 +254,7 @@ class _ChangedTestRuns(Struct, kw_only=True):
         variant, path = self._variant(found), _path(found)
         expression = self.changed[path].places[found.at] if found.at >= 0 else "the test"
         changes = " and ".join(
-            f"line {edit.line} has {edit.after} in place of {edit.before}" for edit in variant.edits
+            f"line {edit.line} has {edit.after} instead of {edit.before}" for edit in variant.edits
         )
         before = observation_text_at(base, found)
         what = (
@@ -271,7 +271,7 @@ class _ChangedTestRuns(Struct, kw_only=True):
         return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
 
     def observed(self, tree: SourceTree, hashes: int) -> Observations:
-        """What the tests observe in a tree.
+        """The tests' observations in a tree.
 
         Raises:
             SandboxError: the sandbox is lost.

@@ -54,7 +54,7 @@ class DifferentialAudit(Struct, kw_only=True):
     _known: dict[tuple[str, bytes], tuple[Finding, ...]] = field(default_factory=dict)
 
     def findings(self, facts: AttemptFacts) -> tuple[Finding, ...]:
-        """What is found about an attempt; nothing where it was not resolved.
+        """The findings about an attempt; none if it was not resolved.
 
         Raises:
             SandboxError: the engine is lost.
@@ -77,7 +77,7 @@ class DifferentialAudit(Struct, kw_only=True):
         try:
             return self._searched(facts, task, trees)
         except (UnavailableError, SandboxError) as error:
-            self.resources.provider.check()  # raises where it is more than this task's affair
+            self.resources.provider.check()  # raises if more than this task is affected
             return _not_compared(facts, str(error))
 
     def _searched(
@@ -91,7 +91,7 @@ class DifferentialAudit(Struct, kw_only=True):
             what = "the same as the reference, except for comments, docstrings and layout"
             return DifferentialResult(effort=(info(where, what),))
         if not difference.callable:
-            why = "nothing that differs can be called by a public name in both trees"
+            why = "no difference can be called by a public name in both trees"
             left = (*difference.one_sided, NotCompared(where, why))
             return DifferentialResult(left=left)
         subject = searching.ComparedAttempt(

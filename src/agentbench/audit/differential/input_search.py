@@ -1,6 +1,6 @@
 """The search by inputs: differing functions are called with generated inputs.
 
-A difference counts if it is reproduced, with each tree alone in a fresh sandbox.
+A difference counts if it is reproduced, with each tree in its own fresh sandbox.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ _MAX_PAIRS = 20  # pairs of an attempt
 _LEAST_SECONDS = 2.0  # for a pair
 _ALONG_PATHS = 3  # pairs whose paths are searched, too: that takes long
 _PATHS_WEIGH = 4.0  # times the seconds of another
-_EXAMPLES = 2_000  # inputs made for a pair, where there is time
+_EXAMPLES = 2_000  # inputs for a pair, if there is time
 _GRACE = 20.0  # seconds, to load and to end
 _REFERENCE, _AGENT = "reference", "agent"
 _REPLAY_PROGRAM = "worker_process"
@@ -33,7 +33,7 @@ _REPLAY_TIMES = 3
 
 
 def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
-    """Compare what can be called in one sandbox, then confirm differences in three others.
+    """Call both trees' definitions in one sandbox, then confirm differences in three others.
 
     Raises:
         SandboxError: a sandbox is lost.
@@ -67,7 +67,7 @@ def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.Sea
 
 
 def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[DefinitionId]:
-    """What differs itself goes first, then what tests call, since its purpose is known."""
+    """Differing definitions first, then those that tests call, since their purpose is known."""
     differing = set(contrast.differing)
     return sorted(
         contrast.callable,
@@ -240,7 +240,7 @@ def _why_not_reproduced(replays: _Replays) -> str:
             why = replayed.why or "there was no answer"
             return f"was not reproduced: with the {name}, {why}"
         if len(set(replayed.values)) > 1:
-            return f"does not count: the {name} does not do the same each time"
+            return f"does not count: the {name} behaves differently each time"
     if replays.reference.values[0] == replays.agents.values[0]:
         return "was not reproduced with each tree in its own sandbox"
     return ""

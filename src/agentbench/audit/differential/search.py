@@ -26,14 +26,14 @@ from agentbench.symbolic.libraries import program_argv, python_of, symbolic_moun
 from agentbench.tasks.task import Task
 
 _WRITE_TIMEOUT = timedelta(minutes=5)
-_MAX_CHARACTERS = 200  # characters of what a program complained
+_MAX_CHARACTERS = 200  # characters of a program's error message
 _MAX_LITERAL_CHARACTERS = 2_000  # characters of a literal or a call
 _MOST_LITERALS = 500
 _WORD = re.compile(r"[^\s.,;:|/]+")
 
 
 class ComparisonSandboxes(Struct, frozen=True, kw_only=True):
-    """Where the trees of one task are compared."""
+    """The sandboxes in which the trees of one task are compared."""
 
     resources: RunResources
     task: Task
@@ -76,7 +76,7 @@ def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> 
     """Prepare a task, or find its state in the cache.
 
     Raises:
-        UnavailableError: it cannot be prepared, or its Python has not the libraries.
+        UnavailableError: it cannot be prepared, or its Python lacks the libraries.
         SandboxError: the sandbox is lost.
     """
     snapshot = prepare_task(task, resources).prepared.snapshot
@@ -142,7 +142,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
 
 
 DifferenceSearch = Callable[[ComparedAttempt, float], SearchResult]
-"""Looks for differences, for so many seconds; raises SandboxError where the sandbox is lost."""
+"""Looks for differences for some seconds; raises SandboxError if the sandbox is lost."""
 
 
 class TaskTests(Struct, frozen=True, kw_only=True):
@@ -186,7 +186,7 @@ class TaskTests(Struct, frozen=True, kw_only=True):
 
 
 def read_task_tests(facts: TaskFacts) -> TaskTests:
-    """Read the tests of a task, as far as they are Python."""
+    """Read the Python tests of a task."""
     trees = tuple(_trees(facts))
     imported = {
         alias.name

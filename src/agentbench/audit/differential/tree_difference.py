@@ -1,4 +1,4 @@
-"""The Python modules of two trees, what differs between them, and what of it can be called."""
+"""The Python modules of two trees, their differences, and the functions that can show these."""
 
 import ast
 from collections import defaultdict
@@ -22,7 +22,7 @@ _MAX_CALL_DISTANCE = 8  # calls from what differs
 
 
 class DefinitionKind(StrEnum):
-    """What a name stands for."""
+    """The kind of object that a name defines."""
 
     FUNCTION = "function"
     CLASS = "class"
@@ -203,8 +203,8 @@ def compare_trees(
 
     Args:
         trees: The trees.
-        test_paths: Where the tests are, which do not count.
-        tested: Names that tests import: they are part of a contract, also where they are private.
+        test_paths: The paths of tests, which are not compared.
+        tested: Names that tests import: they are part of a contract, even if they are private.
     """
     reference = modules_of(trees.reference, test_paths)
     agents = modules_of(trees.agents, test_paths)
@@ -245,7 +245,7 @@ def _differing(
 
 
 def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[DefinitionId]:
-    """What differs and what may call it, by name, the nearest first."""
+    """The differing definitions and their possible callers, by name, the nearest first."""
     users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
     for tree in trees:
         for definition_id, definition in tree.definitions.items():

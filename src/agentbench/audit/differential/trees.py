@@ -32,7 +32,7 @@ class SourceTree(Struct, frozen=True, kw_only=True):
     change: FilesByPath
 
     def content(self, path: PurePosixPath) -> bytes | None:
-        """A file's content; `None` where there is none, or it was too large to be read."""
+        """A file's content; `None` if there is none, or it was too large to be read."""
         if path in self.change:
             file = self.change[path]
             return None if file is None else file.content
