@@ -72,13 +72,13 @@ def test_what_dead_runs_left_comes_with_its_remedy(tmp_path):
 @pytest.mark.parametrize(
     ("names", "ok", "detail"),
     [
-        ([], False, "none; make it: agentbench images build"),
+        ([], False, "none; build it: agentbench images build"),
         (["agentbench/python:3.13", "agentbench/python:3.11"], True, None),
         (
             ["agentbench/python:3.13"],
             False,
             "agentbench/python:3.13; the default one, agentbench/python:3.11, is missing; "
-            "make it: agentbench images build",
+            "build it: agentbench images build",
         ),
     ],
 )

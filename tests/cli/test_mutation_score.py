@@ -52,7 +52,7 @@ def test_tests_weaker_than_asked_are_1(validate, weak):
     assert row["strength"]["killed"] == row["strength"]["total"] - 1
     assert row["strength"]["survivors"][0]["path"] == "basket.py"
     assert "warning: weak-tests: weak: " in said.stderr
-    assert "; asked for 99 %" in said.stderr
+    assert "; required: 99 %" in said.stderr
 
 
 def test_a_task_that_is_not_valid_has_no_strength_and_reaches_none(validate, tasks):

@@ -23,7 +23,7 @@ def test_a_run_that_was_stopped_says_how_to_go_on(run, capsys):
         execute_run(run, as_json=False, quiet=True, verbose=False)
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"go on with: agentbench resume {run.store.folder}"
+    assert last == f"continue with: agentbench resume {run.store.folder}"
 
 
 def test_what_was_made_before_counts_too(run, capsys):

@@ -41,7 +41,7 @@ def test_a_run_that_another_process_makes_is_2_in_one_line(cli, cut_off):
         said = cli("resume", cut_off)
     assert (said.code, said.stdout) == (2, "")
     (line,) = said.stderr.splitlines()
-    assert "another process is making this run's attempts; wait for its end" in line
+    assert "another process is making this run's attempts; wait until it ends" in line
 
 
 def test_a_run_that_is_not_there_is_65(cli, tmp_path):

@@ -98,7 +98,7 @@ def test_failed_attempts_of_a_run_are_made_again(run, cli, tmp_path):
         "run", "--rerun-failed", "last", "--runs-dir", tmp_path / "runs", "--run-id", "again"
     )
     assert said.code == 0, said.stderr
-    assert "rerun of before: 2 attempts not resolved there\n" in said.stderr
+    assert "rerun of before: 2 attempts that it did not resolve\n" in said.stderr
     assert "resolved 0/2 " in said.stderr
     again = json.loads((tmp_path / "runs/again/run.json").read_text())
     assert (again["agent"], again["rerun_of"]) == ("oracle", "before")

@@ -126,6 +126,6 @@ def test_ctrl_c_is_130_and_the_run_can_go_on(tmp_path, sandbox):
         said = process.stderr.read()
     assert process.returncode == 130
     (folder,) = (tmp_path / "runs").iterdir()
-    assert said.splitlines()[-1] == f"go on with: agentbench resume runs/{folder.name}"
+    assert said.splitlines()[-1] == f"continue with: agentbench resume runs/{folder.name}"
     assert json.loads((folder / "run.json").read_text())["ending"] == "interrupted"
     assert (folder / "attempts/small/1/record.json").is_file()

@@ -26,7 +26,7 @@ def test_an_attempt_that_is_not_there_says_which_are(cli, runs_dir):
     for arguments in (("last", "two"), ("last", "one", "3")):
         said = show(cli, runs_dir, *arguments)
         assert (said.code, said.stdout) == (65, "")
-        assert "there are: one 1, one 2" in said.stderr
+        assert "known: one 1, one 2" in said.stderr
 
 
 def logged(runs_dir, *stages):

@@ -89,7 +89,7 @@ def test_what_is_under_way_is_shown_with_its_stage_and_time(terminal):
         shown.process.send_signal(signal.SIGINT)
         assert shown.to_the_end() == 130
     assert shown.shown.count(CURSOR[0]) == shown.shown.count(CURSOR[1]) == 1
-    assert "go on with: agentbench resume" in shown.shown
+    assert "continue with: agentbench resume" in shown.shown
 
 
 def test_in_silence_nothing_is_drawn(terminal):

@@ -49,7 +49,7 @@ def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
 def test_a_run_that_resolved_nothing_has_nothing_to_compare(cli, failed):
     said = cli("audit", failed, "--wrong-fixes")
     assert said.code == 0
-    assert "one: no attempt was resolved: there is nothing to compare\n" in said.stderr
+    assert "one: no attempt was resolved, so there is nothing to compare\n" in said.stderr
 
 
 def test_attempts_that_a_glob_leaves_out_are_not_compared(cli, wrong):

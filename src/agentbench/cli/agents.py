@@ -11,12 +11,12 @@ from agentbench.cli.run_execution import say_line
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UsageError
 
-agents = options.command_group("The agents that can be named here.")
+agents = options.command_group("List the available agents, and test presets.")
 
 
 @agents.command("list")
 def list_agents(as_json: options.Json = False) -> None:
-    """List the agents, a line each.
+    """List the agents, one per line.
 
     Example: agentbench agents list
     """
@@ -63,7 +63,7 @@ def try_agent(
     ],
     sandbox: options.Sandbox = options.SandboxName.AUTO,
 ) -> None:
-    """Install a preset, and let it mend a tiny bug with a scripted model; says what works.
+    """Install a preset, let it fix a tiny bug with a scripted model, and print what works.
 
     Example: agentbench agents test claude-code
     """

@@ -1,4 +1,4 @@
-"""The program and its commands: named here, and imported when one is used."""
+"""The program and the names of its commands, whose modules are imported on use."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -20,21 +20,21 @@ CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 SHORT_HELP = {
     "run": "Run tasks with an agent, and judge the result.",
     "validate": "Prove tasks: solvable, not solved already, not flaky.",
-    "resume": "Go on with an interrupted run.",
-    "rescore": "Judge a run's records again with today's rules.",
+    "resume": "Continue an interrupted run.",
+    "rescore": "Judge a run's records again with the current rules.",
     "report": "Report on runs: a row per attempt, and the resolved rate.",
     "compare": "Compare two runs: flips, and statistical significance.",
-    "show": "Show one attempt: stages, the reason and why, the patch.",
-    "view": "Show runs as a web page, live while they go on.",
-    "audit": "Look through tasks and runs for known leaks; runs nothing.",
+    "show": "Show one attempt: why it failed, its stages and its patch.",
+    "view": "Show runs as a web page, updated while they run.",
+    "audit": "Search tasks and runs for known leaks without running anything.",
     "explain": "Explain a failure reason or an exit code.",
     "mcp": "Serve tests over the Model Context Protocol.",
-    "gateway": "Put a gateway before a model: it counts, limits, records.",
-    "doctor": "Check what agentbench needs on this machine.",
-    "clean": "Remove leftovers of dead runs, and cache entries.",
-    "tasks": "The task catalogue.",
-    "agents": "The agents that can be named here.",
-    "images": "The base images that Docker sandboxes start from.",
+    "gateway": "Run a gateway to a model: it counts, limits and records.",
+    "doctor": "Check whether this machine has what agentbench needs.",
+    "clean": "Remove remains of dead runs, and cache entries.",
+    "tasks": "List, create, import and export tasks.",
+    "agents": "List the available agents, and test presets.",
+    "images": "List and build the base images of Docker sandboxes.",
 }
 """Every command in the order of `--help`."""
 
@@ -50,7 +50,7 @@ _MODULES = {
 }
 """The module below agentbench.cli of each command whose module has another name."""
 _EPILOG = (
-    "Exit codes: 0 done, whatever the agents scored; 1 a check you asked for did not hold; "
+    "Exit codes: 0 done, whatever the agents scored; 1 a requested check failed; "
     "2 wrong usage; 65 a task, run or import file is wrong; 69 the sandbox or engine is not "
     "available; 70 a bug in agentbench; 75 some attempt ended in an infrastructure failure; "
     "130 interrupted; 141 the reader of a pipe ended first."
@@ -90,7 +90,7 @@ class LazyCommands(TyperGroup):
 
 
 def _say_what_was_found(error: typer.BadParameter) -> None:
-    """Replace the message of a validation, which speaks of an input, by one about the value."""
+    """Replace the message of a validation by one that names the value."""
     from pydantic import ValidationError
 
     from agentbench.core.schema import describe_wrong_value
@@ -184,7 +184,7 @@ app = typer.Typer(
     help="Tells whether a coding agent fixed a bug, why not, and that nobody cheated.",
     epilog=_EPILOG,
     no_args_is_help=True,
-    rich_markup_mode=None,  # rich's markup alone would double the time that --help takes
+    rich_markup_mode=None,  # rich's markup would double the time that --help takes
     pretty_exceptions_enable=False,
     context_settings=CONTEXT_SETTINGS,
     cls=LazyCommands,
@@ -192,7 +192,7 @@ app = typer.Typer(
 
 
 def _show_version(is_requested: bool) -> None:
-    # As the option's callback: the program's own runs only once there is a command.
+    # The option needs a callback: the program's own runs only if there is a command.
     if is_requested:
         from agentbench import __version__
 

@@ -35,8 +35,8 @@ WrongFixesOption = Annotated[
     bool,
     typer.Option(
         "--wrong-fixes",
-        help="Also compare what resolved attempts wrote with the reference fix, by running both "
-        "in sandboxes.",
+        help="Also compare the fixes of resolved attempts with the reference fix, by running "
+        "both in sandboxes.",
     ),
 ]
 SandboxOption = Annotated[
@@ -45,7 +45,7 @@ SandboxOption = Annotated[
 ]
 SecondsOption = Annotated[
     float,
-    typer.Option("--seconds", help="With --wrong-fixes: how long to search an attempt.", min=1),
+    typer.Option("--seconds", help="With --wrong-fixes: the time to search each attempt.", min=1),
 ]
 
 
@@ -69,9 +69,9 @@ def audit(
     filter_glob: options.Filter = None,
     as_json: options.Json = False,
 ) -> None:
-    """Look through tasks and runs for known leaks.
+    """Search tasks and runs for known leaks.
 
-    Reads only, and runs nothing of them, but with --wrong-fixes.
+    Only reads files, and runs nothing unless --wrong-fixes is given.
 
     Example: agentbench audit tasks/ --fail-on warning
     """
@@ -101,7 +101,7 @@ def _audit_all(
     glob: str | None,
     compare: "Callable[[RunFolder], FurtherFindings | None] | None",
 ) -> list[AuditResult]:
-    """Audit tasks and then runs; `compare` gives what compares the attempts of a run."""
+    """Audit tasks and then runs; `compare` creates the comparison of a run's attempts."""
     from agentbench.audit.audit import audit_run, audit_task
     from agentbench.audit.run_facts import is_run, open_run
     from agentbench.audit.task_facts import read_task_facts
@@ -111,7 +111,7 @@ def _audit_all(
     mirrors = Mirrors(cache_dir / "mirrors")
     tasks = [folder for folder in folders if not is_run(folder)]
     if compare is not None and len(tasks) == len(folders):
-        raise UsageError("--wrong-fixes compares what attempts wrote: expected a run, found none")
+        raise UsageError("--wrong-fixes compares the fixes of attempts: expected a run, found none")
     audited: list[AuditResult] = []
     if tasks:
         selected = options.TaskSelection(tasks=tasks, filter_glob=glob).load(cache_dir)
@@ -125,7 +125,7 @@ def _audit_all(
 
 
 def _folder_for(path: str, runs_dir: Path) -> Path:
-    """The folder that an argument means: what is there, else a run by its name."""
+    """The folder of an argument: an existing path, or else a run by its name."""
     from agentbench.audit.run_facts import is_run
     from agentbench.runs.store.store import find_run
 
@@ -186,7 +186,7 @@ def _plain(text: str) -> str:
 def _comparison(
     run: "RunFolder", *, glob: str | None, sandbox: options.SandboxName | None, seconds: float
 ) -> "FurtherFindings | None":
-    """What compares a run's attempts with the reference fix; None if none was resolved."""
+    """The comparison of a run's attempts with the reference fix; None if none was resolved."""
     from agentbench.attempt.resources import RunResources
     from agentbench.attempt.settings import RunSettings
     from agentbench.audit.audit import is_selected
@@ -196,7 +196,7 @@ def _comparison(
     number = sum(one.resolved for one in run.latest if is_selected(one.task_id, glob))
     name = run.configuration.run_id
     if number == 0:
-        say_line(f"{name}: no attempt was resolved: there is nothing to compare")
+        say_line(f"{name}: no attempt was resolved, so there is nothing to compare")
         return None
     cache_dir = host.usable_cache_dir()
     chosen = run.configuration.sandbox if sandbox is None else sandbox.value

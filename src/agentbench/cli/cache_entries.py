@@ -1,6 +1,6 @@
-"""The entries of the cache: what they are, how one is removed, and which are evicted first.
+"""The entries of the cache, their removal, and the order of their eviction.
 
-A file with several names is counted once, by what it really takes on the disk.
+A file with several names is counted once, by the space that it takes on the disk.
 """
 
 import os
@@ -51,19 +51,19 @@ def _everything_below(path: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEntry:
-    """Something in the cache that can be made again."""
+    """Something in the cache that can be created again."""
 
     kind: str  # "preparation", "base environment", "task image", "mirror", "toolbox", "baseline"
     name: str
     used_at: float  # seconds of the epoch
     in_use: bool
-    folders: tuple[Path, ...] = ()  # what of it lies on this machine
-    elsewhere_bytes: int = 0  # what of it lies in an engine
+    folders: tuple[Path, ...] = ()  # its files on this machine
+    elsewhere_bytes: int = 0  # its size in an engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvictionDecision:
-    """An entry, what removing it frees once those before it are gone, and whether it goes."""
+    """An entry, whether it is removed, and the bytes that this frees after those before it."""
 
     entry: CacheEntry
     size_bytes: int
@@ -73,7 +73,7 @@ class EvictionDecision:
 def plan_eviction(
     entries: Iterable[CacheEntry], *, keep_bytes: int | None, unused_since: float | None
 ) -> list[EvictionDecision]:
-    """What becomes of each entry, in the order in which they would go.
+    """Whether each entry is removed, in the order of removal.
 
     At most `keep_bytes` are left in all; entries last used before `unused_since` go in any case.
     """
@@ -90,7 +90,7 @@ def plan_eviction(
 
 
 class _DiskUsage:
-    """What entries take together: a file with links in several of them is there once."""
+    """The disk space of several entries: a file with links in several of them counts once."""
 
     def __init__(self, entries: Sequence[CacheEntry]) -> None:
         self._inodes = {id(entry): allocated_bytes_below(entry.folders) for entry in entries}
@@ -101,7 +101,7 @@ class _DiskUsage:
         self.total = sum(files.values()) + sum(entry.elsewhere_bytes for entry in entries)
 
     def size_of(self, entry: CacheEntry) -> int:
-        """What would be free without it."""
+        """The space that removing it would free."""
         own = self._inodes[id(entry)]
         alone = (size for inode, size in own.items() if self._links[inode] == 1)
         return sum(alone) + entry.elsewhere_bytes
@@ -119,7 +119,7 @@ _LOCAL = tuple(back_end.name for back_end in BACK_ENDS if back_end.keeps_files)
 
 @dataclass(slots=True, kw_only=True)
 class CacheContents:
-    """All that can be made again below one folder, and in the engine that answers."""
+    """All entries below one folder, and in the engine that answers."""
 
     folder: Path
     engine: Engine | None
@@ -131,7 +131,7 @@ class CacheContents:
         return cls(folder=folder, engine=_engine())
 
     def entries(self) -> list[CacheEntry]:
-        """Everything that is kept, with the locks looked at now."""
+        """All entries, with the current state of their locks."""
         return [
             *self._preparations(),
             *self._entries_in_engine(),
@@ -141,12 +141,12 @@ class CacheContents:
         ]
 
     def prepared_folders(self) -> list[Path]:
-        """Our parts of all preparations; what an engine holds comes on top."""
+        """Our files of all preparations, without the images in an engine."""
         found = sorted((self.folder / "prepared").glob("*/*/"))
         return [folder for folder in found if not has_owner_file(folder)]
 
     def give_up(self, entry: CacheEntry) -> bool:
-        """Remove an entry, unless somebody has begun to use it; says whether it is gone."""
+        """Remove an entry unless it is now in use; returns whether it is gone."""
         match entry.kind:
             case "preparation":
                 return self.forget_preparation(entry.name)
@@ -164,7 +164,7 @@ class CacheContents:
                 return _remove(entry.folders[0])
 
     def forget_preparation(self, name: str) -> bool:
-        """Remove a preparation (`process/KEY`), unless somebody makes or uses it."""
+        """Remove a preparation (`process/KEY`) unless it is being created or in use."""
         back_end, _, key = name.partition("/")
         provider = self._provider(back_end)
         if provider is None:
@@ -211,7 +211,7 @@ class CacheContents:
             name: (_mtime(folders / each.key) if each.is_snapshot else 0) or each.created_at
             for name, each in stored.items()
         }
-        # An image is used whenever one above it is: a later entry goes after those it is part of.
+        # Using an image also uses those below it, so an image is removed after those above it.
         for name in sorted(stored, key=lambda each: -_depth(each, stored)):
             parent = stored[name].parent
             if parent in used_at:
@@ -281,7 +281,7 @@ def _shared_entry(kind: str, path: Path, used_at: float) -> CacheEntry:
 
 
 def _is_used(entry: Path) -> bool:
-    """Whether somebody uses or makes it; nothing is made by looking where nothing was used."""
+    """Whether it is in use or being created; the check creates nothing for unused entries."""
     if not entry.parent.is_dir():
         return False
     with removal_lock(entry) as allowed:
@@ -311,7 +311,7 @@ def _mtime(path: Path) -> float:
 
 
 def find_all_orphans(cache_dir: Path) -> tuple[local.Orphan, ...]:
-    """What of ours is on the machine and in its engine; also what living runs use."""
+    """All our objects on the machine and in its engine, including those of living runs."""
     engine = _engine()
     in_engine = cleanup.find_engine_orphans(engine) if engine is not None else ()
     return (*in_engine, *local.find_orphans(cache_dir))

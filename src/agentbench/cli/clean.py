@@ -1,4 +1,4 @@
-"""`agentbench clean`: remove leftovers of dead runs, and cache entries."""
+"""`agentbench clean`: remove remains of dead runs, and cache entries."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def clean(
         typer.Option(
             "--keep",
             metavar="SIZE",
-            help="Of what is cached, keep this much (20GB): what was used last stays.",
+            help="Keep this much of the cache (20GB): the most recently used entries.",
         ),
     ] = None,
     older_than: Annotated[
@@ -33,15 +33,15 @@ def clean(
         typer.Option(
             "--older-than",
             metavar="DURATION",
-            help="Of what is cached, remove only what was not used for so long (30d).",
+            help="Remove only cache entries that were unused for this long (30d).",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+        bool, typer.Option("--dry-run", help="Only print what would be removed.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Remove what dead runs left, and what is cached (or a part of it); nothing still in use.
+    """Remove remains of dead runs, and the cache or a part of it, unless they are in use.
 
     Example: agentbench clean --keep 20GB --dry-run
     """
@@ -55,7 +55,7 @@ def clean(
 
 
 def _say_nothing(_line: str) -> None:
-    """Print no line, as the JSON document has them all."""
+    """Print nothing, since the JSON document has all lines."""
 
 
 def _row(kind: str, name: str, size: int, action: str) -> Row:

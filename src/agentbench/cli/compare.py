@@ -25,7 +25,7 @@ _First = Annotated[
     str,
     typer.Argument(
         metavar="RUN_A",
-        help="What to compare with: a run's folder, id, or 'last'.",
+        help="The run to compare with: its folder, its id, or 'last'.",
         autocompletion=completion.run_names,
     ),
 ]
@@ -45,7 +45,10 @@ _FailOnRegression = Annotated[
     ),
 ]
 _Strict = Annotated[
-    bool, typer.Option("--strict", help="With it: exit 1 for a single task that became worse.")
+    bool,
+    typer.Option(
+        "--strict", help="With --fail-on-regression: exit 1 if a single task became worse."
+    ),
 ]
 _Alpha = Annotated[
     float,
@@ -57,7 +60,7 @@ _Alpha = Annotated[
 
 
 class ComparisonFormat(StrEnum):
-    """What `--format` takes."""
+    """The values of `--format`."""
 
     TABLE = "table"
     JSON = "json"
@@ -68,7 +71,7 @@ def compare(
     first: _First,
     second: _Second,
     format_name: Annotated[
-        ComparisonFormat, typer.Option("--format", help="How to print it.")
+        ComparisonFormat, typer.Option("--format", help="The output format.")
     ] = ComparisonFormat.TABLE,
     as_json: options.Json = False,
     fail_on_regression: _FailOnRegression = False,
@@ -89,8 +92,8 @@ def compare(
         raise UsageError("--strict goes with --fail-on-regression")
     if as_json and format_name is ComparisonFormat.MARKDOWN:
         raise UsageError("--json and --format markdown contradict each other")
-    if not 0 < alpha < 1:  # whatever is not a number is not, either
-        raise UsageError(f"--alpha must lie between 0 and 1, found {alpha}")
+    if not 0 < alpha < 1:  # false for NaN, too
+        raise UsageError(f"--alpha must be between 0 and 1, found {alpha}")
     extras.require("agentbench compare", extras.STATISTICS)
     one, other = _read(first, second, runs_dir)
     comparison = compared(one.attempts, other.attempts, alpha=alpha)

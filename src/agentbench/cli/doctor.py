@@ -1,4 +1,4 @@
-"""`agentbench doctor` and `images`: what agentbench needs on this machine, and its base images."""
+"""`agentbench doctor` and `images`: check this machine, and list or build base images."""
 
 import json
 import os
@@ -22,14 +22,14 @@ from agentbench.errors import SandboxError, UnavailableError
 if TYPE_CHECKING:
     from agentbench.sandbox.registry import BackEndProbe
 
-_ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots, room for workspaces
+_ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots and workspaces
 _KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 _STYLES = {"ok": "green", "--": "yellow"}
-images = options.command_group("The base images that Docker sandboxes start from.")
+images = options.command_group("List and build the base images of Docker sandboxes.")
 
 
 def doctor(as_json: options.Json = False) -> None:
-    """Check what agentbench needs on this machine; a line each, with the remedy.
+    """Check this machine's requirements, one per line, with remedies.
 
     Example: agentbench doctor
     """
@@ -47,7 +47,7 @@ def doctor(as_json: options.Json = False) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was checked."""
+    """The result of one check."""
 
     what: str
     ok: bool
@@ -55,7 +55,7 @@ class Check:
 
 
 def diagnose(cache_dir: Path) -> list[Check]:
-    """Look at everything, in the order in which a run needs it."""
+    """Run all checks, in the order in which a run needs their subjects."""
     from agentbench.sandbox.registry import probe_back_ends
 
     return [
@@ -104,12 +104,12 @@ def _check_base_image() -> Check:
 
 
 def check_base_image(names: Sequence[str]) -> Check:
-    """Whether the image is there that tasks without one of their own start from as a rule."""
+    """Whether the default base image exists, which most tasks without an image of their own use."""
     is_present = base_image_name(DEFAULT_PYTHON) in names
     images_text = ", ".join(names) or "none"
     if not is_present and names:
         images_text += f"; the default one, {base_image_name(DEFAULT_PYTHON)}, is missing"
-    remedy = "" if is_present else "; make it: agentbench images build"
+    remedy = "" if is_present else "; build it: agentbench images build"
     return Check(what="base image", ok=is_present, detail=f"{images_text}{remedy}")
 
 
@@ -121,7 +121,7 @@ def _check_disk(cache_dir: Path) -> Check:
     if not writable:
         detail += "; not writable: set AGENTBENCH_CACHE to a folder that is"
     elif free < _ENOUGH_DISK:
-        detail += "; make room, or set AGENTBENCH_CACHE to another disk"
+        detail += "; free some space, or set AGENTBENCH_CACHE to another disk"
     return Check(what="disk", ok=writable and free >= _ENOUGH_DISK, detail=detail)
 
 
@@ -143,10 +143,10 @@ def _check_api_keys() -> Check:
 @images.command("build")
 def build_images(
     python: Annotated[
-        str, typer.Option("--python", help=f"Its Python version: {', '.join(STACKS)}.")
+        str, typer.Option("--python", help=f"The Python version:  {', '.join(STACKS)}.")
     ] = DEFAULT_PYTHON,
 ) -> None:
-    """Build the base image, from a registry where one answers, else from Debian's packages.
+    """Build the base image, from a registry if one answers, else from Debian's packages.
 
     Example: agentbench images build
     """
@@ -160,7 +160,7 @@ def build_images(
 
 @images.command("list")
 def show_images(as_json: options.Json = False) -> None:
-    """List the base images that are there.
+    """List the available base images.
 
     Example: agentbench images list
     """
@@ -182,4 +182,4 @@ def show_images(as_json: options.Json = False) -> None:
     size = TableColumn(is_right=True, below=1)
     print_listing(table, TableColumn(), TableColumn(below=1), size)
     if not found:
-        typer.echo("no base image yet; make one: agentbench images build", err=True)
+        typer.echo("no base image yet; build one: agentbench images build", err=True)

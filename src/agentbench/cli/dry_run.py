@@ -1,4 +1,4 @@
-"""A dry run of a preset (`agents test`): a tiny task, and a model that answers from a script."""
+"""A dry run of a preset (`agents test`): a tiny task, and a model with scripted answers."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -28,13 +28,13 @@ _PROVIDERS = {
     ApiFormat.GEMINI_GENERATE: "gemini",
 }
 _STARTED_WITHIN = timedelta(seconds=60)
-_REFUSAL_TIMEOUT_SCALE = 0.1  # some clients try for minutes with a key that is refused
+_REFUSAL_TIMEOUT_SCALE = 0.1  # some clients retry for minutes if their key is refused
 
 
 def dry_run(
     preset: Preset, provider: SandboxProvider, *, cache_dir: Path, say: MessageSink
 ) -> Iterator[Check]:
-    """Install an agent and let it try a tiny task; yields what works as it is found out.
+    """Install an agent and let it try a tiny task; yields each check's result at once.
 
     Raises:
         SandboxError: the sandbox is lost.
@@ -50,7 +50,7 @@ def dry_run(
 
 
 class _DryRunAgent(PresetAgent):
-    """The agent, which tells the prompter where it is."""
+    """The agent; it gives the prompter the path of its workspace."""
 
     prompter: ScriptedModel
 
@@ -112,7 +112,7 @@ class _DryRun:
         wire = self._preset.wires[0].wire
         message = f"{prompter.answered} requests, {wire}"
         yield Check(what="reaches its model", ok=prompter.answered > 0, detail=message)
-        yield Check(what="mends the bug", ok=record.resolved, detail=record.detail)
+        yield Check(what="fixes the bug", ok=record.resolved, detail=record.detail)
         ending = record.agent_run.ending if record.agent_run else None
         ended = ending is AgentEnding.SUBMITTED
         yield Check(what="ends by itself", ok=ended, detail="" if ended else record.detail)
@@ -123,7 +123,7 @@ class _DryRun:
         prompter = ScriptedModel(self._preset.rehearsal, refuses=True)
         record = self._attempt(prompter, scale=_REFUSAL_TIMEOUT_SCALE)
         ok = record.failure_reason is FailureReason.LLM_ERROR
-        return Check(what="a refused key is told", ok=ok, detail=record.detail)
+        return Check(what="reports a refused key", ok=ok, detail=record.detail)
 
     def _attempt(self, prompter: ScriptedModel, *, scale: float = 1.0) -> AttemptRecord:
         self._agent.prompter = prompter

@@ -1,4 +1,4 @@
-"""A running run at a terminal: a line for each ended attempt, the running ones, the bar."""
+"""The progress of a run at a terminal: ended attempts, running attempts, and a bar."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ class RunningAttemptsTable:
 
 def _table(entries: Sequence[AttemptStatus], now: float) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(min_width=_NARROW)  # the one that gives way where there is little room
+    table.add_column(min_width=_NARROW)  # the column that is shortened in a narrow terminal
     for _ in ("attempt", "stage"):
         table.add_column(no_wrap=True)
     for _ in ("time", "cost"):
@@ -61,7 +61,7 @@ def _table(entries: Sequence[AttemptStatus], now: float) -> Table:
 
 
 def _two_line_rows(entries: Sequence[AttemptStatus], now: float) -> Iterator[Text]:
-    """Two lines for each attempt: its task, and all else."""
+    """Two lines for each attempt: its task, and the rest."""
     for entry in entries:
         task, *others = filter(None, _cells(entry, now))
         yield Text(task, no_wrap=True, overflow="ellipsis")
@@ -100,7 +100,7 @@ class RunDisplay:
         console = Console(stderr=True, highlight=False, markup=False)
         self._bar = _bar(console)
         self._live: Live | None = None
-        is_terminal = console.file.isatty()  # rich takes a log for one if FORCE_COLOR is set
+        is_terminal = console.file.isatty()  # with FORCE_COLOR, rich takes a log for a terminal
         if is_terminal and not quiet:
             drawn = Group(RunningAttemptsTable(run.resources.live_status), self._bar)
             self._live = Live(drawn, console=console, refresh_per_second=_REFRESHES_PER_SECOND)
@@ -127,7 +127,7 @@ class RunDisplay:
             self._console.file.flush()
 
     def add(self, record: "AttemptRecord") -> None:
-        """Count an attempt, and print its line; at a terminal above what is drawn there."""
+        """Count an attempt, and print its line; at a terminal, above the live display."""
         self._count, self._resolved = self._count + 1, self._resolved + record.resolved
         self._cost += (record.usage.cost_usd or 0.0) if record.usage is not None else 0.0
         share = f"{self._resolved}/{self._count} resolved"

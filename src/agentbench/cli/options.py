@@ -1,4 +1,4 @@
-"""The options that several commands share, and the tasks and numbers that they select."""
+"""The options that several commands share, and the tasks and values that they select."""
 
 import inspect
 import math
@@ -60,8 +60,8 @@ RerunFailed = Annotated[
     str | None,
     typer.Option(
         "--rerun-failed",
-        help="Make the attempts of this run (its folder, its id or 'last') that were not resolved "
-        "in a new run, with its options unless others are given.",
+        help="Repeat the unresolved attempts of this run (its folder, its id or 'last') in a new "
+        "run, with its options unless others are given.",
         metavar="RUN",
         autocompletion=completion.run_names,
         rich_help_panel=Panel.TASKS,
@@ -89,14 +89,14 @@ GithubSummary = Annotated[
     bool,
     typer.Option(
         "--github-summary",
-        help="Append it as Markdown to the job's summary in GitHub Actions.",
+        help="Append the result as Markdown to the job's summary in GitHub Actions.",
         rich_help_panel=Panel.OUTPUT,
     ),
 ]
 Quiet = Annotated[
     bool,
     typer.Option(
-        "-q", "--quiet", help="No progress, only the last line.", rich_help_panel=Panel.OUTPUT
+        "-q", "--quiet", help="Show no progress, only the last line.", rich_help_panel=Panel.OUTPUT
     ),
 ]
 Verbose = Annotated[
@@ -104,7 +104,7 @@ Verbose = Annotated[
     typer.Option(
         "-v",
         "--verbose",
-        help="With --quiet: still a line for every attempt.",
+        help="With --quiet: still print a line for every attempt.",
         rich_help_panel=Panel.OUTPUT,
     ),
 ]
@@ -113,7 +113,7 @@ Jobs = Annotated[
     typer.Option(
         "-j",
         "--jobs",
-        help="Attempts at a time; auto fits cores and memory.",
+        help="Parallel attempts; auto depends on cores and memory.",
         rich_help_panel=Panel.ATTEMPTS,
     ),
 ]
@@ -129,7 +129,7 @@ AllowEnv = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-env",
-        help="Let tasks that ask for this variable of this machine have it (repeatable).",
+        help="Pass this environment variable to tasks that request it (repeatable).",
         metavar="NAME",
         rich_help_panel=Panel.SANDBOX,
     ),
@@ -157,7 +157,7 @@ Filter = Annotated[
     str | None,
     typer.Option(
         "--filter",
-        help="Only tasks with ids like this glob.",
+        help="Only tasks whose ids match this glob.",
         autocompletion=completion.task_ids,
         rich_help_panel=Panel.TASKS,
     ),
@@ -184,8 +184,8 @@ AgentCommand = Annotated[
     str | None,
     typer.Option(
         "--agent-command",
-        help="The shell command of --agent command, which it implies; its program must exist where "
-        "agents work.",
+        help="The shell command of --agent command (implied); its program must exist in the "
+        "sandbox.",
         rich_help_panel=Panel.AGENT,
     ),
 ]
@@ -226,7 +226,7 @@ Record = Annotated[
     Path | None,
     typer.Option(
         "--record",
-        help="Keep the model's answers in a file, for --replay.",
+        help="Write the model's answers to a file, for --replay.",
         rich_help_panel=Panel.AGENT,
     ),
 ]
@@ -234,7 +234,7 @@ Replay = Annotated[
     Path | None,
     typer.Option(
         "--replay",
-        help="Take the model's answers from a file; no network.",
+        help="Read the model's answers from a file, without a network.",
         rich_help_panel=Panel.AGENT,
     ),
 ]
@@ -334,7 +334,7 @@ def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
 
 
 def _duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_panel: str) -> object:
-    """An option for a duration; a number without a unit has the unit that it always had."""
+    """An option for a duration; a number without a unit has its former meaning."""
     parse = _refusing(partial(quantities.parse_duration, bare_unit=bare_unit))
     return typer.Option(
         flag, help=help_text, parser=parse, metavar="DURATION", rich_help_panel=rich_help_panel
@@ -344,7 +344,7 @@ def _duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_pan
 def rate_option(
     flag: str, help_text: str, *, bare_is_percent: bool = False, rich_help_panel: str
 ) -> object:
-    """An option for a rate; a number without a sign is what it always was."""
+    """An option for a rate; a number without a percent sign has its former meaning."""
     parse = _refusing(partial(quantities.parse_rate, bare_is_percent=bare_is_percent))
     return typer.Option(
         flag, help=help_text, parser=parse, metavar="RATE", rich_help_panel=rich_help_panel
@@ -546,8 +546,8 @@ class HistoryValidationOptions(ValidationOptions):
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of each group (a dataclass) among its parameters.
 
-    Typer makes options of a function's parameters. The function that this returns has the group's
-    fields as parameters in place of the group.
+    Typer makes options of a function's parameters. The returned function has the group's fields as
+    parameters instead of the group.
     """
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type)}

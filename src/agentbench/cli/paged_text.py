@@ -22,12 +22,12 @@ _LESS_OPTIONS = "FRX"  # quit if it fits, keep colours, leave the text on the sc
 
 
 def line_style(line: str) -> str:
-    """The style of a line of an attempt's page. Every line says the same without it."""
+    """The style of a line of an attempt's page. A line is complete without its style."""
     return next((style for pattern, style in _STYLES if pattern.match(line)), "")
 
 
 def print_paged(text: str, *, pager: bool, style: Callable[[str], str] | None = None) -> None:
-    """Print a text, styled line by line and in a pager where stdout is a terminal.
+    """Print a text, styled line by line and in a pager if stdout is a terminal.
 
     Args:
         text: The text.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """How the program ends; every code is unique."""
+    """The exit codes of the program; each has one meaning."""
 
     OK = 0
     CHECK_FAILED = 1
@@ -34,7 +34,7 @@ def exit_on_broken_pipe() -> None:
 
 
 class _GuardedFile(io.FileIO):
-    """A descriptor of ours; what comes from others, such as sockets, raises as before."""
+    """A descriptor of ours; broken pipes of others, such as sockets, still raise."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write to the guarded descriptor."""
@@ -81,9 +81,9 @@ def handling_signals(handler: Callable[[int], None]) -> Iterator[None]:
 
 
 def raise_keyboard_interrupt_on_signals() -> None:
-    """From here on Ctrl-C and SIGTERM raise KeyboardInterrupt, or cancel the running event loop.
+    """Have Ctrl-C and SIGTERM raise KeyboardInterrupt, or cancel the running event loop.
 
-    Also if a shell started the program in the background and Ctrl-C was ignored.
+    This also applies if a shell started the program in the background, ignoring Ctrl-C.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))

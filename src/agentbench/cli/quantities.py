@@ -34,7 +34,7 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size: int) -> str:
-    """Bytes in the unit that reads best: `1.2 GB`."""
+    """Bytes in the most readable unit: `1.2 GB`."""
     number = float(size)
     for unit in ("B", "kB", "MB", "GB"):
         if number < 1000:
@@ -48,7 +48,7 @@ def parse_duration(text: str, *, bare_unit: str = "") -> timedelta:
 
     Args:
         text: The text.
-        bare_unit: The unit of a number without one; such a number is refused if it is empty.
+        bare_unit: The unit of a number without one; if empty, these numbers are refused.
 
     Raises:
         UsageError: it is not a duration, or an extremely long one.

@@ -1,6 +1,6 @@
 """`agentbench report`: runs in every format, printed or written to a file.
 
-The file is there whole or not at all.
+The file is written completely or not at all.
 """
 
 import errno
@@ -37,7 +37,7 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class ReportFormat(StrEnum):
-    """What `--format` takes."""
+    """The values of `--format`."""
 
     TABLE = "table"
     JSON = "json"
@@ -71,20 +71,20 @@ def report(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs' folders or ids; default: the last run.",
+            help="Folders or ids of runs; default: the last run.",
             autocompletion=completion.run_names,
         ),
     ] = None,
     format_name: Annotated[
         ReportFormat,
-        typer.Option("--format", help="How to print it.", rich_help_panel=options.Panel.OUTPUT),
+        typer.Option("--format", help="The output format.", rich_help_panel=options.Panel.OUTPUT),
     ] = ReportFormat.TABLE,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="A file for it; default: stdout.",
+            help="The output file; default: stdout.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
     ] = None,
@@ -101,7 +101,7 @@ def report(
 ) -> None:
     """Report on runs: a row per attempt, rates with intervals, and a leaderboard of several.
 
-    HTML is one page with pictures that needs no network and nothing beside it; swebench is the
+    HTML is one page with pictures that needs no network and no other files; swebench is the
     report that SWE-bench's own tool writes; predictions are the patches as SWE-bench reads them,
     for its tool, or for `--agent predictions:FILE`; parquet is one data set of whole records.
 
@@ -131,7 +131,7 @@ def report(
 
 
 def _without_duplicates(folders: Sequence[Path]) -> list[Path]:
-    """Each folder once, however often it was named."""
+    """Each folder once, even if it was named several times."""
     named: dict[Path, Path] = {}
     for folder in folders:
         named.setdefault(folder.resolve(), folder)
@@ -151,7 +151,7 @@ def _read(folder: Path, *, whole: bool) -> "ReportedRun":
 def _leaderboard(
     runs: "Sequence[ReportedRun]", format_name: ReportFormat, *, needed: bool
 ) -> "Leaderboard | None":
-    """The runs in order, where there are several and what is printed shows them so."""
+    """The leaderboard, if there are several runs and the format shows it."""
     from agentbench.report.leaderboard import leaderboard
 
     if len(runs) == 1 or (format_name in _WITHOUT_LEADERBOARD and not needed):
@@ -298,7 +298,7 @@ def _reported_instances(
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that gets its name when all of it is written; stdout if no path is given.
+    """A text file that gets its name once it is complete; stdout if no path is given.
 
     Raises:
         UsageError: it cannot be written.
@@ -306,7 +306,7 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    is_special = path.exists() and not path.is_file()  # a device, or a pipe that somebody reads
+    is_special = path.exists() and not path.is_file()  # a device, or a pipe with a reader
     scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{files.UNFINISHED}")
     try:
         target = (path if is_special else scratch).open("w", encoding="utf-8", newline="")
@@ -320,7 +320,7 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
     except BaseException as error:
         with suppress(OSError):
             scratch.unlink()
-        # Whatever else fails in the block is not this file's fault.
+        # Other errors in the block do not concern this file.
         if isinstance(error, OSError) and error.errno in _DISK_FULL:
             raise _not_writable(path, error) from error
         raise

@@ -1,4 +1,4 @@
-"""`agentbench run`, `resume` and `rescore`: make attempts, go on with a run, judge it again."""
+"""`agentbench run`, `resume` and `rescore`: start a run, continue it, judge it again."""
 
 import json
 from collections import Counter
@@ -67,8 +67,8 @@ class RunSelection(options.TaskFilters):
             return None
         if self.tasks:
             raise UsageError(
-                "--rerun-failed takes the tasks of its run, so it goes without TASKS; select some "
-                "of them with --filter"
+                "--rerun-failed takes the tasks of its run and excludes TASKS; select some of "
+                "them with --filter"
             )
         from agentbench.runs.rerun import FailedAttempts
         from agentbench.runs.store.store import find_run
@@ -161,7 +161,7 @@ def _given(ctx: typer.Context) -> set[str]:
 
 
 def _import_meanwhile(modules: Sequence[str]) -> None:
-    """Import modules of a run in a thread: this one waits for git and the back end to answer."""
+    """Import modules of a run in a thread while this one waits for git and the back end."""
 
     def work() -> None:
         """Import them in the order in which they are needed."""
@@ -176,13 +176,15 @@ def _announce(configuration: "RunConfiguration") -> None:
     typer.echo(interpreter_line(configuration.tasks), err=True)
     if configuration.rerun_of is not None:
         attempts = counted(configuration.planned_attempts, "attempt")
-        typer.echo(f"rerun of {configuration.rerun_of}: {attempts} not resolved there", err=True)
+        typer.echo(
+            f"rerun of {configuration.rerun_of}: {attempts} that it did not resolve", err=True
+        )
     if configuration.agent == "oracle":
         typer.echo("agent: oracle (the reference solution, not an agent)", err=True)
 
 
 def interpreter_line(tasks: "Sequence[TaskEntry]") -> str:
-    """One line: each image with its Python, those of most tasks first."""
+    """A line with each image and its Python; those of most tasks come first."""
     kinds = Counter(map(_interpreter_of, tasks)).most_common()
     counts = [f"{name} for {counted(count, 'task')}" for name, count in kinds[:_MAX_IMAGES_NAMED]]
     if len(kinds) == 1:
@@ -207,7 +209,7 @@ def resume(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Go on with an interrupted run: finished attempts are kept, the others are made again.
+    """Continue an interrupted run: finished attempts are kept, the others are repeated.
 
     Example: agentbench resume last
     """
@@ -233,7 +235,7 @@ def rescore(
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
 ) -> None:
-    """Judge a run's records again with today's rules, and show the changes.
+    """Judge a run's records again with the current rules, and show the changes.
 
     Example: agentbench rescore last
     """
@@ -260,7 +262,7 @@ def rescore(
                 "resolved_after": after.resolved,
             }
         )
-        if write:  # after the lines that are still to be read
+        if write:  # after the lines that are not read yet
             store.append(after, store.rescored_folder(after))
     if as_json:
         typer.echo(json.dumps({"judged": len(latest), "changed": changed}, indent=1))

@@ -1,4 +1,4 @@
-"""Makes the attempts of a run while showing them, and ends with its table and exit code."""
+"""Makes the attempts of a run, shows their progress, and ends with a table and an exit code."""
 
 import signal
 import sys
@@ -94,7 +94,7 @@ def execute_run(
     folder = str(run.store.folder)
     typer.echo(summary_line(summary, seconds=seconds, folder=folder), err=True)
     if run.resources.cancel.is_set():
-        typer.echo(f"go on with: agentbench resume {folder}", err=True)
+        typer.echo(f"continue with: agentbench resume {folder}", err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
     _check_complete(run, len(attempts))
     if run.has_reached_max_failures:
@@ -137,7 +137,7 @@ def _check_complete(run: "Run", recorded: int) -> None:
         why = f"{counted(run.failures, 'attempt')} failed (--max-failures {limit})"
     if recorded < planned:
         typer.echo(
-            f"{planned - recorded} of {planned} attempts were not started: {why}; go on with: "
+            f"{planned - recorded} of {planned} attempts were not started: {why}; continue with: "
             f"agentbench resume {run.store.folder}",
             err=True,
         )

@@ -1,4 +1,4 @@
-"""`agentbench show` and `explain`: one attempt, and what a failure reason or an exit code means."""
+"""`agentbench show` and `explain`: one attempt, and the meanings of reasons and exit codes."""
 
 import re
 from pathlib import Path
@@ -62,8 +62,7 @@ def show(
     found = [n for n, each in enumerate(reading.summaries) if (each.task_id, each.attempt) == key]
     if not found:
         raise InputError(
-            f"{store.folder}: no attempt {attempt} at {task}; "
-            f"there are: {_existing_attempts(reading)}"
+            f"{store.folder}: no attempt {attempt} at {task}; known: {_existing_attempts(reading)}"
         )
     (record,) = reading.records(found[-1:])
     if as_json:
@@ -88,7 +87,7 @@ def _log_text(folder: Path, stage: StageName) -> str:
     if not path.is_file():
         others = ", ".join(s for s in StageName if (folder / log_name(s)).is_file())
         raise InputError(
-            f"{folder}: no log of {stage}, since it did not run here or came from the cache; "
+            f"{folder}: no log of {stage}, since the stage did not run or came from the cache; "
             f"logs: {others or 'none'}"
         )
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()

@@ -1,4 +1,4 @@
-"""`agentbench validate`: prove that tasks are valid, and measure how strong their tests are."""
+"""`agentbench validate`: prove that tasks are valid, and measure their mutation scores."""
 
 import json
 import sys
@@ -48,7 +48,7 @@ class StrengthOptions:
         bool,
         typer.Option(
             "--strength",
-            help="Also change the reference solution slightly, and name the changes that tests "
+            help="Also change the reference solution slightly, and list the changes that tests "
             "miss.",
             rich_help_panel=options.Panel.VALIDATION,
         ),
@@ -127,7 +127,7 @@ def validate(
 
 
 def _finish(proven: "Sequence[ValidationResult]") -> None:
-    """Print the number of valid tasks, and exit with a code that fits it."""
+    """Print the number of valid tasks, and exit with the code for it."""
     from agentbench.validation.task_validation import invalid_reasons_text
 
     good = sum(one.is_valid for one in proven)
@@ -231,7 +231,7 @@ def measure_valid_tasks(
 
     mirrors = Mirrors(run_options.cache_dir / "mirrors")
     good = [one.folder for one in proven if one.is_valid]
-    tasks = [load_task(folder, mirrors=mirrors) for folder in good]  # as proving left them
+    tasks = [load_task(folder, mirrors=mirrors) for folder in good]  # after validation
     cancel = Event()
     settings = MutationScoreSettings(options=run_options, most=most, seed=seed, cancel=cancel)
     with handling_signals(lambda _number: cancel.set()):
@@ -266,7 +266,7 @@ def warn_of_weak_tests(
     weak = [one for one in proven if not mutation_results.reaches(strengths[one.folder], least)]
     for one in weak:
         text = _score_text(strengths[one.folder])
-        typer.echo(f"warning: weak-tests: {one.task_id}: {text}; asked for {least:g} %", err=True)
+        typer.echo(f"warning: weak-tests: {one.task_id}: {text}; required: {least:g} %", err=True)
     return bool(weak)
 
 

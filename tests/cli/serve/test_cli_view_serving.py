@@ -32,7 +32,7 @@ def refused(folder, *options, **env):
 
 def test_a_folder_that_is_not_there_is_wrong_usage(tmp_path):
     line = refused(tmp_path / "nowhere")
-    assert "nowhere: expected a folder of runs, found none; `agentbench run` makes one" in line
+    assert "nowhere: expected a folder of runs, found none; `agentbench run` creates one" in line
 
 
 def test_a_port_that_is_taken_is_said(tmp_path):
@@ -52,7 +52,7 @@ def test_a_host_that_is_none_of_ours_is_said(tmp_path, host):
 
 def test_a_token_that_no_address_holds_is_refused(tmp_path):
     line = refused(tmp_path, AGENTBENCH_VIEW_TOKEN="two words")
-    assert "AGENTBENCH_VIEW_TOKEN: expected letters" in line
+    assert "AGENTBENCH_VIEW_TOKEN: expected only letters" in line
 
 
 def test_on_loopback_no_token_is_needed(tmp_path):

@@ -150,7 +150,7 @@ def test_instances_are_selected_by_patterns_and_number(take, hub, project):
     assert [line.rpartition("/")[2] for line in said.stdout.splitlines()] == ["a-0", "a-1", "a-2"]
     said = take("--instance", "b-[12]", "--instance", "c-*")
     assert [line.rpartition("/")[2] for line in said.stdout.splitlines()] == ["b-1", "b-2"]
-    assert f"refused: {NAME}@{commit}: c-*: the data has no such instance\n" in said.stderr
+    assert f"refused: {NAME}@{commit}: c-*: the data has no instance with this id\n" in said.stderr
 
 
 def test_a_gated_data_set_opens_with_a_token(take, hub, project):

@@ -181,7 +181,7 @@ def test_what_nobody_has_described_is_tried_out_where_that_is_asked_for(take, pr
     unknown = project.instance(repo="Other/project")
     refused = take(unknown, options=("--no-prove",))
     assert refused.code == 65
-    assert "or let it be tried out with --detect" in refused.stderr
+    assert "or find the set-up by trying with --detect" in refused.stderr
     said = take(unknown, options=("--detect",))
     assert said.code == 0, said.stderr
     assert said.stderr.endswith("1 task written, 1 of 1 valid\n")

@@ -1,1 +1,1 @@
-"""The commands that run a server until they are told to stop: gateway, mcp, view."""
+"""The commands that run a server until they are stopped: gateway, mcp, view."""

@@ -8,9 +8,10 @@ from agentbench.errors import UsageError
 
 @expand_groups
 def gateway(settings: server_options.GatewayServerOptions) -> None:
-    """Put a gateway before a model: it counts, prices, limits, records and replays.
+    """Run a gateway to a model: it counts, prices, limits, records and replays requests.
 
-    Clients use the address and the token that it prints; the real key stays with it. Until Ctrl-C.
+    Clients use the address and the token that it prints; only the gateway has the real key. It runs
+    until Ctrl-C.
 
     Example: agentbench gateway --model openai/gpt-5-mini --max-cost 1 --log llm.jsonl
     """
@@ -25,10 +26,11 @@ def mcp(settings: server_options.McpServerOptions) -> None:
     """Serve tests over the Model Context Protocol: execute_tests, discover_tests, explain_failure.
 
     With the extra symbolic, also symbolic_check, find_path_to_exception, compare_functions and
-    analyze_branches, on code that a client hands in: it runs in the --sandbox, never here.
+    analyze_branches, on code that a client submits: it runs in the --sandbox, never directly on
+    this machine.
 
-    With --transport http, clients need the token in AGENTBENCH_MCP_TOKEN, or the one that is
-    made up and shown at the start.
+    With --transport http, clients need the token in AGENTBENCH_MCP_TOKEN, or the random one that is
+    shown at the start.
 
     Example: agentbench mcp --root .
     """
@@ -42,11 +44,11 @@ def mcp(settings: server_options.McpServerOptions) -> None:
 
 @expand_groups
 def view(settings: server_options.ViewServerOptions) -> None:
-    """Show runs as a web page: attempts, why each failed, patches, comparisons; live.
+    """Show runs as a web page: attempts, why each failed, patches, comparisons.
 
-    It reads the folder and changes nothing. Beyond loopback, a viewer needs the token in
-    AGENTBENCH_VIEW_TOKEN, or the one that is made up and shown in the address at the start; where
-    that variable is set, it is needed on loopback, too.
+    It updates while runs go on, and only reads the folder. Beyond loopback, a viewer needs the
+    token in AGENTBENCH_VIEW_TOKEN, or the random one in the address that is shown at the start; if
+    that variable is set, loopback needs it, too.
 
     Example: agentbench view runs/ --open
     """

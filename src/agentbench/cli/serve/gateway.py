@@ -1,4 +1,4 @@
-"""The gateway by itself: one model endpoint for all who have its token, until it is stopped."""
+"""`agentbench gateway`: one model endpoint for all clients with its token, until it is stopped."""
 
 import json
 import os
@@ -26,7 +26,7 @@ _POLL_INTERVAL_S = 0.2
 
 
 def serve_gateway(settings: GatewayServerOptions) -> None:
-    """Answer until Ctrl-C, then say what was used.
+    """Answer until Ctrl-C, then print the usage.
 
     Raises:
         InputError: a recording or a file of prices cannot be read.
@@ -60,7 +60,7 @@ def serve_gateway(settings: GatewayServerOptions) -> None:
                 try:
                     _announce(endpoint, _address(listener), as_json=settings.as_json)
                     restore()
-                    while True:  # a kernel may give the signal to another thread: poll for it
+                    while True:  # the kernel may deliver the signal to another thread: poll for it
                         time.sleep(_POLL_INTERVAL_S)
                 finally:
                     facts = endpoint.traffic()

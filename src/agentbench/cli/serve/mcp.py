@@ -36,7 +36,7 @@ from agentbench.symbolic.sandbox import AnalysisSandboxes
 from agentbench.tasks.problem import parse_pytest_command
 
 MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
-"""Where the token of the HTTP server may be given."""
+"""The variable with the token of the HTTP server."""
 _TOKEN_BYTES = 24
 
 
@@ -46,8 +46,8 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
 
     Raises:
         InputError: there is no such task, or there are several.
-        UnavailableError: the sandbox is not there, or the task cannot be prepared.
-        UsageError: there is no sandbox of that name, or no folder for what is kept.
+        UnavailableError: the sandbox is not available, or the task cannot be prepared.
+        UsageError: there is no sandbox of that name, or no folder for the cache.
     """
     cache_dir = usable_cache_dir()
     tasks = TaskSelection(tasks=[folder]).load(cache_dir)
@@ -75,12 +75,12 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
 
 
 def code_runner_for(sandbox: str) -> AnalysisSandboxes:
-    """Sandboxes for submitted code: of a back end, or for `auto` of the first real one here."""
+    """Sandboxes for submitted code: of a back end; `auto` takes the first real one available."""
     return AnalysisSandboxes(lambda: _connect(sandbox), default_cache_dir())
 
 
 def _connect(sandbox: str) -> SandboxProvider:
-    """The named back end; with `auto` the quickest that isolates, as each call starts a sandbox."""
+    """The named back end; `auto` takes the quickest that isolates, since each call starts one."""
     quickest = sorted(BACK_ENDS, key=lambda back_end: back_end.start_ms)
     if sandbox == "auto":
         quickest = [back_end for back_end in quickest if back_end.isolates]
@@ -90,8 +90,8 @@ def _connect(sandbox: str) -> SandboxProvider:
 def serve_mcp(settings: server_options.McpServerOptions) -> None:
     """Serve a project until told to stop.
 
-    The project is on this machine, tested in place, or that of a task as an agent gets it, without
-    its hidden tests. The sandbox is also for submitted code.
+    The project is a folder of this machine, tested in place, or a task's project as an agent gets
+    it, without its hidden tests. The sandbox is also for submitted code.
     """
     opened: AbstractContextManager[PytestProject]
     if settings.task is not None:

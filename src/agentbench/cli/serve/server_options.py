@@ -1,4 +1,4 @@
-"""The options of the three servers, and how a server runs until it is interrupted."""
+"""The options of the three servers, and the loop that runs one until it is interrupted."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -22,13 +22,15 @@ class GatewayServerOptions:
     model: options.Model = None  # not needed for a replay
     base_url: options.BaseUrl = None
     port: Annotated[
-        int, typer.Option("--port", help="Of 127.0.0.1; 0: any that is free.", min=0, max=65535)
+        int,
+        typer.Option("--port", help="The port on 127.0.0.1; 0: any free one.", min=0, max=65535),
     ] = 0
     socket: Annotated[
-        Path | None, typer.Option("--socket", help="A unix socket instead, made at this path.")
+        Path | None, typer.Option("--socket", help="The path of a unix socket to create instead.")
     ] = None
     max_cost: Annotated[
-        float, typer.Option("--max-cost", help="Refuse requests once so many USD are spent.", min=0)
+        float,
+        typer.Option("--max-cost", help="Refuse requests once this many USD are spent.", min=0),
     ] = math.inf
     prices: options.Prices = None
     record: options.Record = None
@@ -41,7 +43,7 @@ class GatewayServerOptions:
 
 
 class McpTransport(StrEnum):
-    """What `--transport` takes."""
+    """The values of `--transport`."""
 
     STDIO = "stdio"
     HTTP = "http"
@@ -56,19 +58,26 @@ class McpServerOptions:
     ] = Path()
     python: Annotated[
         Path | None,
-        typer.Option("--python", help="Its interpreter or environment; default: it is looked for."),
+        typer.Option(
+            "--python", help="Its interpreter or environment; default: found automatically."
+        ),
     ] = None
     task: Annotated[
         Path | None,
-        typer.Option("--task", help="A task instead: its project, in a sandbox of its own."),
+        typer.Option(
+            "--task", help="A task, whose project is served from its own sandbox instead."
+        ),
     ] = None
     sandbox: options.Sandbox = options.SandboxName.AUTO
     transport: Annotated[
-        McpTransport, typer.Option("--transport", help="How clients reach the server.")
+        McpTransport,
+        typer.Option("--transport", help="The transport between clients and the server."),
     ] = McpTransport.STDIO
-    host: Annotated[str, typer.Option("--host", help="With http: where to listen.")] = "127.0.0.1"
+    host: Annotated[str, typer.Option("--host", help="With http: the address to listen on.")] = (
+        "127.0.0.1"
+    )
     port: Annotated[
-        int, typer.Option("--port", help="With http; 0: any that is free.", min=0, max=65535)
+        int, typer.Option("--port", help="With http: the port; 0: any free one.", min=0, max=65535)
     ] = 8765
     error_mode: Annotated[
         ErrorMode, typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors.")
@@ -79,15 +88,14 @@ class McpServerOptions:
 class ViewServerOptions:
     """The options of `agentbench view`."""
 
-    runs: Annotated[
-        Path, typer.Argument(help="The folder of runs, or the folder of one of them.")
-    ] = Path("runs")
+    runs: Annotated[Path, typer.Argument(help="The folder of runs, or of one run.")] = Path("runs")
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen; others than loopback need a token.")
+        str,
+        typer.Option("--host", help="The address to listen on; others than loopback need a token."),
     ] = "127.0.0.1"
-    port: Annotated[int, typer.Option("--port", help="0: any that is free.", min=0, max=65535)] = (
-        8766
-    )
+    port: Annotated[
+        int, typer.Option("--port", help="The port; 0: any free one.", min=0, max=65535)
+    ] = 8766
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = False

@@ -1,4 +1,4 @@
-"""The web page at work: where it listens, who may look, and its end."""
+"""`agentbench view`: the address of the web page, its token, and its end."""
 
 import ipaddress
 import os
@@ -20,9 +20,9 @@ from agentbench.view.auth_guard import TOKEN_PARAMETER, AccessPolicy, is_loopbac
 from agentbench.view.rendering import run_address
 
 VIEW_TOKEN_VARIABLE = "AGENTBENCH_VIEW_TOKEN"
-"""Where the token of the page may be given."""
+"""The variable with the token of the page."""
 
-_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")  # what an address and a cookie hold as it is
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")  # characters that an address and a cookie need not quote
 _TOKEN_BYTES = 24
 _BACKLOG = 128
 
@@ -47,11 +47,11 @@ def serve_view(settings: ViewServerOptions) -> None:
 
 
 def _runs_folder(runs: Path) -> tuple[Path, str]:
-    """The folder of runs, and where in it to begin."""
+    """The folder of runs, and the page to begin with."""
     if not runs.is_dir():
         raise UsageError(
-            f"{runs}: expected a folder of runs, found none; `agentbench run` makes one, or name "
-            "another: agentbench view FOLDER"
+            f"{runs}: expected a folder of runs, found none; `agentbench run` creates one, or "
+            "name another: agentbench view FOLDER"
         )
     whole = runs.resolve()
     if (whole / "run.json").is_file():
@@ -60,11 +60,11 @@ def _runs_folder(runs: Path) -> tuple[Path, str]:
 
 
 def _token(host: str) -> str | None:
-    """The token that is needed; None where none is."""
+    """The required token; None if none is."""
     configured_token = os.environ.get(VIEW_TOKEN_VARIABLE)
     if configured_token:
         if _TOKEN.fullmatch(configured_token) is None:
-            raise UsageError(f"{VIEW_TOKEN_VARIABLE}: expected letters, digits and . _ ~ - alone")
+            raise UsageError(f"{VIEW_TOKEN_VARIABLE}: expected only letters, digits and . _ ~ -")
         return configured_token
     return None if is_loopback(host) else secrets.token_urlsafe(_TOKEN_BYTES)
 
@@ -81,7 +81,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _host_in_url(host: str) -> str:
-    """A host as a URL has it; for all addresses of this machine, its name."""
+    """A host as written in a URL; this machine's name if it stands for all its addresses."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

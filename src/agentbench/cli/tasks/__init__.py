@@ -1,1 +1,1 @@
-"""`agentbench tasks`: the task catalogue, and the commands that make tasks."""
+"""`agentbench tasks`: the commands that list, create, import and export tasks."""

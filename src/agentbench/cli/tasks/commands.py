@@ -1,4 +1,4 @@
-"""`agentbench tasks`: the group of commands, `tasks init` and `tasks list`."""
+"""`agentbench tasks`: the command group, with `tasks init` and `tasks list`."""
 
 import json
 from pathlib import Path
@@ -11,14 +11,14 @@ from agentbench.cli.tasks import formats, history, import_release
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 
-tasks = options.command_group("The task catalogue.")
+tasks = options.command_group("List, create, import and export tasks.")
 
 importing = options.command_group(
     "Make tasks from another format: releases, SWE-bench's files, Harbor's folders.\n\n"
     "Example: agentbench tasks import harbor their-tasks/ --out tasks"
 )
 exporting = options.command_group(
-    "Write tasks in another form.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
+    "Write tasks in another format.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
 tasks.command("new")(history.new_task)
@@ -34,9 +34,9 @@ tasks.add_typer(exporting, name="export")
 
 @tasks.command("init")
 def init_task(
-    folder: Annotated[Path, typer.Argument(help="The new folder; its name is the task's id.")],
+    folder: Annotated[Path, typer.Argument(help="The new folder; its name becomes the task's id.")],
 ) -> None:
-    """Write the folder of a new task, with comments, ready to fill in.
+    """Write the folder of a new task, with comments, to be filled in.
 
     `tasks list` and `validate` say what is still missing.
 
@@ -53,13 +53,13 @@ def init_task(
 @tasks.command("list")
 def list_tasks(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Where tasks are; default: tasks/.")
+        list[Path] | None, typer.Argument(help="The folders of tasks; default: tasks/.")
     ] = None,
     filter_glob: options.Filter = None,
     tag: options.Tag = None,
     as_json: options.Json = False,
 ) -> None:
-    """List tasks: id, title, tags, and how many tests decide or steps they have.
+    """List tasks: id, title, tags, and their number of deciding tests or steps.
 
     Example: agentbench tasks list tasks/ --tag easy
     """

@@ -45,7 +45,7 @@ def import_harbor(
     *,
     validation: options.ValidationOptions,
 ) -> None:
-    """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
+    """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts decide.
 
     Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
     """
@@ -58,7 +58,7 @@ def import_harbor(
 
 
 def _image_finder(validation: options.ValidationOptions) -> "FindImage":
-    """Finds the settings of images in the engine, which it connects to when it is first asked."""
+    """Finds the settings of images in the engine; connects to it at the first call."""
     from agentbench.importers.task_images import TaskImages
 
     connect = cache(lambda: TaskImages(validating.validation_settings(validation).options))
@@ -77,7 +77,7 @@ def import_terminal_bench(
     *,
     validation: options.ValidationOptions,
 ) -> None:
-    """Make tasks of Terminal-Bench's folders, where they are a single container.
+    """Make tasks of Terminal-Bench's folders that use a single container.
 
     Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
     """
@@ -112,7 +112,7 @@ def validate_and_report(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceOptions:
-    """Which instances become tasks, and how they are set up."""
+    """The options that select instances and their environments."""
 
     repos: Annotated[
         Path | None,
@@ -122,7 +122,9 @@ class InstanceOptions:
     ] = None
     recipes: Annotated[
         list[Path] | None,
-        typer.Option("--recipes", help="A TOML file of set-ups, before those that ship."),
+        typer.Option(
+            "--recipes", help="A TOML file of set-ups, with priority over the built-in ones."
+        ),
     ] = None
     image_template: Annotated[
         str | None,
@@ -133,12 +135,14 @@ class InstanceOptions:
     ] = None
     instance: Annotated[
         list[str] | None,
-        typer.Option("--instance", help="Only instances with this id, or a pattern: 'django__*'."),
+        typer.Option(
+            "--instance", help="Only instances with this id or pattern, for example 'django__*'."
+        ),
     ] = None
     detect: Annotated[
         bool,
         typer.Option(
-            "--detect", help="Try out how instances are set up that no recipe or image is for."
+            "--detect", help="Find the set-up of instances without a recipe or an image by trying."
         ),
     ] = False
     environment: Annotated[
@@ -185,13 +189,15 @@ def import_swebench(
     no_prove: options.NoProve = False,
     report: Annotated[
         Path | None,
-        typer.Option("--report", help="Write what became of each instance, as Markdown."),
+        typer.Option(
+            "--report", help="Write the result for each instance to this file, as Markdown."
+        ),
     ] = None,
     validation: options.ValidationOptions,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
-    An interrupted import goes on when the same command is run again.
+    To continue an interrupted import, run the same command again.
 
     Example: agentbench tasks import swebench SWE-bench/SWE-bench_Verified --limit 5
     """
@@ -285,7 +291,7 @@ def _report_writer(report: Path | None) -> "Callable[[ImportedInstances], None]"
 def _go_on_later(
     batches: "BatchImport", save: "Callable[[ImportedInstances], None]"
 ) -> "Iterator[None]":
-    """Say how to go on if the import is interrupted, and write its report.
+    """Print how to continue if the import is interrupted, and write its report.
 
     Raises:
         Exit: Ctrl-C.
@@ -298,7 +304,7 @@ def _go_on_later(
             save(results)
             typer.echo(
                 f"stopped: {results.seen} of {results.total} done; run the same command again to "
-                "go on",
+                "continue",
                 err=True,
             )
         if isinstance(error, KeyboardInterrupt):
@@ -369,7 +375,7 @@ def _sources(
 
 def export_harbor(
     tasks: options.Tasks,
-    out: Annotated[Path, typer.Option("--out", help="The folder that Harbor's go into.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder for the Harbor tasks.")],
     image: Annotated[
         str, typer.Option("--image", help="The image of tasks that name none.")
     ] = "python:3.12-slim",

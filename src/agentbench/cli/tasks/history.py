@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RepositoryForm(StrEnum):
-    """How a task keeps its repository."""
+    """The form in which a task stores its repository."""
 
     AUTO = "auto"
     URL = "url"
@@ -36,7 +36,7 @@ class RepositoryForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixOptions:
-    """How tasks are made of fixes; what is not given is found out by trying."""
+    """The options for making tasks of fixes; omitted ones are found by trying."""
 
     tests: Annotated[
         list[str] | None,
@@ -48,25 +48,29 @@ class FixOptions:
         ),
     ] = None
     image: Annotated[
-        str | None, typer.Option("--image", help="The image to start from; default: found out.")
+        str | None,
+        typer.Option("--image", help="The image to start from; default: found by trying."),
     ] = None
     setup: Annotated[
         list[str] | None,
         typer.Option(
             "--setup",
-            help="A command that installs the project; repeat it for more. Default: found out.",
+            help="A command that installs the project; repeat it for more. Default: found by "
+            "trying.",
             show_default=False,
         ),
     ] = None
     test_command: Annotated[
         str | None,
-        typer.Option("--test-command", help="How the tests run; default: found out."),
+        typer.Option(
+            "--test-command", help="The command that runs the tests; default: found by trying."
+        ),
     ] = None
     whole_suite: Annotated[
         bool,
         typer.Option(
             "--whole-suite/--touched-files",
-            help="Which tests have to go on passing: those of the whole suite, or only those in "
+            help="The tests that must still pass: those of the whole suite, or only those in "
             "the test files that the fix touches.",
         ),
     ] = True
@@ -75,12 +79,12 @@ class FixOptions:
         typer.Option(
             "--keep",
             help="The part of the repository that a task stores: its URL, or its files. "
-            "auto: the URL, but the files of a repository on this machine.",
+            "auto: the URL, or the files if the repository is on this machine.",
         ),
     ] = RepositoryForm.AUTO
 
     def source(self, repo: str, settings: "ValidationSettings") -> "FixSource":
-        """The repository that `--repo` names, and how the environments of its tasks are found."""
+        """The repository that `--repo` names, and the search for the environments of its tasks."""
         from agentbench.importers.history import FixSource
         from agentbench.tasks.mirror import Mirrors
         from agentbench.validation.environment.trials import EnvironmentFinder
@@ -96,7 +100,7 @@ class FixOptions:
 
 
 def repository_url(repo: str) -> str:
-    """The URL of what `--repo` names: a URL as it is, a folder as a file URL.
+    """The URL of the repository that `--repo` names; a folder becomes a file URL.
 
     Raises:
         UsageError: it is neither.
@@ -112,10 +116,10 @@ def repository_url(repo: str) -> str:
 def environment_from_options(
     image: str | None, setup: Sequence[str] | None, command: str | None
 ) -> "Proposal | None":
-    """The environment that options describe; None where they leave it to be found out.
+    """The environment that options describe; None if it has to be found by trying.
 
     Raises:
-        UsageError: a value is none that a task.toml may hold.
+        UsageError: a task.toml may not hold a value.
     """
     if image is None and not setup and command is None:
         return None
@@ -155,8 +159,8 @@ def new_task(
 ) -> None:
     """Make a task of a real fix: its tests become hidden, the rest the reference solution.
 
-    The commit before it is the task's state. How its tests run is found out by trying, unless
-    --image, --setup or --test-command say so; then the task is validated.
+    The commit before it is the task's state. Its environment is found by trying, unless --image,
+    --setup or --test-command describe it; then the task is validated.
 
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
@@ -187,7 +191,7 @@ def mine(
         str | None, typer.Option("--until", help="Only commits before this date.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", help="At most so many candidates are tried.", min=1)
+        int | None, typer.Option("--limit", help="Try at most this many candidates.", min=1)
     ] = None,
     *,
     fixes: FixOptions,
@@ -196,7 +200,7 @@ def mine(
     """Make tasks of a repository's own fixes: commits that change source and tests.
 
     Each task is validated: its tests always fail before the fix and pass with it. The result for
-    each commit is in OUT/mined.jsonl; the same command goes on after an interruption.
+    each commit is in OUT/mined.jsonl; the same command continues after an interruption.
 
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """

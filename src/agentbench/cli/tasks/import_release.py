@@ -36,7 +36,9 @@ def import_release(
     ] = None,
     listed: Annotated[
         Path | None,
-        typer.Option("--from", help="A file with such words on each line, for many at once."),
+        typer.Option(
+            "--from", help="A file with PACKAGE [[OLD] NEW] on each line, for many pairs."
+        ),
     ] = None,
     out: options.Out = Path("tasks"),
     replace: options.Replace = False,
@@ -44,15 +46,15 @@ def import_release(
     *,
     validation: options.ValidationOptions,
 ) -> None:
-    """Make a task of two releases of a package: OLD's sources have to pass NEW's tests.
+    """Make a task of two releases of a package: OLD's sources must be changed to pass NEW's tests.
 
-    Needs the extra releases. The result for each pair is in OUT/releases.jsonl; a pair that makes
-    no valid task leaves nothing else.
+    Needs the extra releases. The result for each pair is in OUT/releases.jsonl; a pair without a
+    valid task leaves nothing else.
 
     Example: agentbench tasks import release humanize 4.11.0 4.12.0
     """
     extras.require("tasks import release", extras.RELEASES)
-    # Here and not at the top: its HTTP client takes a quarter of a second.
+    # Imported only here: its HTTP client takes a quarter of a second.
     from msgspec import structs
 
     from agentbench.importers.release import package_index
@@ -77,7 +79,7 @@ def _requested_pairs(
     from agentbench.importers.release import package_index
 
     if bool(words) == (listed is not None):
-        raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with such words on each line")
+        raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with these words on each line")
     if listed is not None:
         return package_index.read_requested_releases(listed)
     return [package_index.parse_requested_releases(words)], []
@@ -86,7 +88,7 @@ def _requested_pairs(
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    """Print the result for each pair and their numbers, and exit with a code that fits them."""
+    """Print the result for each pair and the totals, and exit with the code for them."""
     from agentbench.importers.history import CandidateOutcome
 
     if as_json:

@@ -29,7 +29,7 @@ def validation_settings(
     record: bool = True,
     resume: bool = False,
 ) -> "ValidationSettings":
-    """The settings of the validation that a command's options describe.
+    """The validation settings from a command's options.
 
     Raises:
         UsageError: one of them is wrong.
