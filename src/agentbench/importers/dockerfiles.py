@@ -1,4 +1,4 @@
-"""The settings that a Dockerfile ends with: its folder, its user, and the image it starts from."""
+"""The final settings of a Dockerfile: its working folder, its user, and its base image."""
 
 import re
 from collections.abc import Callable
@@ -21,14 +21,14 @@ _OPTION = re.compile(r"--\S+\s+")
 
 
 class DockerfileEnd(Struct, frozen=True, kw_only=True):
-    """The settings at the end of a Dockerfile's last stage; None where its image decides."""
+    """The settings at the end of a Dockerfile's last stage; None if its image decides."""
 
     image: str = ""  # that its stages start from
     workdir: PurePosixPath | None = None
     user: str | None = None
 
     def in_image(self, find_image: FindImage) -> "DockerfileEnd":
-        """The same, with the settings of the image where it has none."""
+        """The same, with the image's settings in place of missing ones."""
         if not self.image or (self.workdir is not None and self.user is not None):
             return self
         image = find_image(self.image)
@@ -37,7 +37,7 @@ class DockerfileEnd(Struct, frozen=True, kw_only=True):
         return replace(self, workdir=self.workdir or image.workdir, user=self.user or image.user)
 
     def user_of(self, named: str | int | None) -> UserName:
-        """The user of a program: the one that is named, else that of the image; most have root."""
+        """The user of a program: the named one, else that of the image, usually root."""
         own = self.user or ROOT_USER
         if self.image.startswith(BASE_IMAGES) and self.user in {None, "", _OUR_USER}:
             own = AGENT_USER
@@ -54,7 +54,7 @@ def parse_dockerfile(text: str) -> DockerfileEnd:
     """The settings at the end of a Dockerfile.
 
     Raises:
-        ValueError: its folder depends on a variable; the text says which line.
+        ValueError: its working folder depends on a variable; the text quotes the line.
     """
     stages: dict[str, DockerfileEnd] = {}
     found, name = DockerfileEnd(), ""

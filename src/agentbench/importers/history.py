@@ -140,7 +140,7 @@ def instruction_of(fix: FixCommit) -> str:
     """An instruction from the message, without trailers and without lines of the patch.
 
     The author of a message knows the fix, so the message may say more than a user's report would.
-    For a harder task, write an own instruction.
+    For a harder task, write your own instruction.
     """
     body = fix.commit.message.strip().partition("\n")[2].replace("\0", "")
     written = {
@@ -185,7 +185,7 @@ class MinedCommit(Schema):
     subject: str
     fate: CandidateOutcome
     reasons: tuple[str, ...] = ()
-    candidate: bool = False  # whether it was tried, not skipped for what it changes
+    candidate: bool = False  # whether it was tried, not skipped because of its changes
     task: str | None = None
 
 
@@ -198,7 +198,7 @@ class MiningLog:
         self.entries = {entry.commit: entry for entry in self._read()}
 
     def is_settled(self, commit: str) -> bool:
-        """Whether a commit needs no second try."""
+        """Whether the result of a commit is final."""
         known = self.entries.get(commit)
         return known is not None and known.fate is not CandidateOutcome.UNDECIDED
 
@@ -219,12 +219,12 @@ class MiningLog:
                     continue  # the last line of a killed process
                 raise InputError(
                     f"{self._path}:{number}: is not a line of `tasks mine` ({error.error_count()} "
-                    "faults); remove the file to begin anew"
+                    "faults); remove the file to start again"
                 ) from None
 
 
 class MiningSettings(Struct, frozen=True, kw_only=True):
-    """Which commits to try, and where the tasks go."""
+    """The commits to try, and the folder for the tasks."""
 
     origin: FixSource
     out: Path

@@ -27,7 +27,7 @@ class ConvertedTask(Struct, frozen=True, kw_only=True):
     """A task converted from a folder in another format."""
 
     new: NewTask
-    notes: tuple[str, ...]  # how it differs from running under the harness that the folder is for
+    notes: tuple[str, ...]  # the differences from its original harness
 
 
 class ImportResult(Struct, kw_only=True):
@@ -36,15 +36,15 @@ class ImportResult(Struct, kw_only=True):
     written: list[Path] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """How tasks differ from running under the harness that they are for, by task."""
+    """The differences from the original harness, by task."""
 
 
 class FolderFormat(Struct, frozen=True, kw_only=True):
     """A format of task folders."""
 
-    file: str  # the file by which a folder of this format is known
+    file: str  # the file that identifies a folder of this format
     read: Callable[[Path], ConvertedTask | list[Rejection]]
-    """Reads a folder; if it cannot be imported, all the reasons."""
+    """Reads a folder; returns all the reasons if it cannot be imported."""
 
 
 def import_folders(
@@ -75,7 +75,7 @@ def _folders_with(name: str, sources: Sequence[Path]) -> Iterator[Path]:
             continue
         found = [path.parent for path in sorted(source.glob(f"*/{name}"))]
         if not found:
-            raise UsageError(f"{source}: no {name} in it, nor in a folder right below it")
+            raise UsageError(f"{source}: no {name} in it or in its direct subfolders")
         yield from found
 
 
@@ -84,7 +84,7 @@ def _write(
 ) -> None:
     new = converted.new
     if any(path.name == new.id for path in imported.written):
-        message = f"gives the id {new.id}, which an earlier folder has given"
+        message = f"has the id {new.id}, as an earlier folder"
         imported.rejections.append(Rejection(where=str(folder), what=message))
         return
     try:
@@ -117,7 +117,7 @@ def read_text(path: Path) -> str | Rejection:
 
 
 def script_fault(path: Path) -> Rejection | None:
-    """Why a script cannot run: it is missing, or its first line is not understood."""
+    """Why a script cannot run: it is missing, or its first line is invalid."""
     text = read_text(path)
     if isinstance(text, Rejection):
         return text

@@ -35,8 +35,8 @@ def refuse_without_images(
 
     Args:
         folders: The folders of new tasks.
-        options: The sandbox, and the function that is told about builds.
-        remedy: What else the user can do about it.
+        options: The sandbox, and the function that is called about builds.
+        remedy: The user's other remedies.
 
     Raises:
         UnavailableError: no sandbox is available.
@@ -49,7 +49,7 @@ def refuse_without_images(
 
 
 class TaskImages:
-    """Gets each image once. A registry that does not answer is asked once."""
+    """Gets each image once. A registry that does not answer is not asked again."""
 
     def __init__(self, options: RunOptions) -> None:
         """Prepare for the back end of some options.
@@ -97,7 +97,7 @@ class TaskImages:
         return self._images[image]
 
     def settings_of(self, image: str) -> ImageSettings | None:
-        """What an image says of its programs; None: it is not available.
+        """The settings of an image for its programs; None: it is not available.
 
         Raises:
             StorageError: the engine's disk is full.
@@ -160,7 +160,7 @@ class TaskImages:
 
     def _get(self, task: Task) -> str | None:
         for name in _base_images(task):
-            # A name without a slash or a colon may be that of a stage of the Dockerfile.
+            # A name without a slash or a colon may be a stage of the Dockerfile.
             is_image = "/" in name or ":" in name
             is_base = python_of_base_image(name) is not None
             if is_base or (is_image and _registry_of(name) in self._registries):
@@ -178,7 +178,7 @@ class TaskImages:
 def _check_disk(error: UnavailableError) -> None:
     if _DISK_FULL in str(error):
         what = one_line(str(error), limit=_MAX_REASON)
-        raise StorageError(f"the engine's disk is full: {what}; make room: agentbench clean")
+        raise StorageError(f"the engine's disk is full: {what}; free some space: agentbench clean")
 
 
 def _registry_of(image: str) -> str:

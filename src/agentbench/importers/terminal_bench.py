@@ -90,7 +90,7 @@ def parse_yaml(text: str, where: str) -> object | Rejection:
 def parse_terminal_bench_task_file(
     text: str, *, where: str
 ) -> TerminalBenchTaskFile | list[Rejection]:
-    """Parse the text of a task.yaml; if it is invalid, all its faults."""
+    """Parse the text of a task.yaml; returns all its faults if it is invalid."""
     found = parse_yaml(text, where)
     if isinstance(found, Rejection):
         return [found]
@@ -135,10 +135,12 @@ def single_service(document: object) -> ComposeService:
         raise UnsupportedComposeError(f"services.{name}: is not a table")
     where = f"services.{name}"
     for key in service.keys() - _HARMLESS - _KNOWN_KEYS:
-        raise UnsupportedComposeError(f"{where}.{key}: asks for what a sandbox does not give")
+        raise UnsupportedComposeError(
+            f"{where}.{key}: requires something that a sandbox does not have"
+        )
     for volume in service.get("volumes") or ():
         if not _OWN_VARIABLE.search(str(volume)):
-            what = f"mounts {str(volume)[:80]!r}, which is not there"
+            what = f"mounts {str(volume)[:80]!r}, which does not exist here"
             raise UnsupportedComposeError(f"{where}.volumes: {what}")
     return _parse_service(service, where)
 
@@ -188,7 +190,7 @@ class _FolderContents(Struct, kw_only=True):
 
 
 def read_terminal_bench_task(folder: Path) -> ConvertedTask | list[Rejection]:
-    """Read a folder; if it cannot be imported, all the reasons."""
+    """Read a folder; returns all the reasons if it cannot be imported."""
     found = _FolderContents(faults=list(task_folders.tree_faults(folder)))
     _read_task_yaml(folder, found)
     _read_container(folder, found)
@@ -212,9 +214,9 @@ def _read_task_yaml(folder: Path, found: _FolderContents) -> None:
     unsupported = {}
     if form.parser_name != "pytest":
         name = form.parser_name[:40]
-        unsupported["parser_name"] = f"is {name!r}; of its parsers pytest's alone is known here"
+        unsupported["parser_name"] = f"is {name!r}; only the parser for pytest is supported here"
     if form.run_tests_in_same_shell:
-        what = "asks for the agent's own shell; the tests run in a shell of their own"
+        what = "requires the agent's own shell; the tests run in a shell of their own"
         unsupported["run_tests_in_same_shell"] = what
     found.faults += [
         Rejection(where=where, field=field, what=what) for field, what in unsupported.items()
@@ -241,7 +243,7 @@ def _read_container(folder: Path, found: _FolderContents) -> None:
 
 
 def _container_of(document: object) -> ComposeService:
-    """A plain container, or else the client of several with the services beside it.
+    """A plain container, or else the client of several with the other services.
 
     Raises:
         UnsupportedComposeError: a sandbox can be neither.
@@ -385,7 +387,7 @@ def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
 
 
 def _user(folder: Path, container: ComposeService) -> UserName:
-    """The user of the container, who is the agent and runs the tests."""
+    """The user of the container, which runs the agent and the tests."""
     named = container.services.user if container.services is not None else None
     if named is None and container.dockerfile is not None:
         text = task_folders.read_text(folder / container.dockerfile)

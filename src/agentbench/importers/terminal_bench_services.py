@@ -1,8 +1,7 @@
-"""Terminal-Bench's tasks with several containers: their compose file as one of ours.
+"""Converts the compose files of Terminal-Bench's tasks with several containers.
 
 The container that Terminal-Bench names for itself, usually `client`, becomes `main`. Its own
-variables go away with the settings that they are for: names of containers and images, and folders
-of logs.
+variables are removed with their settings: names of containers and images, and folders of logs.
 """
 
 import re
@@ -23,11 +22,11 @@ _Service = dict[str, JsonValue]
 
 
 class UnsupportedComposeError(ValueError):
-    """A compose file asks for what a sandbox cannot have; the text says what."""
+    """A compose file requires something that a sandbox cannot have; the text says what."""
 
 
 class ConvertedServices(Struct, frozen=True, kw_only=True):
-    """A compose file whose sandbox is `main`, and what the task's table needs of it."""
+    """A compose file whose sandbox is `main`, and its settings for the task's table."""
 
     text: str
     dockerfile: str | None  # None: the sandbox has an image by name
@@ -124,6 +123,6 @@ def _dockerfile(main: _Service) -> str | None:
 
 
 def _host_variables(text: str) -> Iterator[str]:
-    """The variables without a default that no file of the task gives a value."""
+    """The variables without a default and without a value in any file of the task."""
     for found in _HOST_VARIABLE.finditer(text):
         yield found[1] or found[2]

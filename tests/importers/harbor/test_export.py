@@ -117,4 +117,4 @@ def test_a_baseline_that_is_not_known_there_is_said(tmp_path, mirrors, small):
     key = small.answer_key.model_copy(update={"pass_to_pass": "baseline"})
     unlisted = small.model_copy(update={"answer_key": key})
     exported = export_tasks([unlisted], tmp_path / "out", mirrors, image="a")
-    assert "what passes before is not known there" in exported.notes[0]
+    assert "Harbor does not know which tests pass before" in exported.notes[0]

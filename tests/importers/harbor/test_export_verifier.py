@@ -193,8 +193,8 @@ def test_a_judge_without_a_form_there_is_refused(tmp_path, exported, lines, said
     ("name", "said"),
     [
         ("test.sh", "[verifier] command: runs 'python /tests/judge.py', but Harbor only runs"),
-        ("Dockerfile", "tests/: has a Dockerfile or compose file, of which Harbor would build"),
-        (".harborignore", "tests/: has a .harborignore, by which Harbor goes"),
+        ("Dockerfile", "tests/: has a Dockerfile or compose file, from which Harbor would build"),
+        (".harborignore", "tests/: has a .harborignore, which Harbor obeys"),
     ],
 )
 def test_a_file_that_harbor_would_take_otherwise_is_refused(tmp_path, exported, name, said):
@@ -226,7 +226,7 @@ def test_services_on_localhost_need_no_public_network(tmp_path, exported, table_
 @pytest.mark.parametrize(
     ("main", "said"),
     [
-        ("image: a:1", "services.main.image: Harbor builds it of its Dockerfile"),
+        ("image: a:1", "services.main.image: Harbor builds it from its Dockerfile"),
         ("build: ./db", "services.main.build: Harbor needs `context: .`"),
     ],
 )
@@ -243,7 +243,7 @@ def test_a_dockerfile_beside_the_answers_is_refused(tmp_path, exported):
     table = table.replace('image = "agentbench/python:3.11"', 'dockerfile = "Dockerfile"')
     (folder / "task.toml").write_text(table)
     (folder / "Dockerfile").write_text("FROM a\n")
-    assert exported(folder).rejections[0].what.startswith("Dockerfile: is beside task.toml")
+    assert exported(folder).rejections[0].what.startswith("Dockerfile: is next to task.toml")
 
 
 def test_usual_judges_need_no_script_of_ours(tmp_path, exported):

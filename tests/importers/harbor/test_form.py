@@ -53,9 +53,9 @@ def test_keys_that_no_schema_has_are_named_with_their_tables():
     ("text", "said"),
     [
         ("a = ", "x/task.toml: not valid TOML: "),
-        ('schema_version = "2.0"', "x/task.toml: schema_version: '2.0' is none of 1.0 to 1.4"),
+        ('schema_version = "2.0"', "x/task.toml: schema_version: '2.0' is not one of 1.0 to 1.4"),
         ('schema_version = "1.5"', "x/task.toml: schema_version: '1.5' is newer than 1.4"),
-        ('version = "one"', "x/task.toml: schema_version: 'one' is none of 1.0 to 1.4"),
+        ('version = "one"', "x/task.toml: schema_version: 'one' is not one of 1.0 to 1.4"),
         ("schema_version = 1.4", "x/task.toml: schema_version: 1.4 is not a string"),
         ("[verifier]\ntimeout_sec = 0", "x/task.toml: verifier.timeout_sec: 0 is not above 0"),
         ("[agent]\ntimeout_sec = nan", "x/task.toml: agent.timeout_sec: nan is no"),

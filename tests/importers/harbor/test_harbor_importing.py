@@ -36,7 +36,7 @@ def test_the_good_rest_is_written_though_some_are_refused(folders, tmp_path):
     assert len(imported.written) == 4
     said = [str(refusal).replace(f"{folders}/", "") for refusal in imported.rejections]
     assert said[0].startswith("broken/task.toml: not valid TOML")
-    assert said[1] == "hello-again: gives the id hello, which an earlier folder has given"
+    assert said[1] == "hello-again: has the id hello, as an earlier folder"
     assert said[2].startswith("silent: ")
     assert "instruction.md: is empty" in said[2]
 

@@ -110,7 +110,7 @@ def test_the_script_has_a_network_where_the_task_says_so(tmp_path, text, network
 def test_a_task_without_a_solution_is_taken_and_says_so(tmp_path):
     made = task(harbor_folder(tmp_path / "x", {"solution/solve.sh": None}))
     assert made.new.table.solution is None
-    assert any("nothing can prove it" in note for note in made.notes)
+    assert any("the task cannot be proved" in note for note in made.notes)
 
 
 def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path):
@@ -127,7 +127,7 @@ def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path)
         ({"tests/test.sh": None}, "tests/test.sh: is missing"),
         ({"solution/solve.sh": None, "solution/x": "1"}, "solution/solve.sh: is missing"),
         ({"tests/test.sh": "#!/bin/bash\r\nexit 0\r\n"}, "tests/test.sh: has Windows line ends"),
-        ({"task.toml": "[environment]\ngpus = 1\n"}, "task.toml: environment.gpus: asks for 1"),
+        ({"task.toml": "[environment]\ngpus = 1\n"}, "task.toml: environment.gpus: requires 1"),
         (
             {"environment/Dockerfile": "FROM a\nWORKDIR $HOME\n"},
             "environment/Dockerfile: WORKDIR: 'WORKDIR $HOME' depends on a variable",
@@ -138,7 +138,7 @@ def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path)
         ),
         (
             {"task.toml": ONE_FOUR.replace("/app/hello.txt", "/app/../out")},
-            "task.toml: artifacts.0: '/app/../out' is no path of files",
+            "task.toml: artifacts.0: '/app/../out' is not a path of files",
         ),
         ({"task.toml": '[task]\nname = "org/-"\n'}, "task.toml: task.name: '-' gives no id"),
     ],

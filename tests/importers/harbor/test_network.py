@@ -66,7 +66,7 @@ def test_hosts_without_an_allow_list_are_refused_as_in_harbor() -> None:
     [
         ("", ["the agent has a public network, which is Harbor's default", "the script has a"]),
         (f"[environment]\n{CLOSED}", []),
-        (f"[environment]\n{LISTED}", ["of the network, the agent reaches only a.org, by a proxy"]),
+        (f"[environment]\n{LISTED}", ["the agent reaches only a.org of the network"]),
         (f"[agent]\n{CLOSED}", ["the script has a public network"]),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_block_that_does_not_end_is_told_as_it_is():
 
 def test_without_a_changelog_the_names_of_the_tests_are_told_and_it_is_said():
     text = instruction_of("demo", VERSIONS, [], ["test_the_last_item_is_given", "test_"])
-    assert "changelog does not tell" in text
+    assert "changelog does not say" in text
     assert "- the last item is given\n- test_\n" in text
 
 
@@ -62,7 +62,7 @@ def test_very_many_tests_are_not_all_told():
 
 
 def test_with_neither_it_is_said_that_nothing_is_said():
-    assert "says nothing of it" in instruction_of("demo", VERSIONS, [], [])
+    assert "does not mention it" in instruction_of("demo", VERSIONS, [], [])
 
 
 def test_a_very_long_changelog_is_cut_at_a_line():

@@ -53,7 +53,7 @@ def test_a_file_gives_its_right_lines_and_names_the_wrong_ones(tmp_path):
     wanted, refused = read_requested_releases(path)
     assert [str(pair) for pair in wanted] == ["x 1 2", "y"]
     assert [str(one).partition(": ")[0] for one in refused] == [f"{path}:5", f"{path}:6"]
-    assert "asked for twice" in refused[1].what
+    assert "requested twice" in refused[1].what
 
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n", b"\xff\xfe", b"x" * ((1 << 20) + 1)])

@@ -52,7 +52,7 @@ def test_a_path_that_leads_elsewhere_is_refused(name, why):
 @pytest.mark.parametrize("mode", ["120000", "160000"])
 def test_what_makes_no_regular_file_is_refused(mode):
     patch = f"diff --git a/x b/x\nnew file mode {mode}\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n"
-    with pytest.raises(UnsupportedPatchError, match="makes a symlink or a submodule"):
+    with pytest.raises(UnsupportedPatchError, match="creates a symlink or a submodule"):
         patched_files(patch.encode())
 
 

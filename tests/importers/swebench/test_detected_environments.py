@@ -35,7 +35,7 @@ def test_the_tests_of_an_instance_run_on_its_fix_in_what_is_found(detect, projec
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"base_commit": "0" * 40}, "no set-up that was tried holds: 0000"),
+        ({"base_commit": "0" * 40}, "no set-up that was tried works: 0000"),
         ({"repo": "Acme/empty"}, "its set-up cannot be tried: "),
         ({"patch": "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}, "x"),
     ],

@@ -130,7 +130,7 @@ def test_a_row_of_swe_bench_live_is_set_up_by_the_image_of_its_id():
             "install_config.test_cmd is 'make'",
         ),
         ({"install_config": {"python": "2.7"}}, "install_config: python: '2.7' does not match"),
-        ({"docker_image": "x\nRUN y"}, "names no image"),
+        ({"docker_image": "x\nRUN y"}, "is not the name of an image"),
         ({"install_config": {"env_vars": {"A=B": "x"}}}, "'A=B' is not a name of an environment"),
     ],
 )

@@ -221,9 +221,9 @@ def test_a_user_s_own_recipe_comes_before_an_image():
 @pytest.mark.parametrize(
     ("choice", "fields", "what"),
     [
-        ("images", FLASK, f"no {OFFICIAL} here; with --environment auto a recipe can take over"),
+        ("images", FLASK, f"no {OFFICIAL} here; --environment auto can use a recipe instead"),
         ("images", {}, "names no image; give one with --image-template"),
-        ("recipes", {"image": "x/y:1"}, "no recipe says how Acme/Counting 1.0 is set up"),
+        ("recipes", {"image": "x/y:1"}, "no recipe for Acme/Counting 1.0"),
     ],
 )
 def test_an_instance_without_the_environment_that_is_asked_for_is_refused(choice, fields, what):
@@ -337,12 +337,12 @@ def test_what_nobody_described_is_left_to_whoever_finds_it_out():
     )
     assert environment_of(instance(), sources) is found
     assert asked == ["Acme/Counting"]
-    with pytest.raises(UnknownEnvironmentError, match=r"no recipe says how Acme/Counting 1\.0"):
+    with pytest.raises(UnknownEnvironmentError, match=r"no recipe for Acme/Counting 1\.0"):
         environment_of(instance(), EnvironmentSources(detect=lambda _one: None))
 
 
 def test_a_recipe_whose_variables_are_none_is_refused():
-    with pytest.raises(UnknownEnvironmentError, match="its set-up makes no task: env"):
+    with pytest.raises(UnknownEnvironmentError, match="its set-up is not valid in a task: env"):
         environment_of(instance(), EnvironmentSources(own=one(env={"A B": "x"})))
 
 
@@ -350,9 +350,9 @@ def test_a_recipe_whose_variables_are_none_is_refused():
     ("template", "what"),
     [
         ("x/{id}", r"unknown placeholder \{id\}; known: \{instance_id\}"),
-        ("x y", "'x y' names no image"),
-        ("", "'' names no image"),
-        ("--x{image}", "names no image"),
+        ("x y", "'x y' is not the name of an image"),
+        ("", "'' is not the name of an image"),
+        ("--x{image}", "is not the name of an image"),
     ],
 )
 def test_a_template_that_names_no_image_is_refused(template, what):
@@ -361,5 +361,5 @@ def test_a_template_that_names_no_image_is_refused(template, what):
 
 
 def test_an_instance_whose_image_is_nowhere_named_is_refused():
-    with pytest.raises(UnknownEnvironmentError, match="names no image"):
+    with pytest.raises(UnknownEnvironmentError, match="is not the name of an image"):
         environment_of(instance(), EnvironmentSources(image_template="{image}"))

@@ -102,7 +102,7 @@ BROKEN = [
     ({"instance_id": ""}, "instance_id", "is empty"),
     ({"instance_id": 7}, "instance_id", "7 is not a string"),
     ({"instance_id": "x" * 101}, "instance_id", "is longer than 100 characters"),
-    ({"instance_id": "__"}, "instance_id", "'__' makes no id of a task"),
+    ({"instance_id": "__"}, "instance_id", "'__' is not valid as a task id"),
     ({"repo": ...}, "repo", "is missing"),
     ({"repo": "counting"}, "repo", "'counting' is not an owner/name"),
     ({"repo": "acme/.."}, "repo", "'acme/..' is not an owner/name"),
@@ -151,9 +151,9 @@ BROKEN = [
     ({"install_config": {"pre_install": [1]}}, "install_config.pre_install.0", "1 is not a string"),
     ({"docker_image": ["x"]}, "docker_image", "is not a string"),
     ({"language": 7}, "language", "7 is not a string"),
-    ({"instance_id": "../../etc/passwd"}, "instance_id", "makes no id of a task"),
-    ({"instance_id": "/etc/passwd"}, "instance_id", "makes no id of a task"),
-    ({"instance_id": ".."}, "instance_id", "makes no id of a task"),
+    ({"instance_id": "../../etc/passwd"}, "instance_id", "is not valid as a task id"),
+    ({"instance_id": "/etc/passwd"}, "instance_id", "is not valid as a task id"),
+    ({"instance_id": ".."}, "instance_id", "is not valid as a task id"),
     ({"instance_id": "a\0b"}, "instance_id", "contains a NUL"),
     ({"patch": f"{'x' * 3_000_000}"}, "patch", "is not a git patch"),
     ({"FAIL_TO_PASS": '["a.py::a'}, "FAIL_TO_PASS", "is not JSON"),
@@ -165,7 +165,7 @@ BROKEN = [
     ({"FAIL_TO_PASS": ["should add a, b"]}, "FAIL_TO_PASS", "is not a pytest test"),
     ({"PASS_TO_PASS": "nothing"}, "PASS_TO_PASS", "is not JSON"),
     ({"install_config": "{"}, "install_config", "is not JSON"),
-    ({"log_parser": "parse_log_django"}, "log_parser", "reads no log of pytest"),
+    ({"log_parser": "parse_log_django"}, "log_parser", "does not read logs of pytest"),
     ({"repo_language": "go"}, "language", "'go'; agentbench judges with pytest"),
     *(({"patch": patch}, "patch", "") for patch in TRICKS.values()),
     *(({"test_patch": patch}, "test_patch", "") for patch in TRICKS.values()),
@@ -303,8 +303,8 @@ def test_of_two_instances_with_one_id_the_first_is_taken(take, project, tmp_path
     assert len(imported.written) == 1
     (refusal,) = imported.rejections
     assert str(refusal) == (
-        f"{tmp_path}/in.jsonl:2: {second}: instance_id: an instance of that id is at "
-        f"{tmp_path}/in.jsonl:1 already; each needs its own"
+        f"{tmp_path}/in.jsonl:2: {second}: instance_id: "
+        f"{tmp_path}/in.jsonl:1 already has an instance of this id; each needs its own"
     )
 
 
@@ -318,7 +318,7 @@ def test_only_those_that_were_asked_for_are_taken(take, project, tmp_path):
     imported = take(other, project.instance(), instances=frozenset({ID, "gone-1"}))
     assert len(imported.written) == 1
     assert [str(each) for each in imported.rejections] == [
-        f"{tmp_path}/in.jsonl: gone-1: the data has no such instance"
+        f"{tmp_path}/in.jsonl: gone-1: the data has no instance with this id"
     ]
 
 
@@ -341,8 +341,8 @@ def test_a_project_that_no_source_describes_is_refused_with_what_to_give(take, p
     (refusal,) = take(project.instance(), sources=EnvironmentSources()).rejections
     assert (refusal.field, refusal.what) == (
         "repo",
-        "no recipe says how Acme/counting 1.0 is set up; give one with --recipes, an image with "
-        "--image-template, or let it be tried out with --detect",
+        "no recipe for Acme/counting 1.0; give one with --recipes, an image with "
+        "--image-template, or find the set-up by trying with --detect",
     )
 
 

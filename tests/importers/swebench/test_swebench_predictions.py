@@ -92,7 +92,7 @@ def test_a_patch_that_cannot_be_exported_is_named_and_the_others_are_written(mad
     ]  # fmt: skip
     assert warnings[0].endswith("cannot be read: No such file or directory")
     assert warnings[1].endswith("was changed since the attempt")
-    assert warnings[2].endswith("is not UTF-8 text, as a prediction has to be")
+    assert warnings[2].endswith("is not UTF-8 text; a prediction must be")
 
 
 def test_agentbench_reads_its_own_predictions(made, tmp_path):

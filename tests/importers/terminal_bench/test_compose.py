@@ -26,8 +26,11 @@ def test_a_ready_image_needs_no_dockerfile():
         ({"services": {"a": {}, "b": {}}}, r"services: starts 2 \(a, b\)"),
         ({"services": {"a": []}}, "services.a: is not a table"),
         ({"services": {"a": {}}}, "services.a: has neither a build nor the name of an image"),
-        ({"services": {"a": {"build": ".", "privileged": True}}}, "services.a.privileged: asks"),
-        ({"services": {"a": {"build": ".", "ports": ["80"]}}}, "services.a.ports: asks"),
+        (
+            {"services": {"a": {"build": ".", "privileged": True}}},
+            "services.a.privileged: requires",
+        ),
+        ({"services": {"a": {"build": ".", "ports": ["80"]}}}, "services.a.ports: requires"),
         ({"services": {"a": {"build": ".", "volumes": ["/data:/d"]}}}, "services.a.volumes: mount"),
         ({"services": {"a": {"build": "sub"}}}, "services.a.build.context: is not the task's own"),
         ({"services": {"a": {"build": {"args": {}}}}}, "services.a.build: has more than"),

@@ -81,7 +81,7 @@ def test_the_script_reads_the_summary_as_terminal_benchs_parser_does(tmp_path, p
         ({"task.yaml": TASK.replace("pytest", "mlebench")}, "task.yaml: parser_name: is 'mleb"),
         (
             {"task.yaml": f"{TASK}run_tests_in_same_shell: true\n"},
-            "task.yaml: run_tests_in_same_shell: asks for the agent's own shell",
+            "task.yaml: run_tests_in_same_shell: requires the agent's own shell",
         ),
         ({"run-tests.sh": None}, "run-tests.sh: is missing"),
         ({"run-tests.sh": "#!/bin/bash\r\npytest\r\n"}, "run-tests.sh: has Windows line ends"),

@@ -1,4 +1,4 @@
-"""Finds what was changed in an imported task that Harbor's own files do not show."""
+"""Finds changes of an imported task that Harbor's own files do not show."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -43,7 +43,7 @@ def changes_since_import(folder: Path, originals: Path) -> Iterator[str]:
 
 
 def _read_back(table: TaskFile) -> TaskFile:
-    """The table as it is once it was written."""
+    """The table as a reader of the written file gets it."""
     return parse_task_file(task_toml(table), name=TASK_FILE)
 
 

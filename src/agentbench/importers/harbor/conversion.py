@@ -1,4 +1,4 @@
-"""Makes a task's table of Harbor's task.toml."""
+"""Converts Harbor's task.toml to a task's table."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -31,9 +31,9 @@ UPLOAD_FOLDER = "image"
 """The folder in a task with a Dockerfile of ours, for files that Harbor copies into containers."""
 
 DEFAULT_WORKDIR = PurePosixPath("/app")
-"""That of most of Harbor's tasks."""
+"""The working folder of most Harbor tasks."""
 
-_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
+_ALWAYS_COLLECTED = "/logs/artifacts"  # that Harbor always copies from the agent to the verifier
 _ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
 _MAX_TITLE_LENGTH = 200  # characters
 _METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
@@ -125,7 +125,7 @@ def main_of(folder: Path) -> MainService:
 def _step(
     folder: Path, form: HarborTaskFile, step: HarborStepTable, image: DockerfileEnd
 ) -> dict[str, object]:
-    """A step with all of its values, so that none of `[verifier]` is used."""
+    """A step with all of its values, so that no value of `[verifier]` applies."""
     whole = form.in_step(step)
     verifier = {"environment": VerifierPlace.FRESH, **_verifier(folder, whole, image)}
     del verifier["threshold"]
@@ -149,7 +149,7 @@ def _step(
 
 
 def _step_image(folder: Path, form: HarborTaskFile, step: HarborStepTable) -> Mapping[str, object]:
-    """The image of a step's verifier; what the step names comes before what the task names."""
+    """The image of a step's verifier; the step's own settings have priority over the task's."""
     environment, own = step.verifier.environment, f"{STEPS_FOLDER}/{step.name}/tests"
     if environment is not None and environment.docker_image is not None:
         return {"image": environment.docker_image}
@@ -246,7 +246,7 @@ def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapp
 
 
 def _image_in(folder: Path, tests: str) -> dict[str, object]:
-    """The files in a folder of tests that an image is built of, and its services."""
+    """The files in a folder of tests for its image and its services."""
     main = main_service(folder / tests)
     has_services = (folder / tests / COMPOSE_FILE).is_file()
     own = main.dockerfile is not None and not main.builds
@@ -255,7 +255,7 @@ def _image_in(folder: Path, tests: str) -> dict[str, object]:
 
 
 def _taken(form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
-    """The paths of the work that a verifier with its own environment gets, and what is left out."""
+    """The paths that a verifier with its own environment gets, and the excluded ones."""
     takes, leaves = [_ALWAYS_COLLECTED], dict[str, list[str]]()
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
@@ -266,7 +266,9 @@ def _taken(form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
         if service != MAIN and not source.startswith("/"):
             raise UnsupportedTaskError(what=f"{source[:80]!r} is not absolute", field=field)
         if ".." in path.parts or path == PurePosixPath("/"):
-            raise UnsupportedTaskError(what=f"{str(path)[:80]!r} is no path of files", field=field)
+            raise UnsupportedTaskError(
+                what=f"{str(path)[:80]!r} is not a path of files", field=field
+            )
         name = str(path.relative_to(workdir) if path.is_relative_to(workdir) else path)
         if service != MAIN:
             name = f"{service}:{path}"

@@ -55,8 +55,8 @@ _REFUSALS = (NotExpressibleError, GitCloneError, InputError, PatchDoesNotApplyEr
 _Files = dict[PurePosixPath, FileContent]
 _PLUGIN_FILE = "agentbench_judge.py"
 _BASELINE_NOTE = (
-    'pass_to_pass is "baseline": what passes before is not known there, so fail_to_pass alone '
-    "decides; `agentbench validate --write-ids` with a list of ids carries it over"
+    'pass_to_pass is "baseline": Harbor does not know which tests pass before, so only '
+    "fail_to_pass decides; a list of ids from `agentbench validate --write-ids` is exported"
 )
 
 
@@ -101,7 +101,7 @@ def export_tasks(
         tasks: The tasks.
         out: The parent of the new folders.
         mirrors: The mirrors of their repositories, for the files that the hidden tests change.
-        image: The image of tasks that name none.
+        image: The image of tasks without one.
         replace: Whether to replace existing folders.
 
     Raises:
@@ -122,7 +122,7 @@ def export_tasks(
 
 
 def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> Iterator[str]:
-    """Write all files of a task; gives the notes about it."""
+    """Write all files of a task; returns the notes about it."""
     if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
         for name in SHARED_FOLDERS:
             if (task.folder / name).is_dir():
@@ -197,7 +197,7 @@ def _script_files(task: Task) -> _Files:
         own = {VERIFIER_FOLDER: tests | _judging_script(phase, tests), SOLUTION_FOLDER: solution}
         for name, content in own.items():
             if any(path.name == IGNORE_FILE for path in content):
-                raise NotExpressibleError(f"{name}/: has a {IGNORE_FILE}, by which Harbor goes")
+                raise NotExpressibleError(f"{name}/: has a {IGNORE_FILE}, which Harbor obeys")
             found |= {folder / name / path: file for path, file in content.items()}
         found[folder / INSTRUCTION_FILE] = _text(phase.problem.instruction)
         if phase.problem.step is not None:
@@ -229,7 +229,7 @@ def _wrapper(
     others: Mapping[PurePosixPath, FileContent],
     place: str | None,
 ) -> _Files:
-    """A script of Harbor's name that runs a command; none if the command is that script."""
+    """A script with Harbor's name that runs a command; none if the command is that script."""
     if command == f"/{folder}/{name}" and place is None:
         return {}
     if PurePosixPath(name) in others:
@@ -241,7 +241,7 @@ def _wrapper(
 
 
 def _patch_files(task: Task) -> _Files:
-    """A script that applies the patch of the solution, if that is no script itself."""
+    """A script that applies the patch of the solution, unless the solution is a script."""
     key = task.answer_key
     if key.solution is not None or not key.solution_patch:
         return {}

@@ -1,4 +1,4 @@
-"""Writes the files that Harbor builds images of: Dockerfiles, compose files and a repository."""
+"""Writes the files for Harbor's images: Dockerfiles, compose files and a repository."""
 
 import json
 import shlex
@@ -68,10 +68,10 @@ def write_environment(task: Task, folder: Path, image: str) -> None:
     if not own:
         folder.mkdir()
     elif len({path.parent for path in own}) > 1:
-        message = "[environment] compose: is not beside the dockerfile, and Harbor has one folder"
+        message = "[environment] compose: is not next to the dockerfile; Harbor has only one folder"
         raise NotExpressibleError(message)
     elif own[0].parent.resolve() == task.folder.resolve():
-        message = f"{own[0].name}: is beside task.toml, where the answers are; move it to a folder"
+        message = f"{own[0].name}: is next to task.toml, with the answers; move it to a subfolder"
         raise NotExpressibleError(message)
     else:
         shutil.copytree(own[0].parent, folder, symlinks=True)
@@ -97,8 +97,8 @@ def write_verifier_image(task: Task, folder: Path, image: str) -> None:
     if not verifier.has_image:
         if (folder / DOCKERFILE).exists() or (folder / COMPOSE_FILE).exists():
             raise NotExpressibleError(
-                "tests/: has a Dockerfile or compose file, of which Harbor would build the image "
-                "of the verifier; give it another name"
+                "tests/: has a Dockerfile or compose file, from which Harbor would build the "
+                "image of the verifier; rename it"
             )
         return
     files = {key: getattr(verifier, key) for key in ("dockerfile", "compose")}
@@ -121,7 +121,7 @@ def base_of(compose: Path | None, own: Path | None, image: str | None, usual: st
     """The text that a Dockerfile starts with.
 
     Args:
-        compose: The compose file beside it.
+        compose: The compose file in the same folder.
         own: The task's own Dockerfile.
         image: The image that it names.
         usual: The image if it names none.
@@ -133,7 +133,7 @@ def base_of(compose: Path | None, own: Path | None, image: str | None, usual: st
     """
     main = main_table(compose) if compose is not None else {}
     for key in {"image", "extends"} & main.keys():
-        what = "Harbor builds it of its Dockerfile; give [environment] image or dockerfile"
+        what = "Harbor builds it from its Dockerfile; give [environment] image or dockerfile"
         raise NotExpressibleError(f"services.{MAIN}.{key}: {what}")
     if compose is not None and "build" in main:
         build = main["build"]
@@ -148,7 +148,7 @@ def base_of(compose: Path | None, own: Path | None, image: str | None, usual: st
 
 
 def write_compose(compose: Path | None, folder: Path, key: str) -> None:
-    """Write a compose file under Harbor's name into a folder that has the files beside it.
+    """Write a compose file under Harbor's name into a folder that has its other files.
 
     Raises:
         NotExpressibleError: another file has that name.
@@ -171,7 +171,7 @@ def _repository_lines(task: Task, bundle: str | None) -> list[str]:
 
 
 def _user_lines(user: UserName, place: str) -> list[str]:
-    """The lines that give the folder to the user of agents, and make the user that of commands."""
+    """The lines that give the folder to the agents' user, and run commands as this user."""
     if user == ROOT_USER:
         return []
     number = account_of(user)

@@ -20,7 +20,7 @@ from agentbench.tasks.steps import TaskStep
 from agentbench.tasks.task import Task, TaskEnvironment
 
 WORKDIR = PurePosixPath("/app")
-"""The folder of a repository whose task names none."""
+"""The default folder of the repository."""
 
 _ALWAYS_COLLECTED = "/logs/artifacts"
 _Table = dict[str, object]
@@ -77,10 +77,11 @@ def task_toml(task: Task) -> str:
 
 
 def opens_networks(task: Task) -> bool:
-    """Whether each phase gets a public network, since services have names only in one.
+    """Whether each phase gets a public network, because services have names only in one.
 
     Raises:
-        NotExpressibleError: services are on `localhost` with it, which Harbor has only without.
+        NotExpressibleError: services are on `localhost`, which Harbor supports only without a
+            public network.
     """
     if task.environment.compose is None:
         return False
@@ -98,7 +99,7 @@ def opens_networks(task: Task) -> bool:
 
 
 def _step(task: Task, step: TaskStep, *, opened: bool) -> _Table:
-    """A step with all of its values, so that none of `[verifier]` is used."""
+    """A step with all of its values, so that no value of `[verifier]` applies."""
     own = task.in_step(step)
     return {
         "name": step.name,
@@ -183,7 +184,7 @@ def _seconds_keys(values: Mapping[str, object]) -> _Table:
 
 
 def _run_variables(environment: TaskEnvironment) -> dict[str, str]:
-    """The variables that the Dockerfile cannot give: those of the host, and of compose files."""
+    """The variables that the Dockerfile cannot set: those of the host, and of compose files."""
     values = _templates(environment)
     if environment.compose is None:
         return {name: values[name] for name in environment.env_from_host}
@@ -192,7 +193,7 @@ def _run_variables(environment: TaskEnvironment) -> dict[str, str]:
 
 
 def _templates(table: TaskEnvironment | Verifier | SolutionScript) -> dict[str, str]:
-    """The values of variables, and for those of the host Harbor's templates."""
+    """The values of variables; variables of the host become Harbor's templates."""
     literal = {n: value for n, value in table.env.items() if n not in table.env_from_host}
     if mistaken := split_env(literal)[1]:
         name = min(mistaken)

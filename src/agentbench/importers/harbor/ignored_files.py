@@ -1,7 +1,7 @@
-"""The files of a task that Harbor leaves out, as its `.harborignore` files say.
+"""The files of a task that its `.harborignore` files exclude.
 
-They are in gitignore's syntax. One holds for the folder that it is in and for all below, and only
-in the folders of scripts.
+They have gitignore's syntax. Each applies to its own folder and all below it, but only in the
+folders of scripts.
 """
 
 from collections.abc import Iterator, Sequence

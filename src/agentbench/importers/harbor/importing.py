@@ -55,7 +55,7 @@ _DIFFERENCES = "a script with its own environment gets regular files only"
 def read_harbor_task(
     folder: Path, find_image: FindImage = no_image
 ) -> ConvertedTask | list[Rejection]:
-    """Read a folder; if it cannot be imported, all the reasons."""
+    """Read a folder; returns all the reasons if it cannot be imported."""
     faults = list(task_folders.tree_faults(folder))
     text = task_folders.read_text(folder / "task.toml")
     where = str(folder / "task.toml")
@@ -157,7 +157,7 @@ def _convert(
 def _copies_without_ignored(
     folder: Path, form: HarborTaskFile, folders: dict[str, Path]
 ) -> dict[str, Path]:
-    """The files of folders with ignored files, which go to Harbor's own; removes those folders."""
+    """The files of folders with ignored files, as Harbor's own; removes those folders."""
     steps = [folder / STEPS_FOLDER / step.name for step in form.steps or ()]
     places = [each / name for each in (folder, *steps) for name in SCRIPT_FOLDERS]
     found = (file for place in places if place.is_dir() for file in sorted_files(place))
@@ -184,10 +184,10 @@ def _notes(
         yield "the script judges in the agent's own container, as in Harbor; this is weaker"
     yield from dict.fromkeys(note for phase in form.phases for note in network_notes(phase))
     if assumed:
-        yield f"no WORKDIR is known of the image: {image.workdir} is assumed ([repo] workdir)"
+        yield f"the image's WORKDIR is unknown: {image.workdir} is assumed ([repo] workdir)"
     if not is_solved(folder, form):
         where = " in each step" if form.steps else ""
-        yield f"has no solution/{where}, so nothing can prove it"
+        yield f"has no solution/{where}, so the task cannot be proved"
     if unused := list(unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
     for where, env in _environments(form):
@@ -266,9 +266,9 @@ def _unsupported_in_environment(
     if environment.os.lower() != "linux":
         yield f"{where}.os", f"is {environment.os!r}; sandboxes here are Linux"
     if environment.gpus:
-        yield f"{where}.gpus", f"asks for {environment.gpus}; sandboxes here have none"
+        yield f"{where}.gpus", f"requires {environment.gpus}; sandboxes here have none"
     if environment.tpu is not None:
-        yield f"{where}.tpu", "asks for a TPU; sandboxes here have none"
+        yield f"{where}.tpu", "requires a TPU; sandboxes here have none"
 
 
 def unused_keys(form: HarborTaskFile) -> Iterator[str]:

@@ -33,7 +33,7 @@ def verifier_network(form: HarborTaskFile) -> Network:
 
 
 def shares_network(form: HarborTaskFile) -> bool:
-    """Whether services are on the agent's localhost: Harbor has them there to limit the network."""
+    """Whether services are on the agent's localhost, as in Harbor if the network is limited."""
     networks = (environment_network(form), agent_network(form), verifier_network(form))
     return any(each not in {None, True} for each in networks)
 
@@ -46,13 +46,13 @@ def network_faults(form: HarborTaskFile) -> Iterator[tuple[str, str]]:
 
 
 def network_notes(form: HarborTaskFile) -> Iterator[str]:
-    """What a reader should know of the networks of an imported task."""
+    """Notes for a reader about the networks of an imported task."""
     own = agent_network(form)
     agents = environment_network(form) if own is None else own
     if agents is True:
         yield f"the agent has a public network, {_WHY}: it may fetch the solution"
     elif agents:
-        yield f"of the network, the agent reaches {network_text(agents)}, by a proxy"
+        yield f"the agent reaches {network_text(agents)} of the network, through a proxy"
     if verifier_network(form) is True:
         yield f"the script has a public network, {_WHY}"
 
@@ -71,7 +71,7 @@ def _of_environment(table: HarborEnvironmentTable) -> Network:
 
 
 def _own(table: PhaseTable) -> Network | None:
-    """The policy that a table names itself; None: it names none."""
+    """A table's own policy; None: it has none."""
     if table.network_mode is None:
         return None
     if table.network_mode != "allowlist":
@@ -80,7 +80,7 @@ def _own(table: PhaseTable) -> Network | None:
 
 
 def _is_own(host: str) -> bool:
-    """Whether an entry means the container itself, which it always reaches."""
+    """Whether an entry means the container itself, which is always reachable."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""The compose files of Harbor's tasks: what they say of `main`, and what they must not say."""
+"""The compose files of Harbor's tasks: the settings of `main`, and the forbidden ones."""
 
 import re
 import shlex
@@ -33,7 +33,7 @@ class MainService(Struct, frozen=True, kw_only=True):
 
 
 def main_service(folder: Path) -> MainService:
-    """The settings of `main` in a folder's compose file; the Dockerfile beside it is its usual one.
+    """The settings of `main` in a folder's compose file; its default is the folder's Dockerfile.
 
     Raises:
         InputError: the file cannot be read.
@@ -82,7 +82,7 @@ def _plain(main: Mapping[str, object], key: str) -> str | None:
 
 
 def _health_check(check: object) -> Mapping[str, object] | None:
-    """A check of Compose as one of ours; None if there is none."""
+    """A health check of Compose in our form; None if there is none."""
     test = check.get("test") if isinstance(check, dict) else None
     if not isinstance(check, dict) or not test or check.get("disable") or test == ["NONE"]:
         return None

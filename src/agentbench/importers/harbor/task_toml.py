@@ -1,8 +1,7 @@
 """Harbor's `task.toml`, schema 1.0 to 1.4: its keys, and the templates in environment values.
 
-The facts are from the models of the `harbor` package (PyPI, 0.25.0). Unknown keys are read and
-named, since a newer Harbor may know them. `${NAME}` is a variable of the host, which a run may
-allow.
+The facts are from the models of the `harbor` package (PyPI, 0.25.0). Unknown keys are reported,
+since a newer Harbor may know them. `${NAME}` is a variable of the host, which a run may allow.
 """
 
 import re
@@ -56,7 +55,7 @@ class _HarborTable(Schema):
 
 
 class PhaseTable(_HarborTable):
-    """What all tables with a network have."""
+    """The common keys of all tables with a network."""
 
     network_mode: Literal["no-network", "public", "allowlist"] | None = None
     allowed_hosts: tuple[str, ...] | None = None
@@ -167,7 +166,7 @@ class HarborTaskFile(_HarborTable):
         is_separate = own.is_separate if own.environment_mode or own.environment else None
         verifier = common.model_copy(
             update={
-                "timeout_sec": own.timeout_sec,  # that of all steps is not used, in Harbor neither
+                "timeout_sec": own.timeout_sec,  # that of all steps is not used, as in Harbor
                 "env": {**common.env, **own.env},
                 "user": common.user if own.user is None else own.user,
                 "environment_mode": "separate"
@@ -186,7 +185,7 @@ class HarborTaskFile(_HarborTable):
 
 
 def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Rejection]:
-    """Parse the text of a task.toml; if it is invalid, all its faults."""
+    """Parse the text of a task.toml; returns all its faults if it is invalid."""
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -222,7 +221,7 @@ def unknown_keys(form: HarborTaskFile) -> Iterator[str]:
 def _version_fault(version: str) -> str:
     major, _, minor = version.partition(".")
     if not (major.isdigit() and (minor or "0").isdigit()) or int(major) != _NEWEST_SCHEMA[0]:
-        return f"{version[:40]!r} is none of 1.0 to {'.'.join(map(str, _NEWEST_SCHEMA))}"
+        return f"{version[:40]!r} is not one of 1.0 to {'.'.join(map(str, _NEWEST_SCHEMA))}"
     if int(minor or "0") > _NEWEST_SCHEMA[1]:
         return f"{version!r} is newer than 1.{_NEWEST_SCHEMA[1]}, the newest that is known here"
     return ""

@@ -1,7 +1,7 @@
 """The package index: requested releases of a package, and their source distributions.
 
 It is read through the simple API and not by `pip download`, which builds a source distribution's
-metadata and so runs a stranger's code on this machine. The addresses are those that pip uses.
+metadata and so runs foreign code on this machine. The addresses are those that pip uses.
 """
 
 import subprocess
@@ -25,7 +25,7 @@ from agentbench.tasks.dataset_rows import Rejection
 _MAX_BYTES = 1 << 20
 _EXPECTED = "expected PACKAGE [[OLD] NEW]"
 _SECTIONS = ("global", "install", "download", ":env:")
-"""The sections of pip's configuration that apply to downloads, the last one most."""
+"""The sections of pip's configuration that apply to downloads; later ones have priority."""
 _PIP_TIMEOUT_S = 60
 _INDEX_TIMEOUT_S = 60
 _MAX_DOWNLOAD = 64 << 20
@@ -82,7 +82,7 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
             refused.append(Rejection(where=f"{path}:{number}", what=str(error)))
             continue
         if pair in requested:
-            refused.append(Rejection(where=f"{path}:{number}", what=f"{pair} is asked for twice"))
+            refused.append(Rejection(where=f"{path}:{number}", what=f"{pair} is requested twice"))
         requested[pair] = None
     if not requested and not refused:
         raise InputError(f"{path}: {_EXPECTED} on each line, found none")
@@ -323,5 +323,5 @@ def _index_errors(package: str) -> Iterator[None]:
     ) as error:
         raise UnavailableError(
             f"{package}: the package index does not answer ({type(error).__name__}); try "
-            f"`python -m pip download --no-deps {package}`, which asks the same one"
+            f"`python -m pip download --no-deps {package}`, which uses the same index"
         ) from error

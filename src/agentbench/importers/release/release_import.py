@@ -50,7 +50,7 @@ class ImportedPair(Schema):
 
 
 class ReleaseImportSettings(Struct, frozen=True, kw_only=True):
-    """Where the tasks go, and how they are validated."""
+    """The folder for the tasks, and the settings of their validation."""
 
     index: PackageIndex
     out: Path

@@ -1,4 +1,4 @@
-"""Makes a task of two releases: its files, environment and instruction."""
+"""Creates a task from two releases: its files, environment and instruction."""
 
 import ast
 import re
@@ -178,9 +178,11 @@ def _test_names_text(tests: Sequence[str]) -> str:
     listed = "\n".join(f"- {each}" for each in islice(words, _MOST_NAMES))
     more = f"\n- and {len(tests) - _MOST_NAMES} more" if len(tests) > _MOST_NAMES else ""
     if not listed:
-        return "The newer release changes\nwhat its tests expect; its changelog says nothing of it."
+        return (
+            "The newer release changes\nwhat its tests expect; its changelog does not mention it."
+        )
     return (
-        "Its changelog does not tell\nwhat the newer release changes. These are the names of the "
+        "Its changelog does not say\nwhat the newer release changes. These are the names of the "
         f"tests that it adds or changes, and\nnothing else:\n\n{listed}{more}"
     )
 

@@ -19,7 +19,7 @@ MAX_BYTES = 256 << 20
 MAX_FILES = 20_000
 _MAX_SETTINGS_BYTES = 1 << 20
 _CONFIGURATION = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"})
-"""Changes of these files are never judged, so the reference solution makes none either."""
+"""Changes of these files are never judged, so the reference solution does not change them."""
 _LOCKS = frozenset({"Pipfile.lock", "pdm.lock", "poetry.lock", "pylock.toml", "uv.lock"})
 _SETTINGS = frozenset({".py", ".pyi", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml"})
 """The suffixes of files in which a version is a value; in prose it is a heading."""

@@ -1,7 +1,7 @@
 """Imports instances in batches: each is written, located and validated before the next one.
 
-After each batch a line tells the progress, and the report is written. An interrupted import that is
-started again validates only what is left.
+After each batch a line shows the progress, and the report is written. An interrupted import that is
+started again validates only the remaining instances.
 """
 
 import time
@@ -39,12 +39,12 @@ from agentbench.validation.task_validation import (
     validate_folders,
 )
 
-_PER_JOB = 4  # instances of a batch, for each attempt at a time
+_PER_JOB = 4  # instances of a batch for each parallel attempt
 _LEAST_BATCH = 8
 
 
 class ImportProof(Struct, frozen=True, kw_only=True):
-    """How new tasks are run."""
+    """The settings for running new tasks."""
 
     settings: ValidationSettings
     images: TaskImages
@@ -53,7 +53,7 @@ class ImportProof(Struct, frozen=True, kw_only=True):
 
     @property
     def batch_size(self) -> int:
-        """The instances of a batch; an interruption loses the runs of one at most."""
+        """The number of instances in a batch; an interruption loses the runs of one batch."""
         return max(_LEAST_BATCH, _PER_JOB * (self.settings.options.jobs or available_cpus()))
 
 
@@ -91,7 +91,7 @@ class ImportedInstances(Struct, kw_only=True):
         return "; ".join(parts)
 
     def python_notes(self) -> list[str]:
-        """A line for each Python that another one stood in for."""
+        """A line for each Python that was replaced by another one."""
         counts = Counter(
             (state.environment.partition(",")[0], state.replaces)
             for state in self.states.values()
@@ -194,7 +194,7 @@ class BatchImport:
     def _locate(
         self, folders: Sequence[Path], states: dict[Path, InstanceState], proof: ImportProof
     ) -> Iterable[Path]:
-        """Write the lists of tests that hold here; returns the tasks that could not be run."""
+        """Write the test lists that are valid here; returns the tasks that could not be run."""
         located = write_located_tests(folders, proof.settings.options, proof.follow)
         for note in located.notes:
             self._say(f"note: {note}")

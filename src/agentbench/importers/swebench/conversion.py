@@ -44,7 +44,7 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
     if _CRLF_HEADER.search(patch):
         raise UnsupportedPatchError("its lines end in CRLF; give it the line ends that git wrote")
     if _LINK_OR_SUBMODULE.search(patch):
-        raise UnsupportedPatchError("makes a symlink or a submodule; expected regular files alone")
+        raise UnsupportedPatchError("creates a symlink or a submodule; expected only regular files")
     paths = tuple(map(PurePosixPath, _listed_paths(patch)))
     for path in paths:
         parts = path.parts
@@ -76,7 +76,7 @@ class TaskContent(Struct, frozen=True, kw_only=True):
     tests_patch: bytes
     solution_patch: bytes
     folders: Mapping[str, Path] = field(default_factory=dict)
-    untagged_version: str | None = None  # the project's version, where no tag of git says it
+    untagged_version: str | None = None  # the project's version, if no git tag gives it
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def convert_instance(
         dataset=dataset,
     )
     # Parts of SWE-smith have no problem statement.
-    default = f"Some tests of {instance.repo} fail. Find the bug in its code and mend it.\n"
+    default = f"Some tests of {instance.repo} fail. Find the bug in its code and fix it.\n"
     return NewTask(
         id=task_id,
         table=table,

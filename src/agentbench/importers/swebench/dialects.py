@@ -21,7 +21,7 @@ _FOREIGN_FIELDS = {
     "model_patch": "is a prediction; judge it with `agentbench run --agent predictions:FILE`",
     "fix_patch": "is a row of Multi-SWE-bench, which judges with other runners than pytest",
 }
-"""What a row without `patch` is, by a field of it."""
+"""The kind of a row without `patch`, by one of its fields."""
 
 
 def instance_row(value: Mapping[str, object]) -> Mapping[str, object]:
@@ -43,7 +43,7 @@ def _json_object(value: object) -> Mapping[str, object]:
 
 
 def foreign_row(value: Mapping[str, object]) -> tuple[str, str] | None:
-    """The field that shows that pytest cannot judge a row, and why; None: it may be an instance."""
+    """The field that shows that pytest cannot test a row, and why; None: it may be an instance."""
     if "patch" not in value:
         for name, why in _FOREIGN_FIELDS.items():
             if name in value:
@@ -139,7 +139,7 @@ def from_json(value: object) -> object:
 
 
 def text_of(value: object) -> object:
-    """A text; numbers, as some data sets have versions, are texts, and null is the empty text."""
+    """A text; a number, which some data sets use for versions, becomes one, and null is empty."""
     if value is None:
         return ""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -162,7 +162,7 @@ def checked_text(text: str) -> str:
 
 
 def patch_text(value: object) -> object:
-    """A patch; if all of its lines end in CRLF, a program has converted it, and it has LF again."""
+    """A patch; if all of its lines end in CRLF, a program has converted it, and LF is restored."""
     if isinstance(value, str) and "\r\n" in value and value.count("\n") == value.count("\r\n"):
         return value.replace("\r\n", "\n")
     return value

@@ -1,4 +1,4 @@
-"""The environment of an instance: its image, a recipe, or what the instance itself says."""
+"""The environment of an instance: its image, a recipe, or the instance's own description."""
 
 import re
 import shlex
@@ -38,7 +38,7 @@ _SETUP_SECONDS = 1800.0
 _TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
 _USER = "1000:1000"
 _PIP = "python -m pip install"
-# The pip of that time put the project's folder on sys.path, and some tests look it up there.
+# The pip of that time put the project's folder on sys.path, and some tests expect it there.
 _EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _OFFICIAL_IMAGE = "swebench/sweb.eval.x86_64.{hub_id}:latest"
 _NEEDS_NO_FILE = re.compile(r"[A-Za-z0-9](?!.*file:)")  # a requirement that is not a path
@@ -74,14 +74,14 @@ class InstanceEnvironment(Struct, frozen=True, kw_only=True):
     command: str = "pytest"
     files: Mapping[str, bytes] = field(default_factory=dict)
     summary: str = ""  # the image or the Python
-    replaces: str = ""  # the Python that the recipe asks for, if its image is not available
+    replaces: str = ""  # the Python that the recipe requires, if its image is not available
 
     def tests(self) -> PytestTable:
         """The `[tests]` table without the deciding tests."""
         return PytestTable.of_command(self.command, timeout_s=_TEST_SECONDS)
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
-        """The environment whose set-up knows the project's version, which no tag of git says."""
+        """The environment with the project's version in its set-up, since no git tag gives it."""
         # The shared commands install other packages, which have versions of their own.
         assignment = f"export SETUPTOOLS_SCM_PRETEND_VERSION={shlex.quote(version)}"
         commands = tuple(f"{assignment}; {command}" for command in self.setup.commands)
@@ -100,7 +100,7 @@ ReadFile = Callable[[str], str | None]
 
 
 ImageFault = Callable[[str], str | None]
-"""Says why the image of a name is not available; None: it is."""
+"""Returns why the image of a name is not available; None: it is."""
 
 
 class EnvironmentSources(Struct, frozen=True, kw_only=True):
@@ -121,21 +121,21 @@ def environment_of(
 
     Args:
         instance: The instance.
-        sources: Where environments come from.
+        sources: The sources of environments.
         read: Reads a file of the base commit; None: it has none, or is not on this machine.
 
     Raises:
-        UnknownEnvironmentError: no source knows, or its tests cannot be judged here.
+        UnknownEnvironmentError: no source has it, or its tests cannot be judged here.
     """
     try:
         return _find_environment(instance, sources, read)
     except ValidationError as error:
         fault = describe_validation_error(error.errors()[0], EnvironmentTable)
-        raise UnknownEnvironmentError(f"its set-up makes no task: {fault}") from None
+        raise UnknownEnvironmentError(f"its set-up is not valid in a task: {fault}") from None
 
 
 def runner_of(instance: SwebenchInstance, sources: EnvironmentSources) -> Runner:
-    """The runner of an instance's tests, as far as no environment has to be tried to know it."""
+    """The runner of an instance's tests, if it is known without trying an environment."""
     own = find_recipe(sources.own, instance.repo, instance.version)
     shipped = find_recipe(sources.shipped, instance.repo, instance.version)
     command = ""
@@ -165,7 +165,7 @@ def check_image_template(template: str) -> None:
         takes = ", ".join(f"{{{name}}}" for name in known)
         raise ValueError(f"unknown placeholder {{{wrong[0]}}}; known: {takes}")
     if not _IMAGE.fullmatch(_fill_template(template, known)):
-        raise ValueError(f"{template!r} names no image")
+        raise ValueError(f"{template!r} is not the name of an image")
 
 
 def _find_environment(
@@ -192,8 +192,8 @@ def _find_environment(
     if detected is None:
         version = f" {instance.version}" if instance.version else ""
         raise UnknownEnvironmentError(
-            f"no recipe says how {instance.repo}{version} is set up; give one with --recipes, "
-            "an image with --image-template, or let it be tried out with --detect"
+            f"no recipe for {instance.repo}{version}; give one with --recipes, an image with "
+            "--image-template, or find the set-up by trying with --detect"
         )
     return detected
 
@@ -221,7 +221,7 @@ def _chosen_image(
 
 
 def _official_image(instance: SwebenchInstance, *, is_known: bool) -> str:
-    """The image that the instance names, or that SWE-bench has for its projects; or none."""
+    """The image that the instance names, or SWE-bench's image for its projects; or none."""
     return instance.own_image or (_image_name(instance, _OFFICIAL_IMAGE) if is_known else "")
 
 
@@ -236,12 +236,12 @@ def _available_image(
         raise UnknownEnvironmentError("names no image; give one with --image-template")
     fault = sources.image_fault(image) if sources.image_fault is not None else None
     if fault is not None:
-        raise UnknownEnvironmentError(f"{fault}; with --environment auto a recipe can take over")
+        raise UnknownEnvironmentError(f"{fault}; --environment auto can use a recipe instead")
     return image
 
 
 def _available_python(recipe: InstallRecipe, image_fault: ImageFault | None) -> str | None:
-    """The recipe's Python, or if its image is not available the first other one that has one."""
+    """The recipe's Python; if its image is missing, the first alternative with an image."""
     if recipe.python is None or image_fault is None or not recipe.fallback_pythons:
         return recipe.python
     pythons = (recipe.python, *recipe.fallback_pythons)
@@ -273,7 +273,7 @@ def _by_recipe(
 
 
 def _setup_of(recipe: InstallRecipe, read: ReadFile) -> TaskSetup:
-    """The set-up of a recipe; all its instances share the packages that need no file of theirs."""
+    """The set-up of a recipe; its instances share packages that need none of their files."""
     shared: list[str] = []
     own: list[str] = []
     if recipe.packages:
@@ -300,7 +300,7 @@ def _setup_of(recipe: InstallRecipe, read: ReadFile) -> TaskSetup:
 
 
 def _listed_requirements(recipe: InstallRecipe, read: ReadFile) -> list[str] | None:
-    """The requirements of a recipe's file, if they need no other file and nothing changes them."""
+    """The requirements in a recipe's file, if no other file and no command affects them."""
     texts = (text for name in recipe.requirements if (text := read(name)) is not None)
     text = next(texts, None)
     if text is None or any(re.search("pip|require", each) for each in recipe.pre_install):
@@ -317,7 +317,7 @@ def _in_image(
     image: str, recipe: InstallRecipe | None, instance: SwebenchInstance
 ) -> InstanceEnvironment:
     if not _IMAGE.fullmatch(image):
-        raise UnknownEnvironmentError(f"{image[:80]!r} names no image")
+        raise UnknownEnvironmentError(f"{image[:80]!r} is not the name of an image")
     files = {
         DOCKERFILE: _DATASET_IMAGE_DOCKERFILE.format(
             image=image, folder=instance.image_folder
@@ -352,7 +352,7 @@ def _own_command(instance: SwebenchInstance) -> str:
 
 
 def _test_command(field_name: str, commands: Sequence[str]) -> str:
-    """The command of a data set's test commands; of one for pytest only its kind counts."""
+    """The command of a data set's test commands; a pytest command becomes the usual one."""
     found = dict.fromkeys(
         "pytest" if _ANY_PYTEST.fullmatch(command.strip()) else command.strip()
         for command in commands
@@ -394,14 +394,16 @@ def _image_name(instance: SwebenchInstance, template: str) -> str:
     names = _template_names(instance.instance_id, instance.repo, instance.own_image)
     name = _fill_template(template, names)
     if not _IMAGE.fullmatch(name):
-        raise UnknownEnvironmentError(f"--image-template gives {name!r}, which names no image")
+        raise UnknownEnvironmentError(
+            f"--image-template gives {name!r}, which is not the name of an image"
+        )
     return name
 
 
 def _template_names(instance_id: str, repo: str, image: str) -> dict[str, str]:
     """The placeholders of a template.
 
-    Docker Hub allows no two underscores: SWE-bench has `_1776_` for them, and SWE-Gym `_s_`.
+    Docker Hub allows no double underscore: SWE-bench writes `_1776_` for it, and SWE-Gym `_s_`.
     """
     lowered = instance_id.lower()
     return {

@@ -1,4 +1,4 @@
-"""The report of an import: what became of each instance, and how it differs from upstream."""
+"""The report of an import: the result for each instance, and its differences from upstream."""
 
 import re
 import tomllib
@@ -21,7 +21,7 @@ _MAX_KINDS = 20  # of reasons
 
 
 class InstanceReport(Struct, frozen=True, kw_only=True):
-    """What became of one instance."""
+    """The result for one instance."""
 
     instance: str
     outcome: str  # "valid", "invalid", "refused" or "not run"
@@ -33,7 +33,7 @@ class InstanceReport(Struct, frozen=True, kw_only=True):
 
 
 def instance_reports(results: ImportedInstances) -> list[InstanceReport]:
-    """What became of each instance so far, in the order of their ids."""
+    """The result for each instance so far, in the order of their ids."""
     reports = {
         (each.where, each.instance): InstanceReport(
             instance=each.instance or each.where,
@@ -114,7 +114,7 @@ def _reasons(reports: Iterable[InstanceReport]) -> Iterator[str]:
 
 
 def _kind(reason: str) -> str:
-    """A reason up to its details, with an ellipsis for each name and number."""
+    """A reason without its details, and with an ellipsis for each name and number."""
     first = _DETAILS.split(one_line(reason, limit=_MAX_TEXT), maxsplit=1)[0]
     return _NAMES.sub("…", first)
 

@@ -1,7 +1,8 @@
 """Data sets of the Hugging Face Hub: the files of one split, downloaded into the Hub's own cache.
 
-The card of a data set lists the files of its splits. Without such a list the names of the files
-tell them, as in `data/test-00000-of-00001.parquet`, `test.jsonl` or `lite/test/0000.parquet`.
+The card of a data set lists the files of its splits. Without this list the splits follow from the
+names of the files, as in `data/test-00000-of-00001.parquet`, `test.jsonl` or
+`lite/test/0000.parquet`.
 """
 
 import glob
@@ -37,7 +38,7 @@ Splits = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 class HubDataset(Struct, frozen=True, kw_only=True):
-    """The part of a data set that is asked for; without a value the default or only one."""
+    """The requested part of a data set; without a value the default or only one."""
 
     name: str
     config: str | None = None
@@ -116,7 +117,7 @@ def _is_visible(name: str) -> bool:
 
 
 def splits_of_card(card: Path, names: Sequence[str]) -> Splits:
-    """The splits that a card lists; none if it lists none that can be read.
+    """The splits that a card lists; none if the list is missing or unreadable.
 
     Args:
         card: The data set's README.md; it need not exist.
@@ -143,7 +144,7 @@ def splits_of_card(card: Path, names: Sequence[str]) -> Splits:
 
 
 def _listed_patterns(data_files: object) -> Iterator[tuple[str, list[str]]]:
-    """The split and the patterns of each entry; patterns without a split are of `train`."""
+    """The split and the patterns of each entry; patterns without a split belong to `train`."""
     if isinstance(data_files, str):
         yield "train", [data_files]
     elif isinstance(data_files, dict):
@@ -162,7 +163,7 @@ def _texts(value: object) -> list[str]:
 
 
 def splits_by_name(names: Iterable[str]) -> Splits:
-    """The splits that the names of files tell.
+    """The splits according to the names of files.
 
     The split is the name of the file without its shard, or a word in it such as `test`; the
     configuration is its folder.
@@ -187,7 +188,7 @@ def splits_by_name(names: Iterable[str]) -> Splits:
 
 
 def _of_one_format(names: Sequence[str]) -> list[str]:
-    """The files of the first format of which there are any: others hold the same rows."""
+    """The files of the first format that has any: other formats hold the same rows."""
     return next(
         found
         for suffix in ROW_SUFFIXES
@@ -208,7 +209,7 @@ def _select(dataset: HubDataset, splits: Splits) -> tuple[str, str]:
 
 
 def _one_of(where: str, kind: str, wanted: str | None, default: str, known: Sequence[str]) -> str:
-    """The value that is asked for, or the default, or the only one."""
+    """The requested value, or the default, or the only one."""
     values = list_with_more(known, _MAX_VALUES)
     if wanted is None:
         if default in known or len(known) == 1:
@@ -269,7 +270,7 @@ def _refusal(error: Exception, dataset: HubDataset) -> str | None:
 
 
 def _outage(error: Exception) -> str:
-    """Why the files cannot be had now, and what to do."""
+    """Why the files are not available now, and what to do."""
     from huggingface_hub import constants, errors
 
     if constants.is_offline_mode():

@@ -1,7 +1,7 @@
-"""How far the import of each instance has come, so that an interrupted import can go on.
+"""The progress of each instance's import, so that an interrupted import can continue.
 
 The folder `.import` in the folder of the tasks has a file for each instance. The file names the row
-and the options that its task was made of; if one of them changes, the task is made again.
+and the options of its task; if one of them changes, the task is created again.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ class ImportStep(StrEnum):
     """The steps of an instance, in order."""
 
     WRITTEN = "written"
-    LOCATED = "located"  # its lists of tests hold here
+    LOCATED = "located"  # its test lists are valid here
     REFUSED = "refused"  # a run showed that it cannot be judged here
 
 
 class InstanceState(ChecksummedDocument):
-    """How far an instance has come."""
+    """The progress of an instance."""
 
     schema_version: Literal[1] = 1
     instance_id: str
@@ -59,7 +59,7 @@ class InstanceState(ChecksummedDocument):
 
 
 def state_key(*parts: object) -> str:
-    """The key of everything that an instance's task is made of, as values of JSON."""
+    """The key of all values that determine an instance's task, as values of JSON."""
     text = json.dumps([_FORMAT, *parts], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -90,7 +90,7 @@ class ImportStates:
             write_atomically(self._file(task_id), state.json_with_checksum(indent=1).encode())
 
     def forget(self, task_id: TaskId) -> None:
-        """Remove a state, so that the next import makes the task again."""
+        """Remove a state, so that the next import creates the task again."""
         self._file(task_id).unlink(missing_ok=True)
 
     def is_unchanged(self, task_id: TaskId, state: InstanceState) -> bool:
@@ -101,7 +101,7 @@ class ImportStates:
         return folder.is_dir() and _digest_of(folder) in known
 
     def is_done(self, task_id: TaskId, key: str) -> bool:
-        """Whether nothing is left to do for an instance, except to check that its proof holds."""
+        """Whether an instance is finished, except for the check that its proof is valid."""
         state, folder = self.find(task_id), self.out / task_id
         if state is None or state.key != key:
             return False
@@ -117,7 +117,7 @@ class ImportStates:
 
 @contextmanager
 def open_states(out: Path, *, replace: bool) -> Iterator[ImportStates]:
-    """The states of a folder, for one import; no other import writes there meanwhile.
+    """The states of a folder, for one import; other imports into it are refused meanwhile.
 
     With `replace` the states of an earlier import are forgotten, unless it was interrupted.
 
@@ -136,7 +136,7 @@ def open_states(out: Path, *, replace: bool) -> Iterator[ImportStates]:
         lock.acquire(timeout=_LOCK_SECONDS)
     except LockHeldError:
         raise UsageError(
-            f"{out}: another import writes into this folder; wait for its end, or give another "
+            f"{out}: another import writes into this folder; wait until it ends, or give another "
             "--out"
         ) from None
     try:
@@ -168,12 +168,12 @@ def storage_errors(folder: Path) -> Iterator[None]:
     """Raise StorageError for each OSError of the block.
 
     Raises:
-        StorageError: the system refused something; says why and how to go on.
+        StorageError: the system refused something; says why and how to continue.
     """
     try:
         yield
     except OSError as error:
         raise StorageError(
-            f"{folder}: cannot be written ({error.strerror or error}); make room, then run the "
-            "same command again to go on"
+            f"{folder}: cannot be written ({error.strerror or error}); free some space, then run "
+            "the same command again to continue"
         ) from error

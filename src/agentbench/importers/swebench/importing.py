@@ -75,7 +75,7 @@ def is_local(url: str) -> bool:
 
 
 class ImportSelection(Struct, frozen=True, kw_only=True):
-    """Which instances to import, and how."""
+    """The instances to import, and how."""
 
     out: Path
     replace: bool = False
@@ -103,7 +103,7 @@ class SwebenchImportResult(Struct, kw_only=True):
 
     written: dict[Path, InstanceState] = field(default_factory=dict)
     without_node_ids: list[Path] = field(default_factory=list)
-    """The written tasks with test names that are not node ids, which no run has resolved yet."""
+    """The written tasks with names of tests that a run must still resolve to node ids."""
     rejections: list[Rejection] = field(default_factory=list)
     taken: list[TaskId] = field(default_factory=list)  # all that `limit` counts
     rows: int = 0
@@ -125,7 +125,7 @@ class _RejectedError(Exception):
 
 @contextmanager
 def _rejecting(field_name: str, error: type[Exception], *, what: str = "") -> Iterator[None]:
-    """Reject the instance for an error, whose text follows `what`."""
+    """Reject the instance because of an error, whose text follows `what`."""
     try:
         yield
     except error as raised:
@@ -135,10 +135,10 @@ def _rejecting(field_name: str, error: type[Exception], *, what: str = "") -> It
 def import_batches(
     source: RowSource, choice: ImportSelection, mirrors: Mirrors, states: ImportStates, *, size: int
 ) -> Iterator[SwebenchImportResult]:
-    """Write a task's folder for each supported instance, so many instances at a time.
+    """Write a task's folder for each supported instance, in batches.
 
-    An instance whose task an earlier import has written, of the same row and options, is not
-    written again. One that it has refused after a run is refused again.
+    If an earlier import wrote an instance's task from the same row and options, it is not written
+    again. If it refused the instance after a run, it is refused again.
 
     Raises:
         InputError: the file cannot be read.
@@ -159,7 +159,9 @@ def import_batches(
             imported = SwebenchImportResult()
     else:
         imported.rejections += [
-            Rejection(where=source.name, instance=name, what="the data has no such instance")
+            Rejection(
+                where=source.name, instance=name, what="the data has no instance with this id"
+            )
             for name in sorted(choice.instances or ())
             if not any(fnmatchcase(each, name) for each in read_ids)
         ]
@@ -229,9 +231,7 @@ def selected_rows(source: RowSource, choice: ImportSelection) -> Iterator[Select
                 yield SelectedRow(id=task_id, name=name, row=row)  # it may be a requested one
             continue
         if name and task_id in locations:
-            message = (
-                f"an instance of that id is at {locations[task_id]} already; each needs its own"
-            )
+            message = f"{locations[task_id]} already has an instance of this id; each needs its own"
             fault = Rejection(where=row.where, instance=name, field="instance_id", what=message)
             yield SelectedRow(id=task_id, name=name, row=fault)
             continue
@@ -240,7 +240,7 @@ def selected_rows(source: RowSource, choice: ImportSelection) -> Iterator[Select
 
 
 def row_key(row: SelectedRow, choice: ImportSelection) -> str | None:
-    """The key of what the task of a row is made of; None for a row that makes no task."""
+    """The key of the values that determine a row's task; None for a row without a task."""
     parsed = parse_instance(row.row) if isinstance(row.row, DatasetRow) else ()
     if isinstance(row.row, Rejection) or isinstance(parsed, tuple):
         return None
@@ -291,7 +291,7 @@ class _InstanceImporter(Struct, frozen=True):
             raise _RejectedError("", "; ".join(error.faults)) from None
 
     def _reader(self, instance: SwebenchInstance) -> Callable[[str], str | None]:
-        """Reads files of the base commit, as far as the repository is on this machine."""
+        """Reads files of the base commit if the repository is on this machine."""
 
         def read(path: str) -> str | None:
             """The text of a file; None if there is none."""
@@ -354,7 +354,7 @@ class _InstanceImporter(Struct, frozen=True):
 
 def _check_names_for_pytest(instance: SwebenchInstance) -> None:
     if instance.log_parser in _OTHER_RUNNERS:
-        raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
+        raise _RejectedError("log_parser", f"{instance.log_parser} does not read logs of pytest")
     for name in instance.fail_to_pass:
         if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
             what = f"{name[:80]!r} is not a pytest test, and the instance's tests run under pytest"
@@ -399,7 +399,7 @@ class InstanceEnvironmentFinder(Struct, frozen=True):
             raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
         except InputError as error:
             text = "; ".join(error.faults)
-            raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
+            raise UnknownEnvironmentError(f"no set-up that was tried works: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
         tests_patch = patch_bytes(instance.test_patch or "")

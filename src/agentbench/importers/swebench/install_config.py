@@ -31,7 +31,7 @@ def _words(value: object) -> object:
 
 
 def _major_minor(value: object) -> object:
-    """A version of Python without its patch release; a number is none, since 3.10 would be 3.1."""
+    """A version of Python without its patch release; numbers are refused, since 3.10 is 3.1."""
     return _PATCH_RELEASE.sub(r"\1", value) if isinstance(value, str) else value
 
 
@@ -70,12 +70,12 @@ class InstallConfig(Schema):
         return self.packages == _CONDA_FILE and not pins(frozen)
 
     def requirements(self) -> tuple[str, ...]:
-        """What pip installs besides the files of requirements."""
+        """The requirements that pip installs in addition to the files."""
         is_file = self.packages in {_CONDA_FILE, _DEFAULT_REQUIREMENTS}
         return ("pytest", *(() if is_file else self.packages.split()), *self.pip_packages)
 
     def commands(self, frozen: str) -> tuple[str, ...]:
-        """What runs before that: the frozen versions, the files, the instance's own commands."""
+        """The commands before that: the frozen versions, the files, the instance's own commands."""
         commands = []
         if found := pins(frozen):
             commands.append(f"python -m pip install --no-deps {' '.join(found)}")

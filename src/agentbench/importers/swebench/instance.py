@@ -65,7 +65,7 @@ def are_node_ids(names: Iterable[str]) -> bool:
 
 
 def matching_node_ids(name: str, node_ids: Sequence[NodeId]) -> tuple[NodeId, ...]:
-    """The node ids that a name may stand for; only itself if it is one of them."""
+    """The node ids that a name may mean; only itself if it is one of them."""
     if name in node_ids:
         return (NodeId(name),)
     if name_kind(name) is NameKind.FUNCTION:
@@ -88,13 +88,13 @@ def _parser_outputs(node_id: NodeId) -> set[str]:
 
 def _instance_id(text: str) -> str:
     if not is_task_id(task_id_of(text)):
-        raise ValueError("makes no id of a task; expected it to begin with a letter or digit")
+        raise ValueError("is not valid as a task id; expected it to begin with a letter or digit")
     return text
 
 
 def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
-        raise ValueError("expected the name of a test at least, found none")
+        raise ValueError("expected the name of at least one test, found none")
     return names
 
 

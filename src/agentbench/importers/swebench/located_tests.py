@@ -1,9 +1,9 @@
-"""Fits the test lists of SWE-bench's instances to what their tests do in our environment.
+"""Adapts the test lists of SWE-bench's instances to the outcomes in our environment.
 
 The reference solution is run once, with all tests in the test patch's files. That run resolves
-names that are not node ids: a name in FAIL_TO_PASS can stand for a test that failed before and
-passes after it. It also shows where the data set's lists do not hold here, mostly since a test asks
-another host or needs another library.
+names that are not node ids: a name in FAIL_TO_PASS can mean a test that failed before and passes
+after it. It also shows where the data set's lists are not valid here, mostly because a test needs
+another host or another library.
 """
 
 import shutil
@@ -41,7 +41,7 @@ class LocatedTests(Struct, frozen=True, kw_only=True):
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
     node_ids: dict[str, tuple[NodeId, ...]]
-    """The ids of each name that is not a node id, and none for a name that does not count."""
+    """The ids of each name that is not a node id; empty for a name that does not count."""
     unmatched: tuple[str, ...] = ()  # names in FAIL_TO_PASS that match no fixed test
     failing: tuple[str, ...] = ()  # names in PASS_TO_PASS that fail with the reference solution
     passing: tuple[str, ...] = ()  # names in FAIL_TO_PASS that pass before it
@@ -65,10 +65,10 @@ class LocatingResult(Struct, frozen=True, kw_only=True):
 def write_located_tests(
     folders: Sequence[Path], options: RunOptions, follow: task_proof.FollowRun
 ) -> LocatingResult:
-    """Write the test lists that hold here into some tasks.
+    """Write the test lists that are valid here into some tasks.
 
-    A task with a cut name that matches no fixed test is removed. A task of which the reference
-    solution does not fix all tests of FAIL_TO_PASS keeps its lists; its validation says why it is
+    A task with a cut name that matches no fixed test is removed. A task keeps its lists if the
+    reference solution does not fix all tests of FAIL_TO_PASS; its validation says why it is
     invalid.
 
     Raises:
@@ -188,7 +188,7 @@ def locate_tests(
     """The test lists of an instance by the outcomes of its tests; None: the data set's lists stay.
 
     They stay if all names are node ids and the reference solution does not fix each test of
-    FAIL_TO_PASS, or if all of these pass before it: then the instance does not hold here.
+    FAIL_TO_PASS, or if all of these pass before it: then the instance is not valid here.
 
     Args:
         origin: The instance.
@@ -235,7 +235,7 @@ def locate_named_tests(
     found: task_proof.DecidingTests,
     named: Mapping[NodeId, CaseFact],
 ) -> LocatedTests:
-    """The test lists of an instance whose names are those that its runner prints.
+    """The test lists of an instance whose test names are those that its runner prints.
 
     Args:
         origin: The instance.
@@ -244,14 +244,14 @@ def locate_named_tests(
     """
 
     def matching(name: str, ids: Iterable[NodeId]) -> tuple[NodeId, ...]:
-        """The tests that a name stands for."""
+        """The tests that a name means."""
         return tuple(each for each in ids if each in named and named[each].has_name(name))
 
     to_fix = {name: matching(name, found.fail_to_pass) for name in origin.fail_to_pass}
     to_keep = {name: matching(name, found.pass_to_pass) for name in origin.names}
     passing = tuple(name for name, ids in to_fix.items() if not ids and to_keep[name])
     if len(passing) == len(to_fix):
-        passing = ()  # the instance does not hold here
+        passing = ()  # the instance is not valid here
     fixed = tuple(dict.fromkeys(node_id for ids in to_fix.values() for node_id in ids))
     kept = (node_id for name in (*origin.pass_to_pass, *passing) for node_id in to_keep[name])
     return LocatedTests(

@@ -20,7 +20,7 @@ _PARAMETERS = "parametrize"
 
 
 class UnclearNameError(ValueError):
-    """Only a run of the tests can tell what a name stands for; the text says why."""
+    """Only a run of the tests can show the meaning of a name; the text says why."""
 
 
 def ids_of_functions(
@@ -28,11 +28,11 @@ def ids_of_functions(
 ) -> dict[str, tuple[NodeId, ...]]:
     """The node ids of all names of an instance's lists that are not node ids.
 
-    Lines of logs in PASS_TO_PASS stand for no test.
+    Lines of logs in PASS_TO_PASS mean no test.
 
     Raises:
-        UnclearNameError: a name is not that of a function in the files of the test patch, one in
-            FAIL_TO_PASS is that of several, or a function has parameters.
+        UnclearNameError: a name is not that of a function in the files of the test patch, a name in
+            FAIL_TO_PASS belongs to several functions, or a function has parameters.
     """
     kinds = {name: name_kind(name) for name in origin.names}
     to_fix = set(origin.fail_to_pass)
@@ -76,7 +76,7 @@ def _sources(folder: Path, mirrors: Mirrors) -> Mapping[str, bytes]:
     try:
         task = load_task(folder, mirrors=mirrors)
         if parse_pytest_command(task.problem.test_command).runner is not Runner.PYTEST:
-            raise UnclearNameError("its runner prints names of its own")
+            raise UnclearNameError("its runner prints its own names")
         mirror = mirrors.of(task.source)
         files = apply_patch_to_commit(task.answer_key.tests_patch, mirror)
     except (InputError, GitCloneError, PatchDoesNotApplyError) as error:

@@ -17,7 +17,7 @@ _PATCH_FILE = "patch.diff"  # the record's own name could lead out of the folder
 def predictions_of(
     folder: Path, instances: Sequence[ReportedInstance], *, warn: Callable[[str], None]
 ) -> Iterator[Prediction]:
-    """A prediction for each instance at which the agent worked; without a change, an empty patch.
+    """A prediction for each instance that the agent worked on; without a change, an empty patch.
 
     Args:
         folder: The run's folder.
@@ -42,7 +42,7 @@ def predictions_of(
 
 
 def _model_name(record: AttemptRecord) -> str:
-    """The agent with its model; of submitted predictions, the model whose they are."""
+    """The agent with its model; for submitted predictions, the model that made them."""
     submitted = PredictionName.parse(record.agent)
     if submitted is not None:
         return submitted.model or submitted.file.stem
@@ -63,4 +63,4 @@ def _patch_text(record: AttemptRecord, folder: Path) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text, as a prediction has to be") from None
+        raise InputError(f"{path}: is not UTF-8 text; a prediction must be") from None

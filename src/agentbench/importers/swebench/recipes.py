@@ -1,4 +1,4 @@
-"""Recipes: how the projects of a data set are set up and tested, by their versions."""
+"""Recipes: the set-up and tests of a data set's projects, by their versions."""
 
 import tomllib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from agentbench.tasks.task_file import PytestLine, with_usual_command
 
 _SHIPPED = "recipes.toml"
 PYTHONS_WITHOUT_DATES: Final = frozenset({"3.6", "3.7", "3.8"})
-"""Their newest pip cannot ignore files by their date."""
+"""The newest pip of these versions cannot ignore files by their date."""
 
 
 class InstallRecipe(Schema):
@@ -33,7 +33,7 @@ class InstallRecipe(Schema):
     """Requirement files of the repository; the first one that exists is installed."""
     packages: tuple[str, ...] = ()  # the requirements that pip installs before the project
     fallback_pythons: tuple[Annotated[str, Field(pattern=r"^3\.\d{1,2}$")], ...] = ()
-    """For machines that can have no image with `python`, the best one first."""
+    """Alternatives for machines without an image for `python`, the best one first."""
     uploaded_before: date | None = None
     """Pip ignores files that were uploaded later; only for Python 3.9 and newer, whose pip can."""
     install: str = "python -m pip install -e ."
@@ -46,7 +46,7 @@ class InstallRecipe(Schema):
     @model_validator(mode="before")
     @classmethod
     def _usual_command(cls, values: object) -> object:
-        """The values, with the usual command of a runner for which they give none."""
+        """The values, with the usual command of a runner if they give none."""
         return with_usual_command(values, "test_command")
 
     @model_validator(mode="after")

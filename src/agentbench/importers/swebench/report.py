@@ -198,7 +198,7 @@ def _ran_out_of_time(record: AttemptRecord) -> bool:
 
 
 def reported_instances(run: ReportedRun) -> tuple[ReportedInstance, ...]:
-    """An instance for each task of a run, with its first attempt, since SWE-bench has only one.
+    """An instance for each task of a run, with the first attempt, since SWE-bench has only one.
 
     A task whose folder is missing, or that was not imported, has its own id.
 
