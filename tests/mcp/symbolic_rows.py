@@ -329,7 +329,7 @@ ROWS = [
         "equivalent",
         "old",
         "same",
-        message="old and same behave alike on all of their",
+        message="old and same behave alike on every path",
         fields={"confidence": "proven", "distinguishing_input": None},
         bounds={"exhaustive": True},
     ),
@@ -356,7 +356,7 @@ ROWS = [
         BRANCHY,
         "complete",
         "sign",
-        message="5 of 6 ways of sign are reached, on all of its",
+        message="5 of 6 branches of sign are reached, on all of its",
         fields={
             "total_branches": 6,
             "reachable_branches": 5,

@@ -87,7 +87,7 @@ def test_what_no_call_confirms_is_neither_found_nor_excluded():
     check, path, branches = statuses(doubtful)
     assert check == path == ("error", "RuntimeError", False)
     assert branches == ("complete", None, False)
-    assert "really calling it shows nothing" in check_answer("f", doubtful, SPENT).message
+    assert "a real call does not confirm it" in check_answer("f", doubtful, SPENT).message
 
 
 def test_a_finding_counts_however_the_search_ended_and_shows_no_path_of_the_host():

@@ -38,7 +38,7 @@ def test_a_timeout_is_a_number_of_seconds_within_bounds(seconds):
 def test_code_is_text_that_a_file_can_hold_and_not_too_long():
     assert refused(code="x" * (MAX_CODE_BYTES + 1)).startswith("code: is 1000001 bytes long")
     assert refused(code="é" * MAX_CODE_BYTES).startswith("code: is 2000000 bytes long")
-    assert refused(code="x = '\ud800'").startswith("code: holds half of a surrogate pair")
+    assert refused(code="x = '\ud800'").startswith("code: contains half of a surrogate pair")
     assert (
         len(read_arguments(CheckArguments, {**FINE, "code": "x" * MAX_CODE_BYTES}).code)
         == MAX_CODE_BYTES

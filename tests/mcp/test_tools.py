@@ -169,5 +169,5 @@ def test_an_exit_code_is_explained_for_a_stage(project):
 
 
 def test_arguments_of_no_tool_are_a_bug(project):
-    with pytest.raises(TypeError, match="no tool takes ToolArguments"):
+    with pytest.raises(TypeError, match="unknown arguments: ToolArguments"):
         asked(project, ToolArguments())

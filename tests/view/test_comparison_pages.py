@@ -163,7 +163,7 @@ def test_runs_that_cannot_be_ranked_are_named_with_the_reason(tmp_path):
     assert re.findall(r'id="ranked-(\w+)"', text) == ["whole"]
     told = dict(re.findall(r'<li><a href="/runs/(\w+)">\1</a> (.*)</li>', text))
     assert told["begun"] == "has attempts at 1 of 2 tasks"
-    assert told["again"] == "makes only the failed attempts of another run again"
+    assert told["again"] == "repeats only the failed attempts of another run"
     assert told["newer"].startswith("cannot be read: ")
     (tmp_path / "whole").rename(tmp_path.parent / "gone")
     assert "No run has an attempt at each of these tasks yet." in client.get("/leaderboard").text

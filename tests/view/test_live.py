@@ -23,7 +23,7 @@ PATIENCE_MS = 120_000
 
 
 class HeldUp:
-    """An agent that waits in every attempt until it is told to go on, and then mends the bug."""
+    """An agent that waits in every attempt until it is told to go on, and then fixes the bug."""
 
     def __init__(self):
         self.go = [Event(), Event()]

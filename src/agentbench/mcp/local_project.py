@@ -25,7 +25,7 @@ _SAME_ROOT = ("--rootdir=.",)
 def interpreter_candidates(
     root: Path, *, explicit: Path | None, environ: Mapping[str, str]
 ) -> tuple[project.PytestInterpreter, ...]:
-    """The candidates for a project's Python in order; an explicit one is the only one.
+    """The candidates for a project's Python in order; an explicit choice is the only one.
 
     Args:
         root: The project's folder.
@@ -39,7 +39,7 @@ def interpreter_candidates(
 
 
 def _detected_interpreters(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
-    """Where each was found, and its path, which may not exist."""
+    """The place where each was found, and its path, which may not exist."""
     activated = environ.get("VIRTUAL_ENV")
     if activated:
         yield "VIRTUAL_ENV", Path(activated, "bin", "python")

@@ -106,7 +106,7 @@ def call_pytest_tool(
     """Run a tool, and return its answer. It runs pytest, so it must not block an event loop.
 
     Raises:
-        RunCancelled: it was cancelled; no process of it runs any more.
+        RunCancelled: it was cancelled; all its processes have ended.
     """
     match tool_arguments:
         case arguments.ExecuteArguments() | arguments.DiscoverArguments():
@@ -119,4 +119,4 @@ def call_pytest_tool(
         case ExplainArguments(exit_code=int() as code):
             return explanation_answer(explain_exit_code(code, tool_arguments.stage))
         case _:
-            raise TypeError(f"no tool takes {type(tool_arguments).__name__}")
+            raise TypeError(f"unknown arguments: {type(tool_arguments).__name__}")

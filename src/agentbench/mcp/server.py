@@ -32,7 +32,7 @@ _NUMBERS = frozenset({"integer", "number"})
 _POLL_SECONDS = 0.1
 _logger = logging.getLogger(__name__)
 _MAX_SEARCHES = 2
-_INCIDENT_BYTES = 6  # of the name that is all a client sees of a bug
+_INCIDENT_BYTES = 6  # of the incident's name, the only detail of a bug that a client sees
 _CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
 ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
 _FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
@@ -132,7 +132,7 @@ async def run_in_thread(
     limiter: anyio.CapacityLimiter,
     tell: ProgressReporter | None = None,
 ) -> JsonObject:
-    """Run work in a thread; a cancellation is passed on, and then no process of it runs any more.
+    """Run work in a thread; a cancellation is passed on, and ends all its processes.
 
     Raises:
         CallCancelledError: the work was cancelled, but this call was not.
@@ -257,7 +257,7 @@ _TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
 
 
 def server_instructions(tools: Sequence[arguments.NamedTool]) -> str:
-    """What the server tells a client's model about itself."""
+    """The server's description of itself for a client's model."""
     return INSTRUCTIONS + (SYMBOLIC_INSTRUCTIONS if SymbolicTool.CHECK in tools else "")
 
 
@@ -323,7 +323,7 @@ class _Handlers:
             answer = await self._answer(tool, params.arguments, reporter)
         else:
             name = arguments.escaped_name(params.name)
-            message = f"there is no tool {name}; there are {', '.join(self.tools)}"
+            message = f"there is no tool {name}; known: {', '.join(self.tools)}"
             raise MCPError(envelope.INVALID_PARAMS, message)
         if self._error_mode is ErrorMode.JSONRPC and pytest_tools.is_error(answer):
             raise _as_protocol_error(answer)

@@ -5,19 +5,20 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from agentbench.core.display_text import counted
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.symbolic import analysis
 from agentbench.symbolic.analysis import AnalysisResult, ComparisonResult, SymbolicErrorType
 
-_NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
+_NO_PROOF = "this is no proof: longer inputs and deeper paths were not examined"
 _MAX_BRANCHES = 200
-_CUT_OFF_SHARE = 0.9  # of the time: who used so much of it was cut off by it
+_CUT_OFF_SHARE = 0.9  # of the time: a search that used this much was ended by the limit
 _Verdict = tuple[str, SymbolicErrorType | None, str]  # status, error and message
 
 
 class SearchBounds(Schema):
-    """Within which bounds an answer holds."""
+    """The bounds within which an answer is valid."""
 
     exhaustive: bool = Field(
         default=False, description="every path was explored: it is proven for these types"
@@ -35,12 +36,12 @@ class ObservedCall(Schema):
     call: str
     inputs: dict[str, str] = Field(default_factory=dict)
     outcome: str = ""  # `returns 1`, `raises ZeroDivisionError: division by zero`
-    condition: str = ""  # of the contract, that does not hold
+    condition: str = ""  # of the contract, which does not hold
     line: int | None = None
 
 
 class SymbolicAnswer(Schema):
-    """What every answer has."""
+    """The common fields of all answers."""
 
     status: str
     error_type: SymbolicErrorType | None = None
@@ -49,7 +50,7 @@ class SymbolicAnswer(Schema):
 
 
 class CheckAnswer(SymbolicAnswer):
-    """What `symbolic_check` answers."""
+    """The answer of `symbolic_check`."""
 
     status: Literal["verified", "counterexample", "error", "timeout"]
     counterexamples: tuple[ObservedCall, ...] = ()
@@ -62,7 +63,7 @@ class CheckAnswer(SymbolicAnswer):
 
 
 class FindPathAnswer(SymbolicAnswer):
-    """What `find_path_to_exception` answers."""
+    """The answer of `find_path_to_exception`."""
 
     status: Literal["found", "unreachable", "error"]
     triggering_inputs: tuple[ObservedCall, ...] = ()
@@ -73,7 +74,7 @@ class FindPathAnswer(SymbolicAnswer):
 
 
 class CompareAnswer(SymbolicAnswer):
-    """What `compare_functions` answers."""
+    """The answer of `compare_functions`."""
 
     status: Literal["equivalent", "different", "error"]
     distinguishing_input: str | None = None
@@ -85,7 +86,7 @@ class CompareAnswer(SymbolicAnswer):
 
 
 class BranchesAnswer(SymbolicAnswer):
-    """What `analyze_branches` answers."""
+    """The answer of `analyze_branches`."""
 
     status: Literal["complete", "error"]
     branches: tuple[analysis.FunctionBranch, ...] = ()
@@ -100,7 +101,7 @@ class BranchesAnswer(SymbolicAnswer):
 
 
 class HealthAnswer(SymbolicAnswer):
-    """What `health_check` answers."""
+    """The answer of `health_check`."""
 
     status: Literal["healthy"] = "healthy"
     version: str = ""
@@ -114,19 +115,19 @@ class HealthAnswer(SymbolicAnswer):
 
 
 class CallTime:
-    """The time that a call was given and took, and what keeps host paths out of its words."""
+    """The time limit and the time of a call, and the mask for host paths in its texts."""
 
     def __init__(self, *, timeout_seconds: float, took: float, mask: PathMask) -> None:
         self.timeout_seconds, self.took, self.mask = timeout_seconds, round(took, 4), mask
 
     @property
     def exceeded(self) -> str:
-        """That the time is over, in words."""
+        """The message that the time is over."""
         return f"the analysis exceeded its timeout of {self.timeout_seconds:g} seconds"
 
 
 def check_answer(name: str, found: AnalysisResult, spent: CallTime) -> CheckAnswer:
-    """What `symbolic_check` says of a search."""
+    """The answer of `symbolic_check` to a search."""
     nothing = f"no counterexample to {name}"
     words = _SearchWords(
         hit="counterexample",
@@ -150,7 +151,7 @@ def check_answer(name: str, found: AnalysisResult, spent: CallTime) -> CheckAnsw
 def find_path_answer(
     name: str, kind: str, found: AnalysisResult, spent: CallTime
 ) -> FindPathAnswer:
-    """What `find_path_to_exception` says of a search."""
+    """The answer of `find_path_to_exception` to a search."""
     words = _SearchWords(
         hit="found",
         none="unreachable",
@@ -169,7 +170,7 @@ def find_path_answer(
 
 
 def branches_answer(name: str, found: AnalysisResult, spent: CallTime) -> BranchesAnswer:
-    """What `analyze_branches` says of a search."""
+    """The answer of `analyze_branches` to a search."""
     error, message = _branches_verdict(name, found, spent)
     verdict = "complete" if error is None else "error", error, message
     return BranchesAnswer.model_validate(
@@ -187,7 +188,7 @@ def branches_answer(name: str, found: AnalysisResult, spent: CallTime) -> Branch
 def compare_answer(
     names: tuple[str, str], found: ComparisonResult | AnalysisResult, spent: CallTime
 ) -> CompareAnswer:
-    """What `compare_functions` says of a comparison, or of a search that says why there is none."""
+    """The answer of `compare_functions` to a comparison, or to a search that explains its lack."""
     answer = ComparisonResult(ending=analysis.ComparisonEnding.NOT_COMPARED)
     if isinstance(found, ComparisonResult):
         answer, verdict = found, _answer_verdict(names, found, spent)
@@ -269,12 +270,12 @@ def _branches_verdict(
         return SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
     if not found.hits:
         return SymbolicErrorType.RUNTIME, _nothing_explored(name, found)
-    counted = f"{_reachable_count(found)} of {len(found.branches)} ways of {name} are reached"
+    reached = f"{_reachable_count(found)} of {len(found.branches)} branches of {name} are reached"
     if len(found.branches) > _MAX_BRANCHES:
-        counted += f" (the first {_MAX_BRANCHES} are shown)"
+        reached += f" (the first {_MAX_BRANCHES} are shown)"
     if found.exhausted and not found.unconfirmed:
-        return None, f"{counted}, on all of its {_paths(found)}: no input reaches the others"
-    return None, f"{counted}{_within_bounds(found)}"
+        return None, f"{reached}, on all of its {_paths(found)}: no input reaches the others"
+    return None, f"{reached}{_within_bounds(found)}"
 
 
 def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: CallTime) -> _Verdict:
@@ -284,18 +285,23 @@ def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: Cal
         detail = f"on {difference.call}, {one} {difference.left} and {other} {difference.right}"
         return "different", None, detail
     if _was_cut_off(answer, spent):
-        detail = f"no difference on {answer.inputs_tried} inputs until then"
+        detail = f"no difference on {counted(answer.inputs_tried, 'input')} until then"
         return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {detail}"
     compared = answer.inputs_tried or answer.paths_explored
     if answer.ending is not analysis.ComparisonEnding.NO_DIFFERENCE or not compared:
         why = answer.why or "no input could be made for them"
         return "error", SymbolicErrorType.RUNTIME, f"{one} and {other} were not compared: {why}"
     if answer.exhausted:
-        detail = f"{one} and {other} behave alike on all of their {answer.paths_explored} paths"
+        explored = counted(answer.paths_explored, "path")
+        detail = f"{one} and {other} behave alike on every path ({explored})"
         return "equivalent", None, detail
-    message = f"no difference between {one} and {other} on {answer.inputs_tried} inputs"
+    message = f"no difference between {one} and {other} on {counted(answer.inputs_tried, 'input')}"
     more = f" ({answer.why})" if answer.why else ""
-    return "equivalent", None, f"{message} and {answer.paths_explored} paths{more}; {_NO_PROOF}"
+    return (
+        "equivalent",
+        None,
+        f"{message} and {counted(answer.paths_explored, 'path')}{more}; {_NO_PROOF}",
+    )
 
 
 def _was_cut_off(answer: ComparisonResult, spent: CallTime) -> bool:
@@ -314,8 +320,8 @@ def _error_of(
         return found.error_type, found.message
     if but_unconfirmed and found.unconfirmed and not found.findings:
         call = found.unconfirmed[0]
-        message = f"the search reports {call}, and really calling it shows nothing of the kind"
-        return SymbolicErrorType.RUNTIME, f"{message}: nothing can be said"
+        message = f"the search reports {call}, but a real call does not confirm it"
+        return SymbolicErrorType.RUNTIME, f"{message}: no result"
     return None
 
 
@@ -327,17 +333,17 @@ def _describe_finding(finding: analysis.AnalysisFinding) -> str:
 
 
 def _paths(found: AnalysisResult) -> str:
-    return f"{found.paths} paths, for arguments of the types that it names"
+    return f"{counted(found.paths, 'path')}, for arguments of the types that it names"
 
 
 def _so_far(found: AnalysisResult) -> str:
-    return f"{found.paths} paths until then, {found.verified} followed to their end"
+    return f"{counted(found.paths, 'path')} until then, {found.verified} followed to the end"
 
 
 def _within_bounds(found: AnalysisResult) -> str:
     types = " and ".join(", ".join(f"{n}: {t}" for n, t in each.items()) for each in found.assumed)
     assumed = f", assuming {types}" if types else ""
-    return f" within {found.paths} paths{assumed}{_given_up_text(found)}; {_NO_PROOF}"
+    return f" within {counted(found.paths, 'path')}{assumed}{_given_up_text(found)}; {_NO_PROOF}"
 
 
 def _given_up_text(found: AnalysisResult) -> str:

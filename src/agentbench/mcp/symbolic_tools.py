@@ -1,4 +1,4 @@
-"""The symbolic tools: a table of what each takes, does and answers."""
+"""The symbolic tools: a table of their arguments, work and answers."""
 
 import platform
 import re
@@ -83,7 +83,7 @@ class SymbolicTools(Struct, frozen=True, kw_only=True):
         return found, self.time_since(started, seconds)
 
     def time_since(self, started: float, timeout_seconds: float) -> symbolic_answers.CallTime:
-        """The time that a call was given, and has taken by now."""
+        """The time limit of a call, and its time so far."""
         took = time.monotonic() - started
         return symbolic_answers.CallTime(timeout_seconds=timeout_seconds, took=took, mask=self.mask)
 
@@ -92,9 +92,9 @@ def _check_code(code: str) -> str:
     try:
         size = len(code.encode())
     except UnicodeEncodeError:
-        raise ValueError("holds half of a surrogate pair, which no file can") from None
+        raise ValueError("contains half of a surrogate pair, which a file cannot hold") from None
     if size > MAX_CODE_BYTES:
-        raise ValueError(f"is {size} bytes long, of which {MAX_CODE_BYTES} are read at most")
+        raise ValueError(f"is {size} bytes long; the limit is {MAX_CODE_BYTES}")
     return code
 
 
@@ -139,7 +139,7 @@ class FunctionArguments(SymbolicArguments):
 
 
 class CheckArguments(FunctionArguments):
-    """What `symbolic_check` takes."""
+    """The arguments of `symbolic_check`."""
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.CheckAnswer:
         """Search for a broken contract."""
@@ -148,7 +148,7 @@ class CheckArguments(FunctionArguments):
 
 
 class BranchesArguments(FunctionArguments):
-    """What `analyze_branches` takes."""
+    """The arguments of `analyze_branches`."""
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.BranchesAnswer:
         """Search for an input for each branch."""
@@ -157,7 +157,7 @@ class BranchesArguments(FunctionArguments):
 
 
 class FindPathArguments(SymbolicArguments):
-    """What `find_path_to_exception` takes."""
+    """The arguments of `find_path_to_exception`."""
 
     code: Code
     function_name: FunctionName
@@ -174,7 +174,7 @@ class FindPathArguments(SymbolicArguments):
 
 
 class CompareArguments(SymbolicArguments):
-    """What `compare_functions` takes."""
+    """The arguments of `compare_functions`."""
 
     code: Code
     function_a: FunctionName
@@ -193,10 +193,10 @@ class CompareArguments(SymbolicArguments):
 
 
 class HealthArguments(SymbolicArguments):
-    """What `health_check` takes: nothing."""
+    """The arguments of `health_check`: none."""
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.HealthAnswer:
-        """Look at all that the tools need."""
+        """Check all requirements of the tools."""
         del cancel  # it ends at once
         versions = {name: _version(name) for name in _DISTRIBUTIONS}
         missing = [name for name, found in versions.items() if found is None]

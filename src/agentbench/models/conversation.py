@@ -81,7 +81,7 @@ class ModelAnswer(Struct, frozen=True, kw_only=True):
     stop: StopReason = StopReason.DONE
     extra: JsonObject = field(default_factory=dict)  # fields that the provider requires back
     verbatim: tuple[JsonObject, ...] = ()  # the unchanged answer with its reasoning;
-    # providers accept reasoning back only if nothing before it has changed
+    # providers accept it back only if nothing before it has changed
 
 
 class ToolReply(Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class ConversationTurn(Struct, frozen=True, kw_only=True):
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """Everything that a model is sent."""
+    """The whole content of a request to a model."""
 
     system: str
     task: str

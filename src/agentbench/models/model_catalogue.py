@@ -23,7 +23,7 @@ _SUFFIX = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}|\d{3}|\d{2}-\d{4}|la
 
 
 class TokenRates(Schema):
-    """USD per million tokens. A missing rate is that of any input."""
+    """USD per million tokens. A missing rate equals that of input."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)

@@ -1,9 +1,9 @@
-"""The trajectory of an agent, in the format ATIF, from what passed its gateway.
+"""The trajectory of an agent, in the format ATIF, from the log of its gateway.
 
 ATIF is defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`).
 
-A client sends the whole conversation with each request: what follows the model's last message is
-new. Of a conversation without one, as after a shortened context, only unseen messages are.
+A client sends the whole conversation with each request: messages after the model's last one are
+new. If there is none, as after a shortened context, only unseen messages are new.
 """
 
 from collections.abc import Iterable, Sequence

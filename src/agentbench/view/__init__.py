@@ -1,1 +1,1 @@
-"""`agentbench view`: runs as web pages, live while they run."""
+"""`agentbench view`: web pages about runs, updated while they run."""

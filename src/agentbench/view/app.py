@@ -50,7 +50,7 @@ def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
 
 
 def _routes(context: PageContext) -> list[BaseRoute]:
-    pages = (  # /parts: what changes on a page while runs are live
+    pages = (  # /parts: the parts of a page that change while runs are live
         ("/", "runs.html", run_pages.list_values),
         ("/parts", "runs_parts.html", run_pages.list_values),
         ("/leaderboard", "leaderboard.html", comparison_pages.leaderboard_values),

@@ -121,7 +121,7 @@ class ReasonStatus(StrEnum):
 
 
 class ReasonCandidate(Struct, frozen=True, kw_only=True):
-    """A failure, and what it means for the attempt's reason."""
+    """A failure, and its meaning for the attempt's reason."""
 
     failure: Failure
     status: ReasonStatus
@@ -155,8 +155,8 @@ def explain_decision(record: AttemptRecord) -> str:
         return f"{primary} is the only reason that a stage's evidence shows."
     names = ", ".join(f"{reason} ({reason.precedence})" for reason in lower)
     return (
-        f"Of the reasons that ended the attempt, {primary} has the lowest precedence number "
-        f"({primary.precedence}), before {names}."
+        f"{primary} has the lowest precedence number ({primary.precedence}) of the reasons "
+        f"that ended the attempt, before {names}."
     )
 
 

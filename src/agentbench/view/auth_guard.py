@@ -105,7 +105,8 @@ class AuthGuard:
     def _refusal(self, scope: Scope) -> Response | None:
         if not self._guard.allows_host(Headers(scope=scope).get("host", "")):
             message = (
-                "This server does not answer to that name: see `agentbench view --help`, --host."
+                "This server does not accept that host name: see --host in `agentbench view "
+                "--help`."
             )
             return PlainTextResponse(f"{message}\n", 421)
         if scope["method"] not in _METHODS:

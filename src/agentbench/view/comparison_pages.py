@@ -27,7 +27,7 @@ _MAX_UNRANKED = 50
 _MAX_SETS = 30
 _MAX_OFFERED = 200  # runs to choose from
 _MAX_LISTED = 500  # tasks of one kind
-_MIXED = "mixed"  # the verdict of attempts of which some resolved the task
+_MIXED = "mixed"  # the verdict if only some attempts resolved the task
 
 
 class TaskSet(Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class MatrixCell(Struct, frozen=True, kw_only=True):
         is_mixed = 0 < resolved < len(attempts)
         return cls(
             run=run,
-            # Of failed and quarantined attempts, `quarantined`.
+            # Failed and quarantined attempts together count as `quarantined`.
             verdict=_MIXED if is_mixed else max(verdict_word(each) for each in attempts),
             resolved=resolved,
             attempts=attempts,
@@ -140,7 +140,7 @@ def _split(context: PageContext, chosen: TaskSet) -> tuple[list[LiveRun], list[t
 def _ranked_run(context: PageContext, folder: Path, tasks: int) -> LiveRun | str:
     """A run to rank, or why it is not."""
     if context.cache.plan(folder).is_rerun:
-        return "makes only the failed attempts of another run again"
+        return "repeats only the failed attempts of another run"
     try:
         run = context.cache.run(folder)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Runs as the web page shows them: read when they change, with the attempts that run now."""
+"""The cache of runs for the web page: reads runs when they change, with running attempts."""
 
 import os
 import time

@@ -63,7 +63,7 @@ class RunsFolder:
         """
         file = self.find_file(path)
         if file is None:
-            raise PageNotFoundError(f"There is no file {path.name!r} in this place.")
+            raise PageNotFoundError(f"There is no file {path.name!r} here.")
         return file
 
     def find_file(self, path: Path) -> BinaryIO | None:

@@ -40,5 +40,5 @@ def test_where_no_wire_fits_it_is_said_what_was_expected_and_found(wires, found)
     with pytest.raises(LLMError) as caught:
         preferred_format(Offer("m", tuple(wires)))
     assert str(caught.value) == (
-        f"the llm agent speaks openai-chat or anthropic-messages; m is offered by {found}"
+        f"the llm agent supports openai-chat or anthropic-messages; m offers {found}"
     )

@@ -53,7 +53,7 @@ def test_a_bad_key_is_named(provider: str) -> None:
 def test_an_unknown_model_is_named(provider: str) -> None:
     with (
         ScriptedModel([], models=["another"]) as server,
-        pytest.raises(UsageError, match="knows no model 'm'"),
+        pytest.raises(UsageError, match="has no model 'm'"),
     ):
         probe(server, provider)
 

@@ -1,4 +1,4 @@
-"""The interface of API formats, and what their adapters share."""
+"""The interface of API formats, and the common functions of their adapters."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class FormatAdapter(Protocol):
-    """How one API format is read and written: by the gateway, and for trajectories."""
+    """Reads and writes one API format, for the gateway and for trajectories."""
 
     api_format: ApiFormat
     quota_status: int = 403  # the status for a spent budget, after which clients do not retry
@@ -111,7 +111,7 @@ def stream_events(stream: str) -> Iterator[JsonObject]:
 
 
 def sent_tool_name(name: str) -> str:
-    """A tool's name as all servers accept it back, even if the model wrote it wrong."""
+    """A tool's name in a form that all servers accept back, even if the model wrote it wrong."""
     return _INVALID_IN_NAME.sub("_", name)[:64] or "unknown"
 
 

@@ -103,7 +103,7 @@ def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
     if not offered:
         found = ", ".join(sorted(endpoint.api_formats)) or "nothing"
         expected = f"{ApiFormat.OPENAI_CHAT} or {ApiFormat.ANTHROPIC_MESSAGES}"
-        raise LLMError(f"the llm agent speaks {expected}; {endpoint.model} is offered by {found}")
+        raise LLMError(f"the llm agent supports {expected}; {endpoint.model} offers {found}")
     if len(offered) == 1:
         return next(iter(offered))
     claude = "claude" in endpoint.model.lower()

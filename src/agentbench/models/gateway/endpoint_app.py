@@ -1,7 +1,7 @@
-"""The endpoint of one attempt: which requests it accepts, and why it refuses the others.
+"""The endpoint of one attempt: accepts requests to its model, and refuses network access.
 
-Providers run tools themselves, have models that search, and fetch images and documents from
-addresses. Tools that a client runs itself are allowed; any other or unknown kind is not.
+Providers can run tools themselves, have models that search, and fetch images and documents from
+addresses. Only tools that a client runs itself are allowed; other and unknown kinds are refused.
 """
 
 import re
@@ -81,7 +81,7 @@ def network_access_in(
     for carrier in _tool_holders(request):
         for name, value in _fields(carrier):
             if name in _SEARCH_FIELDS and value:
-                return f"the field {name!r}, which has the provider search or call tools"
+                return f"the field {name!r}, with which the provider searches or calls tools"
             for tool in objects(value) if name == "tools" else ():
                 for kind in _provider_side_tools(api_format, tool):
                     return f"the tool {text(kind, _MAX_QUOTED_TOOL)!r}, which the provider runs"
@@ -190,14 +190,14 @@ class _Refusal(Struct, frozen=True, kw_only=True):
 
 _NO_TOKEN = _Refusal(
     rule="gateway-token",
-    what="asked without the attempt's token; was refused",
+    what="sent a request without the attempt's token; was refused",
     message="use the key that is in the environment",
     status=401,
 )
 _NO_MODEL_PATH = _Refusal(
     rule="gateway-path",
-    what="asked for something else than its model's answers; was refused",
-    message="{request} is not a way to a model",
+    what="requested something other than its model's answers; was refused",
+    message="{request} does not lead to a model",
 )
 _TELEMETRY = replace(_NO_MODEL_PATH, severity=Severity.INFO)
 _OTHER_FORMAT = _Refusal(
@@ -209,7 +209,7 @@ _OTHER_FORMAT = _Refusal(
 _TOO_LARGE = _Refusal(
     rule="gateway-request-size",
     what="sent more than {limit} MiB in one request; was refused",
-    message="a request has {limit} MiB at most",
+    message="a request may have at most {limit} MiB",
     kind=ModelErrorKind.CONTEXT_LENGTH,
     status=413,
 )
@@ -287,7 +287,7 @@ class EndpointApplication(Struct, frozen=True, kw_only=True):
             if request is None:
                 await self._refuse_request(client, exchange, "the body is not a JSON object")
             elif access is not None:
-                what, line = f"asked for {access}; was refused", _request_line(client)
+                what, line = f"requested {access}; was refused", _request_line(client)
                 self.by.ledger.add_finding("gateway-way-out", Severity.WARNING, line, what)
                 why = f"agents have no network; {access}, is refused: turn it off in the agent"
                 await self._refuse_request(client, exchange, why)
@@ -302,7 +302,7 @@ class EndpointApplication(Struct, frozen=True, kw_only=True):
     async def _forward(self, client: ClientRequest, exchange: ModelExchange, body: bytes) -> None:
         if exchange.model != self.model:
             model_name = text(exchange.model, _MAX_QUOTED)
-            what = f"asked for the model {model_name!r}; the run is of {self.model!r}"
+            what = f"requested the model {model_name!r}; the run uses {self.model!r}"
             self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, model_name, what)
         if not exchange.route.counts_only:
             self.by.ledger.count_request()

@@ -1,6 +1,6 @@
 """One request to a model with its result, and `llm.jsonl`, which has one exchange per line.
 
-Clients send a conversation again with each request. The log has its beginning only once: a line
+Clients repeat the whole conversation in each request. The log has its beginning only once: a line
 with `same_as` shares the first `same_turns` turns and the fields in `same_fields` with that line.
 """
 
@@ -93,7 +93,7 @@ class LoggedExchange(Schema):
     same_turns: int = 0
     same_fields: tuple[str, ...] = ()
     request: JsonObject = Field(default_factory=dict)
-    request_cut: str = ""  # in place of `request`, if that was too long
+    request_cut: str = ""  # instead of `request`, if that was too long
     answer: str = ""  # unchanged: JSON, or events
     answer_left_out: int = 0  # bytes
 

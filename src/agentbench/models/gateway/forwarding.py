@@ -1,4 +1,4 @@
-"""Forwards one request to the provider and its answer back, counting what passes."""
+"""Forwards one request to the provider and its answer back, and counts tokens."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ _NOT_RETRYABLE = frozenset(
 )
 _UNKNOWN_FIELD_STATUSES = frozenset({400, 422})  # statuses for a field that a server does not know
 _TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
-_NO_TOKENS = "the model's answer does not say how many tokens it took; they are not counted"
+_NO_TOKENS = "the model's answer has no token counts; its tokens are not counted"
 _REFUSED = "the model refused to answer"
 _UNFINISHED = "the provider's stream ended before its answer did"
 
@@ -101,7 +101,7 @@ _BAD_GATEWAY, _TIMED_OUT = 502, 504
 
 
 class ForwardingContext(Struct, frozen=True, kw_only=True):
-    """What all requests of an attempt share."""
+    """The common state of all requests of an attempt."""
 
     upstream: Upstream
     bounds: AnswerLimits
@@ -153,11 +153,11 @@ class _ForwardedAnswer(Struct):
             await self._break_off(fault.failure)
         except TimeoutError:
             seconds = self.by.bounds.total_s
-            message = f"the provider did not come to an end within {seconds:.0f} s"
+            message = f"the provider did not finish within {seconds:.0f} s"
             await self._break_off(UpstreamError(ModelErrorKind.TIMEOUT, message).failure)
 
     def record_disconnect(self) -> None:
-        """Record a disconnected client: the model's failure only if it sent nothing for long."""
+        """Record a disconnected client: a failure of the model only if it sent nothing for long."""
         self.exchange.abandoned = True
         waited = self.by.clock() - self.exchange.started
         if self.exchange.first_byte_s is None and waited >= self.by.bounds.patience_s:
@@ -274,7 +274,7 @@ class _ForwardedAnswer(Struct):
         return [(name, self.by.keys.text(value)) for name, value in answer.headers]
 
     def _headers(self, answer: ProviderResponse) -> list[tuple[str, str]]:
-        """The answer's headers; they tell clients not to retry if that cannot help."""
+        """The answer's headers; clients are asked not to retry if that cannot help."""
         headers, failure = self._masked(answer), self.exchange.failure
         says_so = any(name == RETRY_HEADER for name, _ in headers)
         if failure is not None and failure.kind in _NOT_RETRYABLE and not says_so:

@@ -195,7 +195,7 @@ def run_gateway(
         UsageError: there are neither endpoints nor a recording, or options contradict each other.
     """
     if record is not None and replay is not None:
-        raise UsageError("--record and --replay do not go together: a replay has nothing new")
+        raise UsageError("--record and --replay cannot be combined: a replay has no new answers")
     if endpoints is None and replay is None:
         raise UsageError("a gateway needs endpoints, or a recording to replay")
     access, bounds = None if replay else endpoints, bounds or AnswerLimits()
@@ -238,4 +238,4 @@ def _recorded_upstream(
         finally:
             writer.submit(file.close).result()
     if faults:
-        raise StorageError(f"{path}: the recording is not whole: {faults[0].strerror}")
+        raise StorageError(f"{path}: the recording is incomplete: {faults[0].strerror}")

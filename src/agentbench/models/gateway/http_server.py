@@ -39,7 +39,7 @@ MAX_CONNECTIONS = 512
 _KEEP_ALIVE_S = 120
 _SHUTDOWN_SECONDS = 2.0
 _BACKLOG = 1024
-# Not uvicorn's own logger: errors of an agent's requests are not logged, our own are.
+# Our own logger, since uvicorn's would also log errors of an agent's requests.
 _LOG = logging.getLogger("agentbench.gateway")
 _LOG.setLevel(logging.ERROR)
 _TOKEN_HEADERS = ("x-api-key", "x-goog-api-key", "api-key")
@@ -145,8 +145,8 @@ class ClientDisconnectedError(Exception):
 def parse_and_rewrite(body: bytes) -> tuple[JsonObject | None, bytes]:
     """A body parsed as JSON and written again, so that the provider reads what was checked here.
 
-    Of duplicate names or invalid text a provider might read something else. None: the body cannot
-    be parsed or written.
+    A provider might read duplicate names or invalid text differently. None: the body cannot be
+    parsed or written.
     """
     read = json_object(body.decode("utf-8", "replace"))
     try:
@@ -168,7 +168,7 @@ def _unpacked(body: bytes, coding: str, limit: int) -> bytes:
     if len(unpacked) > limit:
         raise RequestTooLargeError
     if not worker.eof:
-        raise UnknownEncodingError(f"the body is not whole {coding}")
+        raise UnknownEncodingError(f"the body is incomplete {coding}")
     return unpacked
 
 

@@ -1,4 +1,4 @@
-"""What one attempt has requested, received and spent."""
+"""The requests, tokens and cost of one attempt."""
 
 from collections import Counter
 from collections.abc import Callable

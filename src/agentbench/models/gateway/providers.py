@@ -183,7 +183,7 @@ def _provider_access(provider: _Provider, base: str, key: str | None) -> Provide
 
 
 def _checked_base_url(base: str) -> str:
-    wrong = f"{base!r} is not a base URL: expected such as http://localhost:8000/v1"
+    wrong = f"{base!r} is not a base URL: expected a URL like http://localhost:8000/v1"
     try:
         parts = urlsplit(base)
         port = parts.port
@@ -194,7 +194,7 @@ def _checked_base_url(base: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         # A key in it would be in run.json, so it is refused and not shown.
         raise UsageError(
-            f"the base URL of {parts.hostname} has a user, a password or a query: expected an "
-            "address alone; a key belongs into the provider's variable, such as OPENAI_API_KEY"
+            f"the base URL of {parts.hostname} has a user, a password or a query: expected only "
+            "an address; put a key in the provider's variable, such as OPENAI_API_KEY"
         )
     return base

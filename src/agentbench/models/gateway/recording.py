@@ -47,7 +47,7 @@ _VOLATILE = re.compile(
     r"|/tmp/[^\s\"'\\)]+"
     r"|127\.0\.0\.1:\d+"
 )
-_DISCONNECT_MESSAGE = "when this was recorded, the client left here"
+_DISCONNECT_MESSAGE = "the client disconnected here when this was recorded"
 
 
 class RequestDigest(Struct, frozen=True, kw_only=True):

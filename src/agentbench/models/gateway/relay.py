@@ -22,7 +22,7 @@ def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint)
     """The command with its model endpoint at an address in the variables that clients read.
 
     It ends like the command itself. The command's own variables take precedence; in them
-    `{agentbench-door}` stands for the address without a path.
+    `{agentbench-door}` is replaced by the address without a path.
 
     Raises:
         KeyError: the sandbox was opened without the endpoint's mounts.

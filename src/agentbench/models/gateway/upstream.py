@@ -37,7 +37,7 @@ _DROPPED_FROM_RESPONSES = frozenset((*_HOP_HEADERS.split(), *_ACCOUNT_HEADERS.sp
 _MAX_IDLE_CONNECTIONS = 256
 _IDLE_SECONDS = 30.0  # seconds
 PROBE_SECONDS = 4.5
-"""A model that does not answer for so long counts as unavailable."""
+"""A model that does not answer for this long counts as unavailable."""
 _SKIP_HINT = "or skip this check with --no-probe"
 _USER = {"role": "user", "content": "Say ok."}
 _MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
@@ -51,7 +51,7 @@ class AnswerLimits(Struct, frozen=True, kw_only=True):
     total_s: float = 3600.0
     request_bytes: int = 32 << 20
     answer_bytes: int = 64 << 20
-    patience_s: float = 60.0  # a client that leaves after so long without a byte gave up waiting
+    patience_s: float = 60.0  # a client that leaves after this long without a byte gave up waiting
 
 
 class ProviderRequest(Struct, frozen=True, kw_only=True):
@@ -180,7 +180,7 @@ async def _response_chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
         async for chunk in response.aiter_bytes():
             yield chunk
     except httpx2.TimeoutException as fault:
-        message = "the provider said nothing more for too long"
+        message = "the provider sent nothing more for too long"
         raise UpstreamError(ModelErrorKind.TIMEOUT, message) from fault
     except (httpx2.TransportError, httpx2.DecodingError) as fault:
         message = f"the provider's answer was cut off: {_error_text(fault)}"
@@ -190,7 +190,7 @@ async def _response_chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
 def _connection_error(fault: httpx2.TransportError) -> UpstreamError:
     if isinstance(fault, httpx2.TimeoutException) and not isinstance(fault, httpx2.ConnectTimeout):
         return UpstreamError(ModelErrorKind.TIMEOUT, "the provider did not answer in time")
-    message = f"the provider is not reached: {_error_text(fault)}"
+    message = f"the provider cannot be reached: {_error_text(fault)}"
     return UpstreamError(ModelErrorKind.CONNECTION, message)
 
 
@@ -275,12 +275,12 @@ def _raise_if_unusable(
     match failure.kind:
         case ModelErrorKind.AUTH:
             raise UsageError(
-                f"{url} does not take the key in {variable}: {message}; set {variable}"
+                f"{url} does not accept the key in {variable}: {message}; set {variable}"
             )
         case ModelErrorKind.QUOTA:
             raise UsageError(f"the account of the key in {variable} has no credit left: {message}")
         case ModelErrorKind.UNKNOWN_MODEL:
-            unknown = f"{url} knows no model {model!r}"
+            unknown = f"{url} has no model {model!r}"
             raise UsageError(f"{unknown}: {message}; check --model and --base-url")
         case ModelErrorKind.CONNECTION | ModelErrorKind.TIMEOUT | ModelErrorKind.SERVER_ERROR:
             raise UnavailableError(
