@@ -1,4 +1,4 @@
-"""Reads the files of an attempt that say why it failed: its reports, its patch, its logs."""
+"""Reads the files of an attempt that explain a failure: its reports, its patch, its logs."""
 
 import re
 from collections.abc import Callable

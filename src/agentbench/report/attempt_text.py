@@ -233,7 +233,7 @@ def _steps(record: AttemptRecord) -> Iterator[str]:
 
 
 def _step_text(step: TaskStepRecord) -> str:
-    """How a step of a task ended."""
+    """The result of a task's step."""
     if not step.ran:
         return "not run"
     rewards = ", ".join(f"{printable(n)} {value:g}" for n, value in (step.rewards or {}).items())

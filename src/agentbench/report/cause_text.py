@@ -21,7 +21,7 @@ class CauseFact(NamedTuple):
 
 
 def cause_facts(cause: FailureCause) -> list[CauseFact]:
-    """What a cause is based on, the most telling part first; all of it is safe to show."""
+    """The facts behind a cause, the most informative first; all are safe to show."""
     facts = [*_test_facts(cause.test)] if cause.test is not None else []
     touched = cause.touched
     if touched.lines:

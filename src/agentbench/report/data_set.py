@@ -1,9 +1,9 @@
 """Records as one Parquet data set: each column has one type, whatever the records contain.
 
-A reader of JSON guesses the types from the values, so that a column which is null in one run and
-text in another cannot be loaded. Here the columns follow from the fields of AttemptRecord: tables
-are structs, a map is a list of `key` and `value`, and a field that takes values of several types
-is text: a string as it is, everything else in JSON.
+A reader of JSON guesses the types from the values, so it cannot load a column that is null in one
+run and text in another. Here the columns follow from the fields of AttemptRecord: tables are
+structs, a map is a list of `key` and `value`, and a field that takes values of several types is
+text: a string as it is, everything else in JSON.
 """
 
 import json
@@ -98,7 +98,7 @@ def _arrow_type(annotation: object) -> "pa.DataType":
 
 
 def _without_wrappers(annotation: object) -> object:
-    """A type without its annotations, name and null, and that of the values of a Literal."""
+    """A type without its annotations, name and null; for a Literal, the type of its values."""
     arguments = [each for each in get_args(annotation) if each is not NoneType]
     origin = get_origin(annotation)
     if isinstance(annotation, NewType):
@@ -109,7 +109,7 @@ def _without_wrappers(annotation: object) -> object:
 
 
 def _cell(value: object, kind: "pa.DataType") -> object:
-    """A value as Arrow takes it for a column of a type."""
+    """A value in the form that Arrow requires for a column of a type."""
     import pyarrow.types as is_a
 
     if value is None:

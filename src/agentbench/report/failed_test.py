@@ -1,4 +1,4 @@
-"""The first deciding test that did not pass: its assertion, and what it expected and got."""
+"""The first deciding test that did not pass: its assertion, its expected and actual values."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ class FailedTest(Struct, frozen=True, kw_only=True):
     """A test that did not pass, as far as its report says why."""
 
     node_id: str
-    what: str  # how it ended, as the rest of a sentence with the test as its subject
+    what: str  # its result, as the rest of a sentence with the test as the subject
     assertion: str = ""
     where: str = ""  # the assertion's file and line
     expected: str = ""
@@ -47,7 +47,7 @@ def failing_tests(record: AttemptRecord) -> list[CaseChange]:
 
 
 def describe_test(test: CaseChange, record: AttemptRecord, report: StoredReport) -> FailedTest:
-    """What the report and the sealed run say about a test that did not pass."""
+    """Describe a test that did not pass, by the report and the sealed run."""
     sealed = record.controls.sealed if record.controls is not None else None
     mismatches = sealed.mismatches if sealed is not None else ()
     mismatch = next((one for one in mismatches if one.node_id == test.node_id), None)
@@ -150,7 +150,7 @@ def _compared_values(message: str, source: str) -> tuple[str, str] | None:
 
 
 def _difference(message: str) -> str:
-    """What follows the compared values in a message."""
+    """The part of a message after the compared values."""
     lines = message.splitlines()
     at = next((n for n, line in enumerate(lines) if " == " in line or " != " in line), len(lines))
     return "\n".join(
@@ -159,7 +159,7 @@ def _difference(message: str) -> str:
 
 
 def _sides(text: str, operator: str) -> tuple[str, str] | None:
-    """Both sides of a comparison; None if it is not clear where it divides."""
+    """Both sides of a comparison; None if its operator is ambiguous."""
     try:
         tree = python_syntax.parse(text).body
     except python_syntax.UNPARSABLE:

@@ -59,12 +59,12 @@ _RAISED = {
     FailureReason.TOOL_ERROR: "A tool of the agent failed",
     FailureReason.INTERRUPTED: "The agent was interrupted",
 }
-"""How the sentence about an exception begins, by its reason."""
+"""The beginning of the sentence about an exception, by its reason."""
 _PYTEST_FAULTS = frozenset({PytestOutcome.PYTEST_INTERNAL, PytestOutcome.USAGE})
 
 
 class FailureCause(Struct, frozen=True, kw_only=True):
-    """Why an attempt failed: one or two sentences, and what they are based on."""
+    """Why an attempt failed: one or two sentences, and the facts behind them."""
 
     summary: str
     test: FailedTest | None = None
@@ -120,7 +120,7 @@ class _Investigation:
         return self._record.detail or (reason.description if reason is not None else "")
 
     def _command_decides(self, stage: StageRecord) -> bool:
-        """Whether the end of the agent's command says more than the agent does."""
+        """Whether the end of the agent's command says more than the agent's own detail."""
         reasons = {FailureReason.SANDBOX_ERROR, FailureReason.TIMEOUT}
         return self._record.failure_reason in reasons and stage.ending not in {None, Ending.EXITED}
 
@@ -209,7 +209,7 @@ class _Investigation:
         return tuple(lines[-_OUTPUT_LINES:])
 
     def _agent_notes(self, stage: StageRecord) -> tuple[str, ...]:
-        """What became of the agent's change, if the stage was the agent's."""
+        """The result of the agent's change, if the stage was the agent's."""
         if stage.name is not _AGENT:
             return ()
         final = [f for f in self._record.failures if f.stage is StageName.FINAL_TEST]
@@ -327,7 +327,7 @@ class _Investigation:
         )
 
     def _by_end_of_tests(self, stage: StageRecord) -> FailureCause:
-        """The process of the tests was ended: by a limit, a signal, or an exit of its own."""
+        """The process of the tests ended: by a limit, a signal, or its own exit."""
         command = stage.evidence.command
         sentence = self._command_sentence(stage, command) if command is not None else self._detail
         traceback = command.stderr if command is not None else ""
@@ -374,7 +374,7 @@ def _without_prefix(output: str) -> str:
 
 
 def _line(command: CommandResult) -> str:
-    """A command as it was written: a shell's own words are left out."""
+    """A command as the user wrote it, without the shell that runs it."""
     shell = command.argv[:2] == ("sh", "-c") and len(command.argv) == 3
     return command.argv[2] if shell else " ".join(command.argv)
 

@@ -1,6 +1,6 @@
 """The attempts of runs as a table, as JSON, CSV and JUnit XML, written in a stream.
 
-In JUnit XML, a suite stands for a run and a case for an attempt. A failure is the agent's, and an
+In JUnit XML, a suite is a run and a case is an attempt. A failure is the agent's, and an
 error is the task's or the infrastructure's. A planned attempt that was not run is skipped, so that
 it does not count as passed.
 """

@@ -66,7 +66,7 @@ class PassDocument(Document):
 
 
 class PerResolvedDocument(Document):
-    """What all attempts took, divided by the resolved ones; null if unknown or none is resolved."""
+    """The cost of all attempts per resolved one; null if unknown or none is resolved."""
 
     cost_usd: float | None
     """US dollars for each resolved attempt."""
@@ -82,7 +82,7 @@ class SummaryDocument(Document):
     overall: RateDocument
     """The rate over all attempts."""
     judged: RateDocument
-    """The rate without attempts that the task or the infrastructure failed."""
+    """The rate without attempts that failed because of the task or the infrastructure."""
     tasks: int
     """The number of tasks."""
     pass_at_k: tuple[PassDocument, ...] = Field(validation_alias="passes")
@@ -104,14 +104,14 @@ class SummaryDocument(Document):
     attempt_seconds: float
     """The duration of all attempts, added up."""
     per_resolved: PerResolvedDocument
-    """What all attempts took, divided by the resolved ones."""
+    """The cost of all attempts per resolved one, in three units."""
 
 
 class ResultDocument(Document):
     """All attempts of one agent with one model at one set of tasks."""
 
     label: str
-    """The agent with its model, and what else tells the results apart."""
+    """The agent with its model, and other details that distinguish the results."""
     agent: str | None
     """The agent; null: a run without attempts."""
     agent_command: str | None
@@ -187,7 +187,7 @@ class LeaderboardDocument(Schema):
 
 
 class ReportDocument(Schema):
-    """What `agentbench report --format json` and `agentbench run --json` print."""
+    """The output of `agentbench report --format json` and `agentbench run --json`."""
 
     schema_version: Literal[1] = 1
     """The version of this format."""
@@ -200,7 +200,7 @@ class ReportDocument(Schema):
 
 
 class DifferenceDocument(Schema):
-    """A difference, its test, and what both mean."""
+    """A difference, its test, and their meaning."""
 
     tasks: int
     """The number of common tasks."""
@@ -209,7 +209,7 @@ class DifferenceDocument(Schema):
     confidence: float
     """The confidence of the interval: 1 - alpha."""
     interval: tuple[float, float]
-    """Of the difference; it excludes 0 exactly if the difference is significant."""
+    """The interval of the difference; it excludes 0 exactly if the difference is significant."""
     test: str
     """The name of the statistical test."""
     p_value: float
@@ -221,7 +221,7 @@ class DifferenceDocument(Schema):
     verdict: str
     """The result in words."""
     detectable: float | None
-    """The smallest difference that so many tasks can show; null: none."""
+    """The smallest detectable difference with this number of tasks; null: none."""
 
     @classmethod
     def of(cls, difference: Difference) -> "DifferenceDocument":
@@ -244,7 +244,7 @@ class CountDocument(Document):
 
 
 class FlipDocument(Document):
-    """A task of whose attempts another share was resolved."""
+    """A task with different resolved shares in both runs."""
 
     task_id: TaskId
     """The task."""
@@ -278,7 +278,7 @@ class SideDocument(SummaryDocument):
 
 
 class ComparisonDocument(Schema):
-    """What `agentbench compare --json` prints."""
+    """The output of `agentbench compare --json`."""
 
     schema_version: Literal[1] = 1
     """The version of this format."""
@@ -291,11 +291,11 @@ class ComparisonDocument(Schema):
     overall: DifferenceDocument
     """The difference over all attempts."""
     judged: DifferenceDocument | None
-    """Only of judged attempts; null: no common task has one in both runs."""
+    """The difference over judged attempts; null: no common task has one in both runs."""
     gained: tuple[FlipDocument, ...]
-    """Tasks of which the second run resolved a larger share."""
+    """Tasks with a larger resolved share in the second run."""
     lost: tuple[FlipDocument, ...]
-    """Tasks of which the second run resolved a smaller share."""
+    """Tasks with a smaller resolved share in the second run."""
     only_first: tuple[TaskId, ...]
     """Tasks that only the first run has."""
     only_second: tuple[TaskId, ...]

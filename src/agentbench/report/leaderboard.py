@@ -1,8 +1,8 @@
 """The leaderboard of runs, and the results of each agent, model and task set.
 
 Runs that share a letter do not differ significantly. Runs of the same agent with the same model and
-the same tasks are pooled. A rate over different agents, models or tasks has no meaning, so there is
-none.
+the same tasks are pooled. There is no rate over different agents, models or tasks, since it would
+have no meaning.
 """
 
 import hashlib
@@ -170,7 +170,7 @@ class _ResultKey(NamedTuple):
 
 def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
     """The result of each agent, model and task set, in the order of their first runs."""
-    # By the name of the run as well if its configuration is unreadable: it is not pooled.
+    # A run with an unreadable configuration is not pooled, so its name is part of the key.
     pools: dict[tuple[_ResultKey, str | None], list[tuple[str, list[AttemptSummary]]]] = {}
     for entrant in entrants:
         apart = None if entrant.is_configuration_known else entrant.name

@@ -56,17 +56,17 @@ def outcomes_by_task(attempts: Iterable[AttemptSummary]) -> dict[TaskId, TaskOut
 
 
 def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
-    """How many tasks have each score over all attempts, from the numbers of outcomes."""
+    """The number of tasks with each score over all attempts, from the numbers of outcomes."""
     return _summed((each.overall_score, tasks) for each, tasks in outcomes.items())
 
 
 def judged_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
-    """How many tasks have each score over judged attempts, from the numbers of outcomes."""
+    """The number of tasks with each score over judged attempts, from the numbers of outcomes."""
     return _summed((each.judged_score, tasks) for each, tasks in outcomes.items())
 
 
 OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
-"""How many tasks have each pair of outcomes in two runs."""
+"""The number of tasks with each pair of outcomes in two runs."""
 
 
 def overall_pairs(both: OutcomePairs) -> TaskPairs:
@@ -147,7 +147,7 @@ class Rate(Struct, frozen=True, kw_only=True):
 
 
 class PerResolved(NamedTuple):
-    """What all attempts took, divided by the resolved ones; None if unknown or none is resolved."""
+    """The cost of all attempts per resolved one; None if unknown or none is resolved."""
 
     cost_usd: float | None
     tokens: float | None
@@ -204,7 +204,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def per_resolved(self) -> PerResolved:
-        """What all attempts took for each resolved one."""
+        """The cost of all attempts per resolved one."""
         resolved = self.overall.resolved
         if not resolved:
             return PerResolved(None, None, None)

@@ -1,6 +1,6 @@
 """Reports in text and in Markdown.
 
-Texts from agents and models are in code spans. Backslashes are not enough on GitHub, which finds
+Texts from agents and models are in code spans. Backslashes are not enough on GitHub, which links
 mentions, issue references and addresses in the rendered text, except in code.
 """
 
@@ -31,7 +31,7 @@ _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
 GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 GITHUB_SUMMARY_BYTES = 1024 * 1024
 """GitHub's limit for a step's summary in bytes; it does not show a larger one."""
-_CUT_NOTE = "\n\nCut here: GitHub shows 1 MiB of a step's summary and no more.\n"
+_CUT_NOTE = "\n\nCut here: GitHub shows at most 1 MiB of a step's summary.\n"
 _MAX_NAMED = 50  # tasks of one kind in a list
 
 

@@ -1,4 +1,4 @@
-"""Tables for terminals of any width, for pipes and logs; no column is ever omitted.
+"""Tables for terminals of any width, for pipes and logs; every column is always shown.
 
 If all columns fit, a row is one line. If they do not, the last column is wrapped, or some columns
 are moved below their row. If even the others do not fit, each row is a block with one line per

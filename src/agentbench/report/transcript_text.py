@@ -9,12 +9,12 @@ from agentbench.models.trajectory import Step, Trajectory
 
 TRAJECTORY_FILE = Path("agent", "trajectory.json")
 TRAJECTORY_BYTES = 50 * 1024 * 1024
-_MAX_STEPS = 60  # shown; half of them from the end
+_MAX_STEPS = 60  # that are shown; half of them from the end
 _MAX_CHARACTERS = 300  # of one text
 
 
 def parse_trajectory(content: bytes) -> Trajectory:
-    """A trajectory from its file's content, of which `TRAJECTORY_BYTES` + 1 are enough.
+    """A trajectory from the first `TRAJECTORY_BYTES` + 1 bytes of its file.
 
     Raises:
         ValueError: it is too large, or invalid.

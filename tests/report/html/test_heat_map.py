@@ -29,7 +29,7 @@ def test_many_tasks_leave_out_those_alike_by_name():
     assert [task for task, _ in shown.rows] == ["mixed"]
     assert len(shown.always) == len(shown.never) == 50
     assert {*shown.always, *shown.never, "mixed"} == {*outcomes, "mixed"}
-    assert shown.note.startswith("Of 101 tasks 1 are shown")
+    assert shown.note.startswith("1 of 101 tasks are shown")
 
 
 def test_no_task_is_lost_however_many_there_are():

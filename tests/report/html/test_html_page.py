@@ -161,9 +161,9 @@ def test_five_hundred_attempts_take_less_than_two_megabytes(tmp_path):
 
 def test_many_attempts_are_aggregated_and_what_is_left_out_is_said(tmp_path):
     parsed = Parsed("".join(html_chunks([made(tmp_path, tasks=700)], most_rows=500)))
-    assert "The table holds the first 500 of 700 attempts" in parsed.text
+    assert "The table shows the first 500 of 700 attempts" in parsed.text
     assert len(attempt_rows(parsed)) == 500
-    assert "how many of 700 attempts were running" in parsed.text
+    assert "the number of the 700 attempts that were running" in parsed.text
     never, always = (
         int(re.search(rf"(\d+) tasks that {who} attempt resolved", parsed.text)[1])
         for who in ("no", "every")

@@ -26,10 +26,10 @@ def test_long_runs_have_longer_units():
 
 def test_too_many_attempts_are_counted_instead():
     picture = time_plot("a", "a", run_of(*[(second, 5) for second in range(700)]))
-    assert "how many of 700 attempts were running" in picture.note
+    assert "the number of the 700 attempts that were running" in picture.note
     assert "attempts at once" in picture.svg
     wide = time_plot("a", "a", run_of(*[(0, 5)] * 50))
-    assert "how many of 50 attempts" in wide.note
+    assert "the number of the 50 attempts" in wide.note
 
 
 def test_counts_are_means_over_each_step():

@@ -117,7 +117,7 @@ def _reason_drawing(labels: Sequence[str], parts: Sequence[Sequence[BarSegment]]
         for row, own in enumerate(parts):
             _draw_stacked_bar(axes, row, own, full_width=drawing.WIDTH - sides.left - sides.right)
         drawing.set_run_rows(axes, len(labels), shares="share of the run's attempts")
-        says = "Of each run the share of attempts that were resolved, and of each reason for which"
+        says = "The share of each run's attempts that were resolved, and of each reason for which"
         return drawing.svg(figure, name="reasons", says=f"{says} others failed", texts=labels)
 
 
@@ -159,7 +159,9 @@ def time_plot(name: str, label: str, run: TimedRun) -> Picture:
     lanes = list(_lanes(spans))
     svg = note = ""
     if len(spans) > _MOST_BARS or max(lanes, default=0) >= _MOST_LANES:
-        note = f"Too many for a bar each: how many of {len(spans):,} attempts were running."
+        note = (
+            f"Too many for a bar each: the number of the {len(spans):,} attempts that were running."
+        )
         svg = _areas_drawing(name, run)
     elif spans:
         svg = _bars_drawing(name, run, lanes)

@@ -1,9 +1,9 @@
 """SVG pictures for a page with a strict policy, with colours by meaning.
 
 The pictures have no inline style and no external references. Each meaning has a distinct colour for
-matplotlib. In the SVG these colours are replaced by classes, for which the browser picks light or
-dark ones. matplotlib gets `label:0`, `label:1` … in place of agents' texts, which it would measure,
-warn about, or parse as formulas; the texts are inserted afterwards.
+matplotlib. In the SVG, classes replace these colours, and the browser picks light or dark ones for
+them. matplotlib gets `label:0`, `label:1` … instead of agents' texts, which it would measure, warn
+about, or parse as formulas; the texts are inserted afterwards.
 """
 
 import io
@@ -43,7 +43,7 @@ _LABEL = re.compile(r"label:(\d+)")
 
 
 class Colour(StrEnum):
-    """The meanings of colours, with the names of their classes; those of faults are the fault's."""
+    """The meanings of colours, with the names of their classes; a fault has its own name."""
 
     INK = "ink"  # texts
     FAINT = "faint"  # axes and their texts

@@ -25,7 +25,7 @@ _HEIGHT = 300
 _LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarithmic
 _MAX_COMPLETE = 60  # tasks; up to here each has its own row
 _MAX_ROWS = 200  # rows
-_LEVELS = 4  # colours besides that of 0
+_LEVELS = 4  # colours in addition to that of 0
 HeatMapCells = tuple["HeatMapCell | None", ...]
 
 
@@ -36,7 +36,7 @@ def rate_plot(leaderboard: Leaderboard, labels: Sequence[str]) -> Picture:
         name="rates",
         title="Resolved rate",
         svg=_rate_drawing(entries, [drawing.short(label) for label in labels[: drawing.MAX_RUNS]]),
-        note="Lines are 95 % intervals: how sure one can be of a rate from so many attempts."
+        note="Lines are 95 % intervals: the uncertainty of a rate from this number of attempts."
         + drawing.omitted_runs_note(len(leaderboard.entries)),
         header=("run", "of all attempts", "95 %", "excluding errors", "95 %"),
         rows=[
@@ -147,7 +147,7 @@ def _cost_note(
     if not lacking:
         return numbers
     runs = "1 run is" if lacking == 1 else f"{lacking} runs are"
-    return f"{numbers} {runs} not in the picture: without a model, or of an unknown price."
+    return f"{numbers} {runs} not in the picture: without a model, or with an unknown price."
 
 
 def _cost_drawing(known: Sequence[tuple[int, LeaderboardEntry]]) -> str:
@@ -171,7 +171,7 @@ def _cost_drawing(known: Sequence[tuple[int, LeaderboardEntry]]) -> str:
         axes.set_yticks(*drawing.SHARE_TICKS)
         axes.set_ylabel("attempts resolved")
         axes.grid()
-        says = "Of each run the mean cost of an attempt in USD against its resolved rate"
+        says = "The mean cost of an attempt in USD against the resolved rate, for each run"
         return drawing.svg(figure, name="costs", says=says)
 
 
@@ -209,8 +209,8 @@ class HeatMap(Struct, frozen=True, kw_only=True):
 
     rows: Sequence[tuple[TaskId, HeatMapCells]]
     always: Sequence[TaskId] = ()  # every attempt of every run resolved them
-    never: Sequence[TaskId] = ()  # no attempt of any did
-    beyond: Sequence[TaskId] = ()  # omitted for their number: those on which runs differ least
+    never: Sequence[TaskId] = ()  # no attempt of any run did
+    beyond: Sequence[TaskId] = ()  # omitted because of the limit: those on which runs differ least
     tasks: int
 
     @property
@@ -218,7 +218,7 @@ class HeatMap(Struct, frozen=True, kw_only=True):
         """A note about tasks without a row."""
         if len(self.rows) == self.tasks:
             return "The hardest tasks come first."
-        text = f"Of {self.tasks} tasks {len(self.rows)} are shown, the hardest first: those on "
+        text = f"{len(self.rows)} of {self.tasks} tasks are shown, the hardest first: those on  "
         return text + "which attempts differ. The others are named below the table."
 
 
