@@ -259,7 +259,7 @@ def _disk(folder: Path, *, kibibytes: int) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-_ASIDE = ("warning: ", "removed what a killed run left")  # another test's run, that was killed
+_ASIDE = ("warning: ", "removed remains of a killed run")  # another test's run, that was killed
 
 
 def _is_plain(ended: subprocess.CompletedProcess[str], *, lines: int = 1) -> bool:

@@ -77,7 +77,10 @@ def test_a_resumed_run_keeps_the_images_that_it_began_with(cache_dir: Path, tmp_
     assert resumed_after("agentbench/python:3.9") == ("agentbench/python:3.9", ())
     assert resumed_after(None) == (
         DEFAULT,
-        (f"{run.configuration.run_id}: its images were not recorded; the rest runs in {DEFAULT}",),
+        (
+            f"{run.configuration.run_id}: its images were not recorded; "
+            f"the remaining attempts run in {DEFAULT}",
+        ),
     )
 
 

@@ -154,7 +154,7 @@ def _cut_and_resume(
     assert "Traceback" not in said
     # By the signal itself where it came when Python was already leaving: 130 in a shell, too.
     assert program.returncode in {0, 130, -signal.SIGINT}, said
-    if "go on with: agentbench resume" in said:
+    if "continue with: agentbench resume" in said:
         assert program.returncode == 130
         assert RunStore.open(run).configuration().ending == "interrupted"
     if not run.exists():  # cut off before there was a run

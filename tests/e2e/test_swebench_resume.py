@@ -67,7 +67,7 @@ def test_an_interrupted_import_goes_on_where_it_was(tmp_path):
     command = Import(tmp_path)
     code, text = command.interrupt(signal.SIGINT, r"(?m)^1/\d+ acme__counting-")
     assert code == 130, text
-    assert f"stopped: 0 of {COUNT} done; run the same command again to go on" in text
+    assert f"stopped: 0 of {COUNT} done; run the same command again to continue" in text
     assert f"{COUNT} not reached: the import was interrupted" in command.report.read_text()
 
     code, text = command.interrupt(

@@ -54,7 +54,7 @@ def test_what_a_killed_run_left_goes_and_what_a_living_one_has_stays(cache_dir, 
         other.kill()
     said = said_by_removal(cache_dir, own)
     assert said is not None
-    assert said.startswith("removed what a killed run left: 1 folder")  # of its open sandbox
+    assert said.startswith("removed remains of a killed run: 1 folder")  # of its open sandbox
     assert "1 snapshot" in said
     assert own.find("once-0a1b") is None
     assert own.find("0a1b") is not None, "what is of use to others"

@@ -91,13 +91,13 @@ def test_a_run_whose_attempts_are_all_resolved_has_nothing_to_rerun(recorded):
 
 
 def test_a_run_that_goes_on_is_refused(recorded):
-    with run_lock(recorded.folder), pytest.raises(UsageError, match="still goes on; wait for its"):
+    with run_lock(recorded.folder), pytest.raises(UsageError, match="still goes on; wait until"):
         FailedAttempts.of_run(recorded.folder)
 
 
 def test_a_task_that_is_gone_is_named(recorded, mirrors, tmp_path):
     shutil.rmtree(tmp_path / "tasks" / "one")
-    with pytest.raises(InputError, match=f"no longer there: {tmp_path}/tasks/one; put the tasks"):
+    with pytest.raises(InputError, match=f"no longer exist: {tmp_path}/tasks/one; restore them"):
         FailedAttempts.of_run(recorded.folder).load_tasks(mirrors)
 
 

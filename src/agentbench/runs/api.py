@@ -61,7 +61,7 @@ def run_tasks(
 ) -> Iterator[AttemptRecord]:
     """Let an agent attempt tasks; yields the record of each attempt when it ends.
 
-    A fault of a task, the agent or the sandbox is raised at once, before the first attempt. Closing
+    Faults of a task, the agent or the sandbox are raised at once, before the first attempt. Closing
     the iterator stops the run: running attempts are recorded as interrupted and cleaned up.
 
     Args:

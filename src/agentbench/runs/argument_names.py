@@ -1,4 +1,4 @@
-"""Errors in the words of a Python program: arguments in place of flags."""
+"""Errors for a Python program, which name arguments instead of flags."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from agentbench.errors import AgentbenchError, InputError
 from agentbench.runs.options import RunOptions
 
-# A flag with the value after it, unless the value is a word of the sentence.
+# A flag and its value; a word of the sentence after the flag is not a value.
 _FLAG = re.compile(
     r"(?<![\w-])--([a-z][a-z-]*)"
     r"(?: (?!(?:and|or|is|in|goes|needs)\b)(\S+?)(?=[:;,.)]?(?:\s|$)))?"
@@ -18,7 +18,7 @@ _OTHER_NAMES = {"max-cost": "max_cost_usd", "shuffle": "shuffle_seed"}
 
 
 def with_arguments(message: str) -> str:
-    """A message of the command line with the arguments of Python in place of the flags of a run.
+    """A message of the command line with Python's arguments instead of a run's flags.
 
     >>> with_arguments("--agent llm needs --model, as in --model openai/NAME")
     "agent='llm' needs model, as in model='openai/NAME'"
@@ -41,10 +41,10 @@ def _argument(found: re.Match[str]) -> str:
 
 @contextmanager
 def naming_arguments() -> Iterator[None]:
-    """Let the errors of a block speak of arguments.
+    """Name arguments instead of flags in the errors of a block.
 
     Raises:
-        AgentbenchError: that of the block.
+        AgentbenchError: the error of the block.
     """
     try:
         yield

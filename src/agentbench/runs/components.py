@@ -22,14 +22,14 @@ from agentbench.tasks.task import Task
 def remove_all_orphans(
     cache_dir: Path, provider: SandboxProvider, *, say: Callable[[str], None]
 ) -> None:
-    """Remove what dead processes left, and say so if there was anything.
+    """Remove the remains of dead processes, and report them if there were any.
 
-    Takes some 10 ms if there is nothing. What is in an engine that is lost stays there.
+    Takes some 10 ms if there are none. Objects in an engine that does not answer stay there.
 
     Args:
         cache_dir: The folder of mirrors, preparations and snapshots.
         provider: The back end of the run; its engine is asked if it has one.
-        say: Receives a sentence about what was removed.
+        say: Receives a sentence about the removed objects.
     """
     removed = Counter[str](each.kind for each in remove_orphans(find_dead_orphans(cache_dir)))
     removed["unfinished snapshot"] += sweep_all(cache_dir)
@@ -42,7 +42,7 @@ def remove_all_orphans(
         pass
     counted = [_counted(number, kind) for kind, number in removed.items() if number]
     if counted:
-        say(f"removed what a killed run left: {', '.join(counted)}")
+        say(f"removed remains of a killed run: {', '.join(counted)}")
 
 
 def _counted(number: int, kind: str) -> str:
@@ -52,10 +52,10 @@ def _counted(number: int, kind: str) -> str:
 
 
 def agent_of(options: RunOptions, tasks: Sequence[Task]) -> Agent:
-    """The agent of the options, created if they give its name; the oracle gets the solutions.
+    """The agent of the options, created if they give only its name; the oracle gets the solutions.
 
     Raises:
-        UsageError: it is no agent, or there is none of that name.
+        UsageError: it is not an agent, or there is none with that name.
     """
     agent = options.selected_agent
     if isinstance(agent, str):
@@ -83,7 +83,7 @@ def select_sandbox(options: RunOptions) -> BackEndSelection:
 
 
 def durations_of(options: RunOptions, configuration: RunConfiguration) -> AttemptDurations | None:
-    """How long earlier attempts took; None for a run without the cache."""
+    """The durations of earlier attempts; None for a run without the cache."""
     if not configuration.use_cache:
         return None
     return AttemptDurations(

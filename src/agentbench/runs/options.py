@@ -65,7 +65,7 @@ class RunOptions(RunSettings):
         """Refuse values that make no sense.
 
         Raises:
-            UsageError: one of them does not.
+            UsageError: one of them makes no sense.
         """
         super().check()
         if self.jobs is not None and self.jobs < 1:
@@ -75,7 +75,7 @@ class RunOptions(RunSettings):
         self._check_unused()
 
     def _check_unused(self) -> None:
-        """Refuse options of a model for an agent that uses none: they would have no effect."""
+        """Refuse options of a model for an agent without one: they would have no effect."""
         if self.agent not in _WITHOUT_MODEL:
             return
         options = {
@@ -118,10 +118,10 @@ def open_model(
     """The gateway to the model of a run; None for an agent that uses none.
 
     Args:
-        settings: Those of the run.
+        settings: The settings of the run.
         agent: The agent of the attempts.
         probe: Ask the model for one token first.
-        environ: The variables with keys and base URLs; by default those of the process.
+        environ: The variables with keys and base URLs; by default the process's own.
 
     Raises:
         InputError: a recording or a file of prices cannot be read.
@@ -155,7 +155,9 @@ def _gateway(
     if replay is not None:
         recorded = read_recording(replay).head.model
         if settings.record is not None:
-            raise UsageError("--record and --replay do not go together: a replay has nothing new")
+            raise UsageError(
+                "--record and --replay cannot be combined: a replay has no new answers"
+            )
         if name is not None and not f"/{name}".endswith(f"/{recorded}"):
             raise UsageError(f"{replay} was recorded with {recorded}, not with {name}")
         return run_gateway(None, model=recorded, prices=prices, replay=replay)
@@ -168,6 +170,6 @@ def _check_api_formats(agent: Agent, gateway: ModelGateway) -> None:
     if isinstance(agent, SpeaksApiFormats) and agent.api_formats.isdisjoint(gateway.api_formats):
         own, theirs = (", ".join(sorted(s)) for s in (agent.api_formats, gateway.api_formats))
         raise UsageError(
-            f"--agent {agent.name} speaks {own}, but {gateway.model} is reached by {theirs}; take "
-            "another agent, or a server that speaks it (--base-url)"
+            f"--agent {agent.name} supports {own}, but {gateway.model} offers {theirs}; use "
+            "another agent, or a server that supports it (--base-url)"
         )

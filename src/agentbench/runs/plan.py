@@ -1,9 +1,8 @@
-"""Which attempts a run is to make and in which order, which of them are still to be made.
+"""The plan of a run: its attempts in order, those that remain, and earlier durations.
 
-How long attempts took earlier.
-
-A file in the cache, one line an attempt, the last one counting. It decides nothing but an order, so
-it is written without waiting for the disk, and what is damaged or lost of it is passed over.
+The durations are in a file in the cache with one line per attempt; the last line of a task counts.
+They only decide the order, so they are written without waiting for the disk, and damaged lines are
+skipped.
 """
 
 import hashlib
@@ -31,17 +30,17 @@ _LOG = logging.getLogger("agentbench.cache")
 
 
 class PlannedAttempt(Struct, frozen=True, kw_only=True):
-    """One attempt that is to be made."""
+    """One planned attempt."""
 
     task: Task
     attempt: int
 
 
 class Plan:
-    """All attempts of a run but those that are done; a byte for each is all that it holds.
+    """The attempts of a run that are not done; it stores one byte for each.
 
-    Every task has its first attempt before any has its second: a run that is stopped, or whose
-    money is spent, has then tried all of them.
+    Every task has its first attempt before any task has its second, so that a run that stops early,
+    or spends its budget, has tried as many tasks as possible.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Plan:
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """In the order of their attempts."""
+        """The tasks in the order of their attempts."""
         return self._tasks
 
     def knows(self, task: Task) -> bool:
@@ -77,7 +76,8 @@ class Plan:
         """This plan without the attempts that are done.
 
         Args:
-            marks: Whether each attempt is done; its last mark counts. Other attempts are ignored.
+            marks: Whether each attempt is done; its last mark counts. Attempts outside of the plan
+                are ignored.
         """
         rest = type(self)(self._tasks, self._attempts, known=self._known)
         rest._done[:] = self._done
@@ -96,13 +96,13 @@ def in_order(
     """Tasks in the order of their attempts.
 
     Those without a known duration come first, since they may be long and are not prepared yet: the
-    longest time limits first, each repository's spread among the others'. The known ones follow,
-    longest first, so that a run ends with short ones on every core. A seed shuffles all instead.
+    longest time limits first, alternating between repositories. The known ones follow, longest
+    first, so that a run ends with short ones on every core. A seed shuffles all instead.
 
     Args:
-        tasks: In the order that they were named in, which decides where nothing else does.
-        expected: How many seconds an attempt at a task took earlier, if that is known.
-        seed: For a shuffle.
+        tasks: The tasks in the order in which they were named, which decides ties.
+        expected: The seconds that an attempt at a task took earlier, if known.
+        seed: The seed of a shuffle.
     """
     if seed is not None:
         shuffled = list(tasks)
@@ -135,13 +135,13 @@ def _spread_over_repositories(tasks: Iterable[Task]) -> list[Task]:
 def remaining_attempts(
     plan: Plan, records: Iterable[AttemptRecord | AttemptSummary], *, retries: float
 ) -> Plan:
-    """Those that have no verdict, or one that the infrastructure spoilt with retries left.
+    """The attempts without a verdict, and infrastructure failures with retries left.
 
     Args:
         plan: All attempts of the run.
-        records: Every record of it, in the order they were made; none is kept.
-        retries: How often an attempt that the infrastructure fails is made again; infinity: until
-            it has a verdict.
+        records: Every record of the run in order; none stays in memory.
+        retries: The retries of an attempt after infrastructure failures; infinity: until it has a
+            verdict.
     """
     return plan.less(_progress_of(records, retries))
 
@@ -172,7 +172,7 @@ class AttemptDurations:
         self._who = f"{provider}\0{agent}\0{model or ''}"
 
     def known(self, tasks: Iterable[Task]) -> dict[TaskId, float]:
-        """The seconds that an attempt took last, by task id, of those that were tried before."""
+        """The seconds of the last attempt at each task that was tried before, by task id."""
         ids = {self._key(task.digest): task.id for task in tasks}
         lines = 0
         newest: dict[str, float] = {}
@@ -184,7 +184,7 @@ class AttemptDurations:
         return {ids[key]: seconds for key, seconds in newest.items() if key in ids}
 
     def note(self, record: AttemptRecord) -> None:
-        """Keep how long an attempt took, unless the infrastructure cut it short."""
+        """Store the duration of an attempt, unless the infrastructure cut it short."""
         if record.fault is Fault.INFRASTRUCTURE:
             return
         line = _DurationLine(key=self._key(record.task_digest), seconds=record.timing.total_s)
@@ -192,7 +192,11 @@ class AttemptDurations:
             with self._path.open("ab", buffering=0) as target:
                 target.write(line.model_dump_json().encode() + b"\n")
         except OSError as error:
-            _LOG.info("%s: not written (%s); the next order is a guess", self._path, error)
+            _LOG.info(
+                "%s: cannot be written (%s); the next run has to guess the order of tasks",
+                self._path,
+                error,
+            )
 
     def _key(self, digest: str) -> str:
         return hashlib.sha256(f"{self._who}\0{digest}".encode()).hexdigest()[:16]
@@ -214,4 +218,4 @@ class AttemptDurations:
         try:
             write_atomically(self._path, content.encode())
         except OSError as error:
-            _LOG.info("%s: not made shorter (%s)", self._path, error)
+            _LOG.info("%s: cannot be shortened (%s)", self._path, error)

@@ -1,4 +1,4 @@
-"""The attempts of an earlier run that were not resolved, to make them again in a new run."""
+"""The unresolved attempts of an earlier run, for repeating them in a new run."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ class FailedAttempts(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_run(cls, folder: Path) -> "FailedAttempts":
-        """Find the attempts that are not resolved, or were never made.
+        """Find the attempts that were not resolved or never made.
 
         Raises:
             InputError: there is no such run, or it cannot be read.
@@ -32,7 +32,7 @@ class FailedAttempts(Struct, frozen=True, kw_only=True):
         """
         configuration = RunStore.open(folder).configuration()
         if is_run_locked(folder):
-            raise UsageError(f"--rerun-failed {folder}: the run still goes on; wait for its end")
+            raise UsageError(f"--rerun-failed {folder}: the run still goes on; wait until it ends")
         reading = read_run(folder)
         last = (reading.summaries[number] for number in reading.latest())
         resolved = {(each.task_id, each.attempt) for each in last if each.resolved}
@@ -65,8 +65,8 @@ class FailedAttempts(Struct, frozen=True, kw_only=True):
         gone = [str(folder) for folder in folders if not (folder / TASK_FILE).is_file()]
         if gone:
             raise InputError(
-                f"--rerun-failed {run_id}: no longer there: {', '.join(gone)}; put the tasks back, "
-                "or start a run that names other tasks"
+                f"--rerun-failed {run_id}: these tasks no longer exist: {', '.join(gone)}; "
+                "restore them, or start a run with other tasks"
             )
         loaded = load_tasks(folders, mirrors=mirrors)
         digests = {entry.id: entry.digest for entry in entries}
@@ -74,14 +74,14 @@ class FailedAttempts(Struct, frozen=True, kw_only=True):
         if renamed:
             raise InputError(
                 f"--rerun-failed {run_id}: no task has the id {', '.join(sorted(renamed))} any "
-                "more; put it back, or start a run that names other tasks"
+                "more; restore it, or start a run with other tasks"
             )
         changed = [task.id for task in loaded.tasks if digests[task.id] != task.digest]
         warnings = [f"{task_id}: changed since {run_id}" for task_id in changed]
         return LoadedTasks(tasks=loaded.tasks, warnings=(*loaded.warnings, *warnings))
 
     def numbers(self, task_id: TaskId, options: RunOptions) -> tuple[int, ...] | None:
-        """The attempts at a task that the new run makes; None: all, as it makes another number."""
+        """The attempts at a task in the new run; None: all, since their number was changed."""
         is_same_number = options.attempts == self.configuration.attempts
         return self.by_task[task_id] if is_same_number else None
 

@@ -1,4 +1,4 @@
-"""A run that can start or go on: its attempts are made, and run.json says how it ended."""
+"""A run that can start or continue: makes its attempts, and records its ending in run.json."""
 
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from agentbench.runs.store.summaries import counts_as_failure
 
 
 class Run(Struct, kw_only=True):
-    """A run that can start or go on."""
+    """A run that can start or continue."""
 
     configuration: RunConfiguration
     store: RunStore
@@ -39,9 +39,9 @@ class Run(Struct, kw_only=True):
     warnings: tuple[str, ...] = ()
     retry_lost: bool = False  # also attempts whose retries all failed
     say: Callable[[str], None] = lambda _line: None
-    """Receives a line when attempts wait, for example for an engine that is away."""
+    """Receives a line when attempts wait, for example for an unavailable engine."""
     failures: int = 0
-    """How many attempts of this start of the run count for `--max-failures`."""
+    """The number of attempts since this start of the run that count for `--max-failures`."""
 
     def attempts(self) -> Iterator[AttemptRecord]:
         """Make the attempts; yields the last record of each as soon as it is on disk.
@@ -50,7 +50,7 @@ class Run(Struct, kw_only=True):
 
         Raises:
             StorageError: the run's disk has no space; running attempts are interrupted.
-            OutageError: the engine, a disk or the model was away for too long; likewise.
+            OutageError: the engine, a disk or the model was unavailable for too long; likewise.
             UsageError: another process makes this run's attempts.
         """
         with run_lock(self.store.folder):
@@ -79,7 +79,7 @@ class Run(Struct, kw_only=True):
 
     @property
     def has_reached_max_failures(self) -> bool:
-        """Whether so many attempts failed that no further one was started."""
+        """Whether the run stopped because of `--max-failures`."""
         limit = self.configuration.max_failures
         return limit is not None and self.failures >= limit
 
@@ -88,7 +88,7 @@ class Run(Struct, kw_only=True):
         if settings.executor is ExecutorName.LOCAL:
             capacity = Capacity.of_host(self.planned.tasks, jobs)
         else:
-            capacity = Capacity(cpus=inf, memory_mib=inf)  # Ray itself counts those of its nodes
+            capacity = Capacity(cpus=inf, memory_mib=inf)  # Ray counts the slots of its nodes
         return Schedule(
             jobs=jobs,
             retries=settings.retries,
@@ -116,7 +116,7 @@ class Run(Struct, kw_only=True):
                 prices=configuration.prices.read_bytes() if configuration.prices else None,
             )
             return RayExecutor(worker, self.agent, resources, self.store)
-        # One attempt at a time leaves processors for further containers.
+        # A single parallel attempt leaves processors for further containers.
         if min(configuration.jobs, len(self.planned)) > 1:
             shared = SharedContainers(resources.background)
             resources = replace(resources, shared_containers=shared)

@@ -1,4 +1,4 @@
-"""Starts as many attempts at a time as there is room for, and retries infrastructure failures."""
+"""Starts as many parallel attempts as capacity allows, and retries infrastructure failures."""
 
 import heapq
 import random
@@ -21,11 +21,11 @@ from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.task import Task, TaskEnvironment
 
 _ATTEMPTS_PER_CORE = 2
-"""Measured on two cores: four attempts at a time halve the time of one, eight gain nothing."""
+"""Measured on two cores: four parallel attempts halve the total time, eight gain nothing more."""
 _AHEAD = 256
-"""How many attempts are searched for one that may start, and how often the first is passed over."""
+"""The number of attempts to search for one that may start, and of skips of the first one."""
 _LONGEST_BACK_OFF = 30.0  # seconds
-# A signal that comes in the instant before Python begins to wait is answered only after the wait.
+# A signal that arrives just before Python begins to wait is handled only after the wait.
 _POLL = 0.5  # seconds
 
 
@@ -42,7 +42,7 @@ class FreeCapacity(Struct, frozen=True, kw_only=True):
     is_all: bool  # nothing runs
 
     def holds(self, task: Task) -> bool:
-        """Whether an attempt at a task may start; the only one may on whatever machine."""
+        """Whether an attempt at a task may start; if no other one runs, it always may."""
         needs, cpus = task.environment, task.environment.total_cpus
         return self.is_all or (cpus <= self.cpus and needs.total_memory_mib <= self.memory_mib)
 
@@ -50,13 +50,13 @@ class FreeCapacity(Struct, frozen=True, kw_only=True):
 class Capacity(Struct, kw_only=True):
     """Cores and memory, minus those that the tasks of running attempts declare. For one thread.
 
-    A limit is no promise that so much is used: what is declared is counted, and beside that the
-    memory must be free when an attempt starts, whatever else the machine does.
+    Attempts may use less than they declare. Declared limits are counted; in addition, the memory
+    must really be free when an attempt starts.
     """
 
     cpus: float  # that are free
     memory_mib: float
-    available: Callable[[], int | None] = lambda: None  # what memory is free now, if that is known
+    available: Callable[[], int | None] = lambda: None  # the memory that is free now, if known
     _running: int = 0
 
     @classmethod
@@ -66,7 +66,7 @@ class Capacity(Struct, kw_only=True):
         jobs: int,
         available: Callable[[], int | None] = available_memory_mib,
     ) -> Self:
-        """This machine's; never less than the smallest of the tasks takes `jobs` times."""
+        """This machine's capacity, but at least `jobs` times the needs of the smallest task."""
         free = available()
         smallest = smallest_needs(tasks)
         return cls(
@@ -85,20 +85,20 @@ class Capacity(Struct, kw_only=True):
         )
 
     def take(self, task: Task) -> None:
-        """An attempt at a task starts."""
+        """Count a starting attempt at a task."""
         self._running += 1
         self.cpus -= task.environment.total_cpus
         self.memory_mib -= task.environment.total_memory_mib
 
     def give_back(self, task: Task) -> None:
-        """It has ended."""
+        """Count its end."""
         self._running -= 1
         self.cpus += task.environment.total_cpus
         self.memory_mib += task.environment.total_memory_mib
 
 
 def fitting_jobs(tasks: Sequence[Task]) -> int:
-    """How many attempts at a time fit this machine, were all like the smallest of them."""
+    """The number of parallel attempts for this machine, if all were like the smallest one."""
     smallest = smallest_needs(tasks)
     by_cores = cores_for_attempts() / smallest.cpus
     memory = available_memory_mib()
@@ -107,7 +107,7 @@ def fitting_jobs(tasks: Sequence[Task]) -> int:
 
 
 def smallest_needs(tasks: Sequence[Task]) -> TaskEnvironment:
-    """The least of each that any task declares; the usual where there is none."""
+    """The smallest declared value of each resource; the defaults without tasks."""
     usual = TaskEnvironment()
     return TaskEnvironment(
         cpus=min((task.environment.total_cpus for task in tasks), default=usual.cpus),
@@ -129,8 +129,8 @@ class ScheduledRetry:
 class AttemptQueue:
     """Attempts in their order, few of them in memory at a time.
 
-    An attempt is passed over while another one prepares its task, since it would only wait for the
-    lock, and while there is no room for it, but not for ever.
+    An attempt is skipped while another one prepares its task, since it would only wait for the
+    lock, and while capacity is lacking, but only a limited number of times.
     """
 
     def __init__(
@@ -149,17 +149,17 @@ class AttemptQueue:
 
     @property
     def to_retry(self) -> int:
-        """How many attempts wait for their retry."""
+        """The number of attempts that wait for their retry."""
         return len(self._again)
 
     @property
     def next_due(self) -> float | None:
-        """When the first retry may start."""
+        """The time at which the first retry may start."""
         return self._again[0].due if self._again else None
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether no attempt waits."""
         self._fill_queue()
         return not self._ahead and not self._again
 
@@ -168,18 +168,18 @@ class AttemptQueue:
         heapq.heappush(self._again, again)
 
     def give_up(self) -> list[ScheduledRetry]:
-        """Give up all retries; returns them."""
+        """Give up all retries, and return them."""
         retries, self._again = sorted(self._again), []
         return retries
 
     def take_again(self, free: FreeCapacity, *, now: float) -> PlannedAttempt | None:
-        """The next retry, if its time has come and there is room for it."""
+        """The next retry, if its time has come and capacity allows it."""
         if self._again and self._again[0].due <= now and free.holds(self._again[0].planned.task):
             return heapq.heappop(self._again).planned
         return None
 
     def take(self, free: FreeCapacity) -> PlannedAttempt | None:
-        """The next attempt that there is room for, preferably of a task that is prepared."""
+        """The next attempt that capacity allows, preferably of a prepared task."""
         self._fill_queue()
         position = self._next_position(free)
         if position is None:
@@ -210,7 +210,7 @@ class AttemptQueue:
         for position, (planned, preparation) in enumerate(self._ahead):
             if not free.holds(planned.task):
                 if position == 0 and self._passed >= _AHEAD:
-                    return None  # the others would keep it waiting for ever
+                    return None  # otherwise it might wait forever
             elif not self._preparing[preparation]:
                 return position
             elif second_best is None:
@@ -234,12 +234,12 @@ def _preparation(task: Task) -> int:
 
 
 def retry_delay(failures: int) -> float:
-    """The seconds before the next retry of an attempt that failed so many times."""
+    """The seconds before the next retry, from the number of failures so far."""
     return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (failures - 1)))
 
 
 class Schedule(Struct, frozen=True, kw_only=True):
-    """How a run's attempts are made."""
+    """The settings for making a run's attempts."""
 
     jobs: int
     retries: int
@@ -248,7 +248,7 @@ class Schedule(Struct, frozen=True, kw_only=True):
     max_cost_usd: float | None = None
     max_failures: int | None = None
     is_prepared: Callable[[Task], bool] = lambda _task: False
-    """Whether a task was prepared before, so that no attempt waits for another's set-up."""
+    """Whether a task was prepared before; then no attempt has to wait for its set-up."""
     on_end: Callable[[AttemptRecord], None] = lambda _record: None
     back_off: Callable[[int], float] = retry_delay
     clock: Callable[[], float] = time.monotonic
@@ -257,14 +257,14 @@ class Schedule(Struct, frozen=True, kw_only=True):
 def run_attempts(
     planned: Iterable[PlannedAttempt], executor: Executor, schedule: Schedule
 ) -> Generator[AttemptRecord, None, None]:
-    """Make every planned attempt; yields each one's last record as it ends.
+    """Make every planned attempt; yields each one's last record when it ends.
 
-    Starts no attempt once the run is cancelled, has spent its money, or has had its most failures.
-    Closing the iterator cancels the running attempts.
+    Starts no attempt once the run is cancelled, has spent its budget, or has reached its maximum of
+    failures. Closing the iterator cancels the running attempts.
 
     Raises:
         StorageError: the files of attempts could not be written.
-        OutageError: something that attempts need was away for too long.
+        OutageError: something that attempts need was unavailable for too long.
     """
     scheduler = _Scheduler(planned, executor, schedule)
     with executor:
@@ -279,7 +279,7 @@ def run_attempts(
 
 
 class _Scheduler:
-    """Starts attempts while there is room, and retries those that the infrastructure failed."""
+    """Starts attempts while capacity allows, and retries those that the infrastructure failed."""
 
     def __init__(
         self, planned: Iterable[PlannedAttempt], executor: Executor, schedule: Schedule
@@ -294,7 +294,7 @@ class _Scheduler:
         self.running = 0
 
     def goes_on(self) -> bool:
-        """Whether anything runs, or may be started."""
+        """Whether any attempt runs or may still start."""
         return self.running > 0 or (self._may_start() and not self._waiting.is_empty)
 
     def start_what_fits(self) -> None:
@@ -308,7 +308,7 @@ class _Scheduler:
             self._executor.start(planned)
 
     def ended(self) -> Iterator[AttemptRecord]:
-        """The attempts that have ended and are not retried; waits for a while."""
+        """The attempts that have ended and are not retried; waits for a short time."""
         for over in self._executor.ended(within=self._patience()):
             record, task = over.record, over.planned.task
             self.running -= 1

@@ -1,6 +1,6 @@
 """Starts a run, or resumes one.
 
-Everything that can be checked is checked before an attempt.
+All possible checks come before the first attempt.
 """
 
 import os
@@ -34,7 +34,7 @@ from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
-_CHECKED_TASKS = 3  # tasks: in a run of many, all would have to be prepared to be sure of all
+_CHECKED_TASKS = 3  # tasks; checking all of many tasks would mean preparing all of them
 _TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
@@ -65,8 +65,8 @@ def check_agent_programs(
 
         names = ", ".join(task.id for task in checked)
         raise UsageError(
-            f"{not_found_message(missing)}; it has to be in the task's image or repository, or its "
-            f"set-up has to install it (looked for in {names})"
+            f"{not_found_message(missing)}; it must be in the task's image or repository, or its "
+            f"set-up must install it (looked for in {names})"
         )
 
 
@@ -99,7 +99,7 @@ def _missing_in(
 def start_run(
     tasks: Sequence[Task], options: RunOptions, *, rerun: FailedAttempts | None = None
 ) -> Run:
-    """Check everything that can be checked before the first attempt, and create the run's folder.
+    """Make all checks that are possible before the first attempt, and create the run's folder.
 
     Args:
         tasks: The tasks.
@@ -154,7 +154,7 @@ def _refuse_unsandboxed(options: RunOptions, provider: SandboxProvider) -> None:
     if not isolates and not trusted and not options.allow_unsandboxed:
         raise UsageError(
             f"--agent {name} would run without a sandbox here; start Docker or make bubblewrap "
-            "work (`agentbench doctor` says how), or accept that with --allow-unsandboxed"
+            "work (`agentbench doctor` says how), or allow it with --allow-unsandboxed"
         )
 
 
@@ -240,12 +240,12 @@ def resume_run(
     retry_lost: bool = False,
     say: Callable[[str], None] = lambda _line: None,
 ) -> Run:
-    """Go on with a run: finished attempts are kept, the others are made again.
+    """Continue a run: finished attempts are kept, the others are repeated.
 
     Args:
         folder: The folder of the run.
         cache_dir: The folder of mirrors and preparations; by default the user's own.
-        agent: The agent itself, if the run was started with one that has no name here.
+        agent: The agent object, if the run was started with one that cannot be found by name.
         retry_lost: Also rerun attempts that failed because of infrastructure after all retries.
         say: Receives a line before slow work.
 
@@ -301,7 +301,7 @@ def _check(run: Run, options: RunOptions) -> None:
 
 
 def _remove_orphans(resources: RunResources, options: RunOptions) -> None:
-    """Start to remove what dead processes left; the run's end waits for it."""
+    """Start to remove the remains of dead processes; the run's end waits for this."""
     provider, say = resources.provider, options.say
     resources.background.remove(
         lambda: components.remove_all_orphans(options.cache_dir, provider, say=say)
@@ -334,8 +334,8 @@ def _reloaded(configuration: RunConfiguration, options: RunOptions) -> tuple[Tas
     changed = [task.id for task in tasks if expected.get(task.id) != task.digest]
     if changed:
         raise InputError(
-            f"{configuration.run_id}: changed since the run began: {', '.join(changed)}; put them "
-            "back, or start a new run"
+            f"{configuration.run_id}: changed since the run began: {', '.join(changed)}; restore "
+            "them, or start a new run"
         )
     return tasks
 
@@ -343,7 +343,7 @@ def _reloaded(configuration: RunConfiguration, options: RunOptions) -> tuple[Tas
 def _with_recorded_images(
     tasks: Sequence[Task], configuration: RunConfiguration, resources: RunResources
 ) -> list[Task]:
-    """The tasks with the images that the run started with, even if others would be chosen today."""
+    """The tasks with the images that the run started with, even if others would be chosen now."""
     images = {entry.id: entry.image for entry in configuration.tasks}
     named = []
     for task in tasks:
@@ -366,4 +366,7 @@ def _image_warnings(
     if not chosen:
         return ()
     names = ", ".join(map(str, chosen))
-    return (f"{configuration.run_id}: its images were not recorded; the rest runs in {names}",)
+    return (
+        f"{configuration.run_id}: its images were not recorded; the remaining attempts run in "
+        f"{names}",
+    )

@@ -80,7 +80,7 @@ def test_ctrl_c_is_an_interrupt_of_ours(
         _, said = program.communicate(timeout=HANG_SECONDS)
 
     assert program.returncode == 130
-    assert f"go on with: agentbench resume {run}" in said
+    assert f"continue with: agentbench resume {run}" in said
     [record] = records_of(run)
     assert record.failure_reason is FailureReason.INTERRUPTED
     assert record.fault is Fault.INFRASTRUCTURE

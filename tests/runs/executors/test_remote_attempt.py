@@ -83,7 +83,7 @@ def test_a_node_s_attempts_ask_the_model_with_the_node_s_own_key(with_model, mon
 
 def test_a_node_without_a_key_says_whose_it_is_to_be(with_model, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(UnavailableError, match="the environment that `ray start` had there"):
+    with pytest.raises(UnavailableError, match="the environment of its `ray start`"):
         run_on_node(with_model(None))
 
 

@@ -43,7 +43,7 @@ def test_a_made_up_task_leads_nowhere(store):
 def test_what_is_not_to_be_relied_on_is_said(store):
     path = store.folder / "attempts/one/1/record.json"
     path.write_text(failed().model_dump_json(indent=1))
-    assert read_copy(path) == "has no digest to check it by"
+    assert read_copy(path) == "has no digest, so it cannot be checked"
     path.unlink()
     assert read_copy(path) == "cannot be read (No such file or directory)"
     path.mkdir()

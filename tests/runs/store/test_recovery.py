@@ -30,5 +30,5 @@ def test_odd_folders_and_earlier_tries_are_no_attempts_that_were_cut_off(tmp_pat
     assert list(unrecorded_attempts(store.folder, read_run(store.folder).summaries)) == []
     late, _ = store.attempt_folder(failed().task_id, 1)
     assert list(unrecorded_attempts(store.folder, read_run(store.folder).summaries)) == [
-        f"{late}: was cut off and left no record"
+        f"{late}: was interrupted and left no record"
     ]

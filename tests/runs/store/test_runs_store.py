@@ -46,7 +46,7 @@ def test_a_run_is_what_it_was_asked_to_do(store, tmp_path):
 
 
 def test_a_run_is_made_once(store, tmp_path):
-    with pytest.raises(UsageError, match=r"exists already; choose another --run-id"):
+    with pytest.raises(UsageError, match=r"already exists; choose another --run-id"):
         RunStore.create(tmp_path, configuration())
     assert store.configuration() == configuration()
 
@@ -269,7 +269,7 @@ def test_what_was_lost_between_file_and_line_is_completed(store):
 
 def test_a_try_that_left_no_record_is_said_until_a_later_one_did(store):
     folder, _ = store.attempt_folder(ONE, 1)
-    assert store.recover() == (f"{folder}: was cut off and left no record",)
+    assert store.recover() == (f"{folder}: was interrupted and left no record",)
     (folder / "record.json").write_text('{"torn')
     (said,) = store.recover()
     assert said.startswith(f"{folder}/record.json: Invalid JSON")

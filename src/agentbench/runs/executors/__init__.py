@@ -24,14 +24,14 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     """
 
     def start(self, planned: PlannedAttempt) -> None:
-        """Begin one try; returns at once. No more are begun than there are slots."""
+        """Begin one try and return at once; never more tries than slots."""
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
-        """The tries that have ended since the last call, in the order that they ended in.
+        """The tries that have ended since the last call, in the order of their ends.
 
-        Waits for one, but no longer than so many seconds.
+        Waits for one, but at most for some seconds.
 
         Raises:
             StorageError: the files of a try could not be written.
-            OutageError: something that tries need was away for too long.
+            OutageError: something that tries need was unavailable for too long.
         """

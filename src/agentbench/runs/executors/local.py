@@ -21,7 +21,7 @@ from agentbench.scoring.taxonomy import Fault
 
 
 def slots_elsewhere(executor: ExecutorName) -> int | None:
-    """How many attempts at a time the machines of an executor take; None: it is this machine.
+    """The parallel attempts that an executor's machines allow; None: it is this machine.
 
     Raises:
         UsageError: its library is missing.
@@ -49,7 +49,7 @@ class LocalAttempts(Struct, frozen=True, kw_only=True):
 
         Raises:
             StorageError: its record cannot be written.
-            OutageError: something was away for longer than attempts wait.
+            OutageError: something was unavailable for longer than attempts wait.
         """
         task, number, breaker = planned.task, planned.attempt, self.resources.breaker
         with self.resources.live_status.tracked(task.id, number) as status:

@@ -1,7 +1,7 @@
 """Attempts on the nodes of a Ray cluster; the run's folder stays with the driver.
 
 A node offers as many slots as it has of the custom resource `agentbench`. Ray itself retries
-nothing: the try of a lost node is recorded, and the scheduler makes another.
+nothing: the try of a lost node is recorded, and the scheduler starts another.
 """
 
 import os
@@ -29,17 +29,17 @@ from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
 
 SLOT = "agentbench"
-"""The custom resource that nodes offer: one for each attempt that they may make at a time."""
+"""The custom resource that nodes offer: one for each parallel attempt."""
 
-_MOST_ARCHIVES = 64  # tasks whose files are kept packed
+_MOST_ARCHIVES = 64  # tasks whose packed files are cached
 _ATTEMPTS_PER_CPU = 2  # attempts share a core, since each of them waits much of its time
 _GRACE = 60.0  # seconds that attempts have to end themselves after Ctrl-C
 
 
 def connect() -> int:
-    """Join a cluster as its driver, unless that has been done; says how many slots it has.
+    """Join a cluster as its driver, if not done yet; returns its number of slots.
 
-    It is that of $RAY_ADDRESS, or of this machine.
+    The cluster is that of $RAY_ADDRESS, or of this machine.
 
     Raises:
         UnavailableError: there is no cluster, or none of its nodes offers a slot.
@@ -86,7 +86,7 @@ class RayExecutor:
         store: RunStore,
         make: Callable[[RemoteAttempt], RemoteResult] = remote_attempt.run_on_node,
     ) -> None:
-        """Make tries for the run in a store; `make` is what a node does."""
+        """Make tries for the run in a store; `make` is the work of a node."""
         self._worker = worker
         self._agent = agent
         self._resources = resources
@@ -105,7 +105,7 @@ class RayExecutor:
             self.ended(within=1.0)
 
     def start(self, planned: PlannedAttempt) -> None:
-        """Send one try to a node that has room for it."""
+        """Send one try to a node with a free slot."""
         breaker, task = self._resources.breaker, planned.task
         files = self._files_of(task)
         breaker.require()
@@ -140,7 +140,7 @@ class RayExecutor:
         ref.future().add_done_callback(lambda future: self._returned.put((ref, future)))
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
-        """The tries that have come back or are lost since, each with its record on disk."""
+        """The tries that have ended or were lost since, each with its record on disk."""
         if self._resources.cancel.is_set():
             self._cancel_attempts()
         try:

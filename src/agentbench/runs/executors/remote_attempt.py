@@ -1,7 +1,7 @@
-"""An attempt that another machine makes: its description, its files, and how a worker runs it.
+"""An attempt on another machine: its description, its files, and its run by a worker.
 
-Each node opens its own gateway. The model's key is never sent, since everybody with access to the
-cluster's object store could read it.
+Each node opens its own gateway. The model's key is never sent, since all users of the cluster's
+object store could read it.
 """
 
 import atexit
@@ -147,7 +147,7 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
     agent: Agent | str
     sandbox: str
     settings: RunSettings
-    prices: bytes | None = None  # the content of their file, which a node does not have
+    prices: bytes | None = None  # the content of the price file, which a node does not have
 
 
 atexit.register(_gateways_at_exit.close)
@@ -170,8 +170,8 @@ def gateway_of_process(worker: WorkerConfig, agent: Agent, cache_dir: Path) -> M
             _open_gateways[key] = _gateways_at_exit.enter_context(opened)
         except UsageError as error:
             raise UnavailableError(
-                f"{platform.node()}: {error} (a node's keys are those of the environment that "
-                "`ray start` had there)"
+                f"{platform.node()}: {error} (a node takes keys from the environment of its `ray "
+                "start`)"
             ) from error
     return _open_gateways[key]
 

@@ -1,4 +1,4 @@
 """A run's folder on disk.
 
-Its configuration, its records as lines and as copies, and reading them back.
+It holds the configuration and the records, each as a line and as a copy.
 """

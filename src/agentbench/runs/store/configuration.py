@@ -20,7 +20,7 @@ from agentbench.tasks.problem import TaskId
 
 
 class RunEnding(StrEnum):
-    """How a run ended; `null` in run.json if it was killed."""
+    """The ending of a run; `null` in run.json if it was killed."""
 
     FINISHED = "finished"
     INTERRUPTED = "interrupted"
@@ -43,12 +43,12 @@ class TaskEntry(Schema):
     """The numbers of the attempts that a rerun makes; null: all."""
 
     def numbers(self, attempts: int) -> Sequence[int]:
-        """The planned attempts at the task in a run of so many attempts per task."""
+        """The planned attempts at the task, in a run with this number of attempts per task."""
         return range(1, attempts + 1) if self.attempts is None else self.attempts
 
 
 class RunIdentity(ChecksummedDocument):
-    """The first lines of `run.json`: which run it is, and of which agent."""
+    """The first lines of `run.json`: the identities of the run and of its agent."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     """The version of this format; agentbench refuses newer ones."""
@@ -61,22 +61,22 @@ class RunIdentity(ChecksummedDocument):
 
 
 class RunConfiguration(RunSettings, RunIdentity):
-    """`run.json`: the run's settings, what they were applied to, and how the run ended."""
+    """`run.json`: the run's settings, its tasks and its ending."""
 
     jobs: int
-    """How many attempts may run at a time."""
+    """The maximum number of parallel attempts."""
     sandbox: str
     """The name of the selected back end."""
     sandbox_reason: str
     """Why this back end was selected, in words."""
     sandbox_facts: dict[str, str] = Field(default_factory=dict)
-    """What the back end reports about itself, such as the engine's version."""
+    """The back end's facts about itself, such as the engine's version."""
     sandbox_lacks: tuple[str, ...] = ()
     """Promises that this back end does not keep on this machine."""
     tasks: tuple[TaskEntry, ...]
     """The tasks of the run."""
     rerun_of: RunId | None = None
-    """The run whose failed attempts are made again."""
+    """The run whose failed attempts are repeated."""
     catalogue_commit: str | None = None
     """The commit of the git repository that contains the tasks; null: none does."""
     catalogue_dirty: bool | None = None

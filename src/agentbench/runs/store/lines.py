@@ -1,9 +1,9 @@
-"""The lines of attempts.jsonl, kept as summaries and places.
+"""The lines of attempts.jsonl, in memory as summaries and positions.
 
 A very large file is read in several processes.
 
-A process leaves stretches with damage, or with a line without a digest. The reader that started it
-reads them itself, so that the rules for damage stand in one place.
+A process skips a chunk with damage, or with a line without a digest. The reader that started it
+then reads the chunk itself, so that the rules for damage are in one place.
 """
 
 from array import array
@@ -23,27 +23,27 @@ ATTEMPTS = "attempts.jsonl"
 _BUFFER = 1024 * 1024  # bytes: lines are longer than the usual buffer
 _CHUNK_BYTES = 32 * 1024 * 1024
 _PARALLEL_FROM = 256 * 1024 * 1024
-"""Bytes of a file from which on further processes are worth their start."""
+"""The size of a file, in bytes, from which on more processes are worth their start."""
 
 
 class RecordLines(Struct, kw_only=True):
     """Summaries of a run's lines; a whole record is read again on request."""
 
     path: Path
-    whole: bool = False  # check every field of every record, not the digests and what is kept
+    whole: bool = False  # check every field of every record, not only digests and summaries
     summaries: list[AttemptSummary] = field(default_factory=list)
     starts: "array[int]" = field(default_factory=lambda: array("q"))  # in bytes, of each summary
-    set_aside: list[str] = field(default_factory=list)  # a sentence for each line that is no record
+    set_aside: list[str] = field(default_factory=list)  # why each bad line is no record
     count: int = 0  # of all lines that were read
     end: int = 0  # bytes that were read
     _shared: SummaryReader = field(default_factory=SummaryReader)
 
     def read_on(self, *, whole_lines: bool = False, until: int | None = None) -> None:
-        """Read what was not read yet.
+        """Read the rest of the file.
 
         Args:
-            whole_lines: Leave a last line without its end, which may be in the making, for later.
-            until: Leave the lines that begin at this byte, or behind it, for later.
+            whole_lines: Leave an incomplete last line, which may still be being written, for later.
+            until: Leave the lines that begin at this byte, or after it, for later.
 
         Raises:
             InputError: a record is of a newer agentbench.
@@ -83,9 +83,9 @@ def lines_between(
 
     Args:
         path: The file.
-        begin: From here on.
-        bound: Up to here; None: up to the end.
-        aligned: Whether a line is known to begin right there.
+        begin: The first byte.
+        bound: The byte after the last one; None: the end of the file.
+        aligned: Whether a line is known to begin at the first byte.
     """
     if not path.is_file():
         return
@@ -102,7 +102,7 @@ def lines_between(
 
 
 def read_lines(folder: Path) -> tuple[list[AttemptRecord], list[str]]:
-    """The whole records that the lines of a run hold, and a sentence for each that holds none.
+    """The complete records in the lines of a run, and a sentence for each line without one.
 
     Raises:
         InputError: a record is of a newer agentbench.
@@ -122,7 +122,7 @@ def read_lines(folder: Path) -> tuple[list[AttemptRecord], list[str]]:
 
 
 def record_of(line: bytes, where: str) -> AttemptRecord | str:
-    """The record of a line, or a sentence that sets it aside.
+    """The record of a line, or a sentence that says why it has none.
 
     Raises:
         InputError: it is of a newer agentbench.
@@ -134,7 +134,7 @@ def record_of(line: bytes, where: str) -> AttemptRecord | str:
 
 
 class _Chunk(msgspec.Struct, array_like=True, gc=False):
-    """The lines of one stretch."""
+    """The lines of one chunk."""
 
     summaries: list[AttemptSummary]
     starts: list[int]
@@ -143,9 +143,9 @@ class _Chunk(msgspec.Struct, array_like=True, gc=False):
 
 
 def read_lines_in_parallel(lines: RecordLines, processes: int) -> None:
-    """Read all lines that are there now, in several processes where that is worth it.
+    """Read all current lines, in several processes if that is worth it.
 
-    A last line without its end is left for later, as it may be in the making.
+    An incomplete last line is left for later, since it may still be being written.
 
     Raises:
         InputError: a record is of a newer agentbench.
@@ -176,7 +176,7 @@ def _read_chunks(path: Path, size: int, processes: int) -> Iterator[tuple[int, _
 
 
 def _read_chunk(path: Path, begin: int, bound: int) -> bytes:
-    """The lines that begin within a stretch, packed; nothing where one of them is odd."""
+    """The lines that begin within a chunk, packed; empty if one of them is unusual."""
     summaries = SummaryReader()
     chunk = _Chunk([], [], 0, begin)
     for start, line in lines_between(path, begin, bound):

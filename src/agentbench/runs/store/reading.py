@@ -1,7 +1,7 @@
 """Reads a run's records: intact copies replace damaged lines.
 
-Every record is kept twice, as a line of attempts.jsonl and as the record.json of its attempt. A
-power cut between the two, or a flipped bit in one, costs nothing. Only summaries are held.
+Every record is stored twice, as a line of attempts.jsonl and as the record.json of its attempt. A
+power cut between the two, or a flipped bit in one, loses nothing. Only summaries stay in memory.
 """
 
 import os
@@ -30,22 +30,22 @@ _RETRY = ".retry-"
 
 
 class RecordCopy(Struct, frozen=True, kw_only=True):
-    """A record.json that is whole."""
+    """A complete record.json."""
 
     path: Path
     summary: AttemptSummary
-    rescored: int  # how many times it had been judged again
+    rescored: int  # the number of times that it was judged again
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Which try at its attempt it was, and how often that had been judged again."""
+        """The number of its try at the attempt, and how often this was judged again."""
         return self.summary.retry_of or 0, self.rescored
 
     def record(self) -> AttemptRecord:
-        """All of it.
+        """The whole record.
 
         Raises:
-            ValidationError: it was damaged since it was found.
+            ValidationError: it was damaged after it was found.
         """
         return AttemptRecord.model_validate_json(self.path.read_bytes())
 
@@ -57,12 +57,12 @@ class TaskFolder(Struct, frozen=True, kw_only=True):
     record_counts: Counter[str]
 
     def folder_name(self, name: str) -> str:
-        """How records name one of the folders."""
+        """The name of one of the folders in records."""
         return f"{self.path.name}/{name}"
 
 
 def read_copy(path: Path) -> RecordCopy | str:
-    """A record.json, or why it is not to be relied on."""
+    """A record.json, or why it cannot be trusted."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return "is not a regular file"
@@ -73,7 +73,7 @@ def read_copy(path: Path) -> RecordCopy | str:
     except ValidationError as error:
         return why_invalid(error)
     if not has_checksum(content):
-        return "has no digest to check it by"
+        return "has no digest, so it cannot be checked"
     name, _, rescored = path.parent.name.partition(_RESCORED)
     if summary.folder_name != f"{path.parent.parent.name}/{name}":
         return f"is the record of {summary.folder_name}"
@@ -85,14 +85,14 @@ def read_copy(path: Path) -> RecordCopy | str:
 def copies_without_lines(
     attempts: Path, summaries: Sequence[AttemptSummary]
 ) -> Iterator[RecordCopy]:
-    """Every whole record.json of the folders that have more of them than lines.
+    """Every complete record.json of the folders that have more records than lines.
 
-    Names of folders are compared with what lines say, task by task; a file is looked at only
-    where they differ.
+    The names of folders are compared with the lines, task by task; files are read only where they
+    differ.
 
     Args:
         attempts: The folder of all attempts.
-        summaries: Of all lines.
+        summaries: The summaries of all lines.
     """
     for task in tasks_of(attempts, summaries):
         yield from _copies_of_task(task)
@@ -133,16 +133,16 @@ def _names(folder: Path) -> list[str]:
 
 
 def unrecorded_attempts(folder: Path, summaries: Sequence[AttemptSummary]) -> Iterator[str]:
-    """A sentence for each attempt whose last try left no record that can be read."""
+    """A sentence for each attempt whose last try left no readable record."""
     for task in tasks_of(folder / "attempts", summaries):
         for name in last_retries(sorted(_names(task.path))):
             if task.folder_name(name) in task.record_counts:
                 continue
             path = task.path / name / RECORD_FILE
             if not path.exists():
-                yield f"{path.parent}: was cut off and left no record"
+                yield f"{path.parent}: was interrupted and left no record"
             elif isinstance(why := read_copy(path), str):
-                yield f"{path}: {why}; it has no line in {ATTEMPTS}, so the attempt is made again"
+                yield f"{path}: {why}; it has no line in {ATTEMPTS}, so the attempt is repeated"
 
 
 def last_retries(folders: Iterable[str]) -> list[str]:
@@ -158,18 +158,19 @@ def last_retries(folders: Iterable[str]) -> list[str]:
 
 
 class RunRecords(Struct, frozen=True, kw_only=True):
-    """A run's records in the order they were appended; a record itself is read when asked for."""
+    """A run's records in the order they were appended; a whole record is read on request."""
 
     path: Path  # attempts.jsonl
     summaries: Sequence[AttemptSummary]
-    offsets: "array[int]"  # of each: where its line begins, or -1 - n of the nth adopted copy
-    set_aside: tuple[str, ...] = ()  # a sentence for each line that is no record
-    adopted: tuple[RecordCopy, ...] = ()  # records that have no whole line
+    offsets: "array[int]"  # of each: the start of its line, or -1 - n for the nth adopted copy
+    set_aside: tuple[str, ...] = ()  # a sentence for each line that is not a record
+    adopted: tuple[RecordCopy, ...] = ()  # records without a complete line
 
     def warnings(self) -> tuple[str, ...]:
         """Messages about damaged lines, and about the copies that replace them."""
         messages = (
-            f"{copy.path}: has no whole line in {ATTEMPTS}; taken as it is" for copy in self.adopted
+            f"{copy.path}: has no complete line in {ATTEMPTS}; used as it is"
+            for copy in self.adopted
         )
         return (*self.set_aside, *messages)
 
@@ -177,7 +178,7 @@ class RunRecords(Struct, frozen=True, kw_only=True):
         """Whole records, one at a time: all, or those of some summaries.
 
         Raises:
-            InputError: a record was changed since, or its digest holds and it is none.
+            InputError: a record was changed since, or has a valid digest but is not a record.
         """
         for number, stored in self.stored(range(len(self.summaries)) if which is None else which):
             where = self.path
@@ -195,7 +196,7 @@ class RunRecords(Struct, frozen=True, kw_only=True):
             yield record
 
     def stored(self, which: Iterable[int]) -> Iterator[tuple[int, bytes | RecordCopy]]:
-        """The line of each record, or its copy if it has no whole line, by its number."""
+        """The line of each record, or its copy if it has no complete line, by its number."""
         any_line = self.path.is_file()
         with self.path.open("rb") if any_line else nullcontext(BytesIO()) as source:
             for number in which:
@@ -204,29 +205,29 @@ class RunRecords(Struct, frozen=True, kw_only=True):
                 yield number, self.adopted[-1 - offset] if offset < 0 else source.readline()
 
     def latest(self) -> list[int]:
-        """Of each attempt the last record's number, in the order of their first ones."""
+        """The number of each attempt's last record, in the order of the first records."""
         order = by_attempt(self.summaries)
         groups = groupby(order, key=lambda number: attempt_key(self.summaries[number]))
         record_numbers = (list(own) for _, own in groups)
         return [last for _, last in sorted((own[0], own[-1]) for own in record_numbers)]
 
     def last_words(self) -> tuple[RecordCopy, ...]:
-        """The adopted copies after which no line comes: their attempts' last words."""
+        """The adopted copies after the last line."""
         last = takewhile(lambda offset: offset < 0, reversed(self.offsets))
         return tuple(self.adopted[-1 - offset] for offset in last)[::-1]
 
 
 def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRecords:
-    """Read the lines of a run, and find each whole record.json that has none.
+    """Read the lines of a run, and find each complete record.json without a line.
 
-    Records are in the order in which they were appended; warnings tell what is damaged.
+    Records are in the order in which they were appended; warnings describe the damage.
 
     Args:
-        folder: of the run.
+        folder: The folder of the run.
         whole: Check every field of every record, for callers that read all of them. Otherwise the
-            digests show that the other fields are as they were written.
-        processes: How many may read a very large run; the program's own main module must be safe
-            to import.
+            digests show that the other fields are unchanged.
+        processes: The number of processes for a very large run; the program's own main module must
+            be safe to import.
 
     Raises:
         InputError: a record is of a newer agentbench.
@@ -234,7 +235,7 @@ def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRec
     lines = RecordLines(path=folder / ATTEMPTS, whole=whole)
     read_lines_in_parallel(lines, processes)
     copies = list(copies_without_lines(folder / "attempts", lines.summaries))
-    lines.read_on()  # of what was being written meanwhile, a copy was there before its line
+    lines.read_on()  # records of running attempts have a copy before they have a line
     adopted = _without_line(lines, copies) if copies else []
     summaries, offsets = (
         _insert_copies(lines, adopted) if adopted else (lines.summaries, lines.starts)
@@ -250,11 +251,11 @@ def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRec
 
 class _Adopted(Struct, frozen=True, kw_only=True):
     copy: RecordCopy
-    before: int  # the line that it stands before
+    before: int  # the number of the line after it
 
 
 def _without_line(lines: RecordLines, copies: Sequence[RecordCopy]) -> list[_Adopted]:
-    """The copies that no line is alike, each where its attempt's order puts it."""
+    """The copies without an equal line, each at its place in the order of its attempt."""
     keys = {attempt_key(copy.summary) for copy in copies}
     own: dict[AttemptKey, list[int]] = {}
     for number, summary in enumerate(lines.summaries):
@@ -278,7 +279,7 @@ def _of_attempt(
     for copy in reversed(copies):
         whole = copy.record()
         alike = [number for number, record in records.items() if record == whole]
-        ranks |= dict.fromkeys(alike, copy.rank)  # of the first one, where several are alike
+        ranks |= dict.fromkeys(alike, copy.rank)  # of the first one, if several are equal
         if not alike:
             lacking.append(copy)
     for copy in lacking:

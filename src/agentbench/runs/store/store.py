@@ -1,4 +1,4 @@
-"""A run's folder: records are appended whole, nothing is overwritten.
+"""A run's folder: complete records are appended, and nothing is overwritten.
 
 One process at a time makes its attempts.
 """
@@ -27,18 +27,18 @@ from agentbench.runs.store.reading import RECORD_FILE, read_run, unrecorded_atte
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
 
-_LOCK = "run.lock"  # the system lets go of it when its owner is gone, killed or not
-_LOCK_TIMEOUT = 0.2  # seconds; a process that checks it holds it for an instant
+_LOCK = "run.lock"  # the system releases it when its owner ends or is killed
+_LOCK_TIMEOUT = 0.2  # seconds; a process that checks the lock holds it for an instant
 _RUN = "run.json"
-_RECENT = 20  # runs that may be under way at once; only their run.json is read for `last`
+_RECENT = 20  # parallel runs; only their run.json is read for `last`
 
 
 @contextmanager
 def run_lock(folder: Path) -> Iterator[None]:
-    """Keep all others from making attempts of the run in this folder.
+    """Keep other processes from making attempts of the run in this folder.
 
     Raises:
-        UsageError: another process is at it.
+        UsageError: another process makes them.
         StorageError: the folder's disk is full, or cannot be written.
     """
     lock = FileLock(folder / _LOCK)
@@ -47,8 +47,8 @@ def run_lock(folder: Path) -> Iterator[None]:
             lock.acquire(timeout=_LOCK_TIMEOUT)
         except LockHeldError:
             raise UsageError(
-                f"{folder}: another process is making this run's attempts; wait for its end, or "
-                "end it with Ctrl-C and go on with `agentbench resume`"
+                f"{folder}: another process is making this run's attempts; wait until it ends, or "
+                "stop it with Ctrl-C and continue with `agentbench resume`"
             ) from None
     try:
         yield
@@ -60,7 +60,7 @@ def is_run_locked(folder: Path) -> bool:
     """Whether a process makes attempts of the run in this folder right now; writes nothing."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:  # no attempt of it was ever made here, or the folder is gone
+    except OSError:  # no attempt was ever made here, or the folder is gone
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -91,7 +91,7 @@ class RunStore:
         """Make the folder of a new run.
 
         Raises:
-            UsageError: a run of that id exists, or the folder cannot be written.
+            UsageError: a run with that id exists, or the folder cannot be written.
         """
         folder = runs_dir / configuration.run_id
         try:
@@ -101,7 +101,7 @@ class RunStore:
             sync_folder(runs_dir)
         except FileExistsError:
             raise UsageError(
-                f"{folder}: exists already; choose another --run-id, or `agentbench resume` it"
+                f"{folder}: already exists; choose another --run-id, or `agentbench resume` it"
             ) from None
         except OSError as error:
             raise UsageError(
@@ -138,7 +138,7 @@ class RunStore:
             ) from None
 
     def write_configuration(self, configuration: RunConfiguration) -> None:
-        """Write run.json, whole or not at all.
+        """Write run.json completely or not at all.
 
         Raises:
             StorageError: the disk is full.
@@ -151,7 +151,7 @@ class RunStore:
         write_atomically(self.folder / _RUN, text.encode(), durable=True)
 
     def attempt_folder(self, task_id: TaskId, attempt: int) -> tuple[Path, int]:
-        """Make a new folder for an attempt; also says how many tries went before it.
+        """Make a new folder for an attempt; also returns the number of earlier tries.
 
         Raises:
             StorageError: the disk is full.
@@ -171,7 +171,7 @@ class RunStore:
                     return folder, retry
 
     def folder_of(self, record: AttemptRecord) -> Path:
-        """Where an attempt's files are."""
+        """The folder of an attempt's files."""
         return self.folder / "attempts" / AttemptSummary.of(record).folder_name
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
@@ -185,7 +185,7 @@ class RunStore:
         raise AssertionError  # pragma: no cover - count() does not end
 
     def append(self, record: AttemptRecord, folder: Path) -> None:
-        """Keep a record: indented in its folder, and as one line that is on disk on return.
+        """Store a record: indented in its folder, and as one line that is on disk on return.
 
         Raises:
             StorageError: the disk is full.
@@ -201,7 +201,7 @@ class RunStore:
         with self._lock, path.open("ab") as target:
             first = not target.tell()
             if not first and not self._ends_whole():
-                target.write(b"\n")  # a torn line stays what it is, alone
+                target.write(b"\n")  # a torn line stays as it is, on its own line
             target.write(line)
             target.flush()
             os.fsync(target.fileno())
@@ -209,7 +209,7 @@ class RunStore:
                 sync_folder(self.folder)
 
     def latest(self) -> tuple[AttemptRecord, ...]:
-        """One whole record per attempt, the last one of its tries: for runs that fit into memory.
+        """The last complete record of each attempt, for runs that fit into memory.
 
         Raises:
             InputError: a record is of a newer agentbench.
@@ -218,7 +218,7 @@ class RunStore:
         return tuple(reading.records(reading.latest()))
 
     def recover(self) -> tuple[str, ...]:
-        """Complete attempts.jsonl after a power cut or damage; says what was done and what is lost.
+        """Complete attempts.jsonl after a power cut or damage; returns what was done and lost.
 
         Only the process that makes the run's attempts calls this.
 
@@ -227,7 +227,7 @@ class RunStore:
             StorageError: the disk is full.
         """
         reading = read_run(self.folder)
-        again = reading.last_words()  # the others are found where they are whenever it is read
+        again = reading.last_words()  # every read finds the other copies
         with storage_errors(self.folder):
             for copy in again:
                 self._append(copy.record())
@@ -257,7 +257,7 @@ def _make_durably(folder: Path) -> None:
 def find_run(name: str, runs_dir: Path) -> Path:
     """The folder of a run: a path, an id below `runs_dir`, or `last`.
 
-    Runs that prove tasks are found by their ids, and are never `last`.
+    Runs that validate tasks are found by their ids, and are never `last`.
 
     Raises:
         InputError: there is no such run.
@@ -267,14 +267,14 @@ def find_run(name: str, runs_dir: Path) -> Path:
     for folder in (Path(name), runs_dir / name, runs_dir / VALIDATION / name):
         if (folder / _RUN).is_file():
             return folder
-    raise InputError(f"{name}: no run of that name; expected a folder with a {_RUN} or an id")
+    raise InputError(f"{name}: no run with that name; expected a folder with a {_RUN} or an id")
 
 
 def _newest(runs_dir: Path) -> Path:
     """The run that began last; ids that a user chose need not sort by time."""
     folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
     if not folders:
-        raise InputError(f"{runs_dir}: no run here yet; `agentbench run` makes one")
+        raise InputError(f"{runs_dir}: no run here yet; `agentbench run` creates one")
     recent = sorted(folders, key=lambda folder: (folder / _RUN).stat().st_mtime_ns)[-_RECENT:]
     return max(recent, key=_started_at)
 
@@ -282,5 +282,5 @@ def _newest(runs_dir: Path) -> Path:
 def _started_at(folder: Path) -> datetime:
     try:
         return RunStore.open(folder).configuration().started_at
-    except InputError:  # damaged, and no reason to hide the others
+    except InputError:  # a damaged run does not hide the others
         return datetime.min.replace(tzinfo=UTC)

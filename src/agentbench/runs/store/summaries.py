@@ -1,6 +1,6 @@
 """The summary of an attempt.
 
-What tables, rates and `resume` ask of it; a hundredth of its record, read as fast.
+It has the facts for tables, rates and `resume`, in a hundredth of the record's size.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
 
 AttemptKey = tuple[TaskId, int]
-"""Which attempt of a run: its task, and its number."""
+"""An attempt of a run: its task, and its number."""
 _SHARED = ("run_id", "task_id", "agent", "model", "task_digest", "image_name", "python")
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
-    """How many tests an attempt changed, and how."""
+    """The numbers of tests that an attempt changed, by kind of change."""
 
     fixed: int = 0
     still_failing: int = 0
@@ -29,7 +29,7 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
 
 
 class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """An attempt in one line of a table; 300 bytes, so that a million of them fit anywhere."""
+    """An attempt in one line of a table; 300 bytes, so that a million fit into memory."""
 
     run_id: RunId
     task_id: TaskId
@@ -45,11 +45,11 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
     total_s: float
     is_metered: bool  # whether it used a model
     cost_usd: float | None
-    was_interrupted: bool  # our own Ctrl-C cut it off
-    tokens: int | None  # in and out; None where no model was used
+    was_interrupted: bool  # our own Ctrl-C interrupted it
+    tokens: int | None  # in and out; None if no model was used
     model: str | None
     task_digest: str
-    rewards: str = ""  # of a script that judged: 'reward 1', names and numbers
+    rewards: str = ""  # of a verifier script: 'reward 1', names and numbers
     image_name: str | None = None
     python: str | None = None
 
@@ -159,7 +159,7 @@ class SummaryReader:
     def of_sealed(self, line: bytes) -> AttemptSummary | None:
         """The summary of a line whose digest is right; None if the whole record must be read.
 
-        What lies beside the fields that are read was valid when it was sealed, and is unchanged.
+        The other fields were valid when the line was sealed, and are unchanged.
         """
         if not has_valid_checksum(line):
             return None
@@ -182,12 +182,12 @@ class SummaryReader:
 
 
 def counts_as_failure(record: AttemptRecord) -> bool:
-    """Whether an attempt counts for `--max-failures`: not resolved, and not for infrastructure."""
+    """Whether an attempt counts for `--max-failures`: unresolved, not because of infrastructure."""
     return not record.resolved and record.fault is not Fault.INFRASTRUCTURE
 
 
 def was_interrupted(record: AttemptRecord | _RecordFields) -> bool:
-    """Whether the run's cancellation ended an attempt: `resume` makes it again."""
+    """Whether the run's cancellation ended an attempt, so that `resume` repeats it."""
     return any(
         failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE
         for failure in record.failures
