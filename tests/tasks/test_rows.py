@@ -97,7 +97,7 @@ def test_a_document_too_large_to_hold_is_refused_with_what_to_do(tmp_path, monke
     path = tmp_path / "in.json"
     path.write_text('[{"a": 1}]')
     (refusal,) = read_rows(path)
-    assert refusal.what.endswith("save it as .jsonl, one entry a line")
+    assert refusal.what.endswith("save it as .jsonl, one entry per line")
 
 
 def test_rows_of_parquet_are_numbered(tmp_path):

@@ -138,10 +138,10 @@ def test_a_file_with_steps_is_written_as_it_was_read(tmp_path):
         ('[[steps]]\nname = "a"\n[steps.verifier]\nthreshold = 1\n',
          "steps.0: takes no `verifier.threshold`, since all steps have one; give `min_reward`"),
         ('[[steps]]\nname = "a"\n[[steps]]\nname = "A"\n',
-         "takes each name of a step once, found 'A' again"),
+         "takes each step name once, found 'A' again"),
         ('[verifier]\nenvironment = "shared"\n[[steps]]\nname = "a"\n[steps.verifier]\n'
          'image = "b"\n',
-         'takes other keys in step a, verifier: takes no `image` with `environment = "shared"`'),
+         'needs other keys in step a, verifier: takes no `image` with `environment = "shared"`'),
     ],
 )  # fmt: skip
 def test_a_wrong_table_of_a_step_is_one_clear_line(text, said):

@@ -87,11 +87,11 @@ def test_every_key_of_the_format_is_read():
         ('[tests]\nprotected = ["-x"]', "tests.protected.0: '-x' is not a plain path: "),
         (
             '[tests]\nfail_to_pass = ["a.py::b"]\nquarantined = [{ id = "a.py::b", rate = 0.5 }]',
-            "tests: with a.py::b in `quarantined` takes it in no list that decides",
+            "tests: takes a test in `quarantined` or in a deciding list, not in both; found",
         ),
         (
             '[tests]\nquarantined = [{ id = "a.py::b", rate = 0.5 }]',
-            "tests: with `quarantined` needs `fail_to_pass`, or the whole run decides",
+            "tests: needs `fail_to_pass` with `quarantined`, or the whole run decides",
         ),
         (
             '[tests]\nfail_to_pass = ["a.py::c"]\nquarantined = [{ id = "a.py::b", rate = 1.0 }]',
@@ -332,7 +332,7 @@ def test_a_script_may_judge_what_the_image_holds():
         ('[verifier]\ntakes = ["/"]\n', "verifier.takes.0: '/' is not a path of files"),
         (
             '[verifier]\ntakes = ["a"]\nleaves = { b = ["*"] }\n',
-            "verifier: takes `leaves` only of its `takes`; 'b' is not",
+            "verifier: takes in `leaves` only paths of `takes`; 'b' is not",
         ),
         (
             '[verifier]\nenvironment = "shared"\ntakes = ["a"]\n',

@@ -14,7 +14,7 @@ def test_ids_are_written_and_told_and_the_others_told_why(tmp_path):
     options = RunOptions(sandbox=local_provider(), runs_dir=tmp_path / "runs", say=told.append)
     faults = find_deciding_tests(tasks, options, follow)
     assert list(faults) == [tmp_path / "c"]
-    told = [one for one in told if not one.startswith("removed what a killed run left")]
+    told = [one for one in told if not one.startswith("removed remains of a killed run")]
     assert told == [f"{tmp_path / n}/task.toml: 2 fail_to_pass ids written" for n in "ab"]
     written = tomllib.loads((tmp_path / "a" / "task.toml").read_text())["tests"]
     assert written["fail_to_pass"] == list(LISTED)
@@ -47,7 +47,7 @@ def test_a_test_file_that_cannot_be_imported_hides_no_other(tmp_path):
 def test_where_the_whole_suite_does_not_run_the_hidden_files_do(tmp_path):
     kept, told = found_beside(tmp_path, "import os\nos._exit(3)\n")
     assert kept == []
-    assert "a: looking only at the test files that the hidden tests change" in told
+    assert "a: running only the test files that the hidden tests change" in told
 
 
 def test_no_task_is_no_run(tmp_path):

@@ -1,4 +1,4 @@
-"""A task's compose file as it is written: the files that it reads, and whether it has an image.
+"""A task's compose file: the files that it names, and whether it gives the sandbox an image.
 
 Docker Compose itself interprets it. It also reads the files that a compose file names, wherever
 they are on this machine, so those names are checked before it runs.
@@ -13,7 +13,7 @@ import yaml
 from agentbench.errors import InputError
 
 MAIN = "main"
-"""The service that is the sandbox; all others run beside it."""
+"""The service that is the sandbox; all others run alongside it."""
 
 MAIN_IMAGE = "agentbench-main-image"
 """The image of `main` if the compose file gives it none; a service may name it, too."""
@@ -55,7 +55,7 @@ def main_has_image(file: Path) -> bool:
 
 
 def service_faults(folder: Path, file: str | None, named: Iterable[str]) -> Iterator[str]:
-    """Which of some names are no services.
+    """Faults of names that are not services.
 
     Args:
         folder: The task's folder.
@@ -67,7 +67,7 @@ def service_faults(folder: Path, file: str | None, named: Iterable[str]) -> Iter
         with suppress(InputError):
             known = frozenset(_services(_read(folder / file)))
     for name in sorted({*named} - known):
-        where = f"is none of {file}" if file is not None else "needs [environment] compose"
+        where = f"is not in {file}" if file is not None else "needs [environment] compose"
         yield f"the service {name!r} {where}"
 
 
@@ -82,7 +82,7 @@ def networked_services(file: Path) -> frozenset[str]:
 
 
 def main_table(file: Path) -> _Table:
-    """The settings of the sandbox, as the file has them.
+    """The settings of the sandbox in the file.
 
     Raises:
         InputError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""The rows of data sets, and what tasks of SWE-bench keep of their row.
+"""The rows of data sets, and the part of a row that an imported SWE-bench task keeps.
 
 JSON lines and Parquet are read in parts, so that a file of any size takes little memory. A row that
 cannot become a task becomes a Rejection and does not affect the others.
@@ -117,7 +117,7 @@ def _row(where: str, value: object) -> DatasetRow | Rejection:
 def _document(path: Path, label: str) -> Iterator[DatasetRow | Rejection]:
     if path.stat().st_size > _MAX_DOCUMENT_BYTES:
         what = (
-            f"is larger than {_MAX_DOCUMENT_BYTES >> 20} MiB; save it as .jsonl, one entry a line"
+            f"is larger than {_MAX_DOCUMENT_BYTES >> 20} MiB; save it as .jsonl, one entry per line"
         )
         yield Rejection(where=label, what=what)
         return
@@ -170,7 +170,7 @@ class SwebenchOrigin(Schema):
     pass_to_pass: tuple[str, ...] = ()
     test_files: tuple[str, ...] = ()  # the files of its test patch, which SWE-bench runs
     node_ids: dict[str, tuple[NodeId, ...]] = Field(default_factory=dict)
-    """The node ids of shortened test names; an empty tuple: no test that counts has the name."""
+    """The node ids of shortened test names; an empty tuple: no counted test has the name."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ class SwebenchOrigin(Schema):
         return (*self.fail_to_pass, *self.pass_to_pass)
 
     def ids_of(self, name: str) -> tuple[NodeId, ...]:
-        """The tests that a name of fail_to_pass or pass_to_pass stands for."""
+        """The tests that a name in fail_to_pass or pass_to_pass means."""
         return self.node_ids.get(name, (NodeId(name),))
 
 
@@ -210,5 +210,5 @@ def origin_json(origin: SwebenchOrigin) -> bytes:
 
 
 def patch_bytes(patch: str) -> bytes:
-    """A patch that ends in a line feed; git takes a patch without one for truncated."""
+    """A patch that ends in a line feed; git treats a patch without one as truncated."""
     return (patch if patch.endswith("\n") else f"{patch}\n").encode()

@@ -13,7 +13,7 @@ from agentbench.core.python_syntax import UNPARSABLE, parse
 from agentbench.tasks import git_history
 from agentbench.tasks.mirror import Mirror
 
-# pytest's own defaults for files, and the folders that projects keep tests and their data in.
+# pytest's own defaults for files, and the usual folders of tests and their data.
 _TEST_FILES = ("test_*.py", "*_test.py", "tests.py", "conftest.py")
 _TEST_FOLDERS = frozenset({"test", "tests", "unit_tests", "test_data", "testdata"})
 _DEFINES_TESTS = re.compile(rb"^\s*(async\s+)?def test|^class \w*Test", re.MULTILINE)

@@ -1,7 +1,7 @@
 """Reads the history and the trees of a mirrored repository, and applies patches to a commit.
 
-A patch is applied on the host, once per task and on the harness's own mirror, so that no git has to
-run in the container that judges.
+A patch is applied on the host, once per task and on the harness's own mirror, so that git need not
+run in the container of the final test.
 """
 
 import os
@@ -67,15 +67,15 @@ def mirror_of_head(url: str, mirrors: Mirrors) -> Mirror:
     )
     head = listing.decode("ascii", "replace").split("\t")[0].strip()
     if len(head) != _HASH_LENGTH:
-        raise InputError(f"{url}: HEAD of the repository names no commit")
+        raise InputError(f"{url}: the repository's HEAD is not a commit")
     return mirrors.of(RepoSource(url=url, commit=head))
 
 
 def find_commit(mirror: Mirror, name: str) -> Commit:
-    """The commit that a hash, the start of a hash, a tag or a branch names.
+    """The commit with this hash, start of a hash, tag or branch.
 
     Raises:
-        InputError: nothing has that name, or it is not a commit.
+        InputError: there is no such name, or it is not a commit.
     """
     answer = mirror.git("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
     full = answer.output_or(
@@ -106,7 +106,7 @@ def list_commits(
 
 
 def changed_files(mirror: Mirror, base: str, commit: str) -> tuple[ChangedFile, ...]:
-    """The files that differ between two commits; a renamed one is one deleted and one added.
+    """The files that differ between two commits; a renamed file counts as deleted and added.
 
     Raises:
         InputError: the repository is damaged.

@@ -1,11 +1,11 @@
-"""Runs git on the host, with everything off that a repository could make it run.
+"""Runs git on the host, with every feature disabled by which a repository could run programs.
 
-What needs the user's own settings, a clone or a fetch, goes through GitPython. What reads a mirror
-is isolated from them and started directly: GitPython's import and its search for git would add a
-tenth of a second to every command's start.
+Clones and fetches need the user's own settings and go through GitPython. Commands that read a
+mirror are isolated from these settings and started directly, since GitPython's import and its
+search for git would add a tenth of a second to every command's start.
 
-Only ever used on repositories that the harness made itself (mirrors), never on a tree that an agent
-could write to.
+It is only used on repositories that the harness made itself (mirrors), never on a tree that an
+agent could write to.
 """
 
 import os
@@ -66,7 +66,7 @@ _ISOLATED_ENV = {
     "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+00:00",
 }
 
-# For every git, also for a clone, which otherwise keeps the user's settings and credentials.
+# For every git command, also for a clone, which otherwise keeps the user's settings.
 _COMMON_ENV = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",  # an origin's refs/replace/* would swap a commit's content
@@ -102,11 +102,11 @@ _BOILERPLATE = (
 )
 _MAX_MESSAGE_LENGTH = 400
 _NO_GIT = "git is not on PATH, or does not run: install git"
-_POLL_SECONDS = 0.2  # seconds; how late a cancelled git ends
+_POLL_SECONDS = 0.2  # seconds; the delay until a cancelled git ends
 
 
 class GitResult(Struct, frozen=True, kw_only=True):
-    """How one git command ended, and its output."""
+    """The ending and the output of one git command."""
 
     status: int
     stdout: bytes
@@ -142,7 +142,7 @@ def git(
     timeout: timedelta | None = None,
     cancel: Event | None = None,
 ) -> GitResult:
-    """Run git until it ends or until its deadline, which kills git and all that it started.
+    """Run git until it ends or until its deadline, which kills git and all its processes.
 
     Args:
         *arguments: The command and its arguments.
@@ -150,13 +150,13 @@ def git(
         isolated: Whether to ignore the user's configuration. A commit's hash must not depend on
             it, but a fetch needs the user's credentials.
         env: More environment variables.
-        stdin: A file to read from; None: nothing.
-        timeout: The time limit; None: none.
+        stdin: The file for its standard input; None: empty.
+        timeout: The time limit; None: unlimited.
         cancel: Cancels the command when it is set.
 
     Raises:
         UnavailableError: git is not installed.
-        RunCancelled: `cancel` was set; git and all that it started are dead.
+        RunCancelled: `cancel` was set; git and all its processes are dead.
     """
     settings = {**_COMMON_ENV, **(_ISOLATED_ENV if isolated else {}), **(env or {})}
     options = [part for setting in _SAFE_SETTINGS for part in ("-c", setting)]
@@ -243,7 +243,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def catalogue_state(folder: Path) -> tuple[str | None, bool | None]:
-    """The git commit that the tasks are at and whether they were changed since; None: no git."""
+    """The git commit of the tasks, and whether they were changed since; None: no git."""
     where = folder if folder.is_dir() else folder.parent
     commit = git("rev-parse", "--verify", "HEAD", cwd=where)
     if not commit.ok:

@@ -1,4 +1,4 @@
-"""Variables of this machine that a task asks for, and that its user allows by name."""
+"""Variables of this machine that a task requests and its user allows by name."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,9 +11,9 @@ from agentbench.tasks.task import Task, TaskEnvironment
 def with_host_variables(
     tasks: Sequence[Task], allowed: Sequence[str], environ: Mapping[str, str]
 ) -> tuple[Task, ...]:
-    """The tasks with the variables of the host that they ask for, as far as they are allowed.
+    """The tasks with the requested variables of the host that are allowed.
 
-    Where one is not allowed or not set, the task's own value of `env` holds.
+    If one is not allowed or not set, the task's own value in `env` is used.
 
     Args:
         tasks: The tasks.
@@ -21,8 +21,8 @@ def with_host_variables(
         environ: The variables of the host.
 
     Raises:
-        UsageError: a task needs a variable that is not allowed or not set (names all of them), or
-            a name is none.
+        UsageError: a task needs a variable that is not allowed or not set (lists all of them), or a
+            name is invalid.
     """
     for name in allowed:
         if not name or "=" in name:
@@ -88,7 +88,7 @@ def _with_values(
     missing: list[str],
     where: str,
 ) -> dict[str, str]:
-    """A table's own values, and those of the host in place of them."""
+    """A table's own values, overridden by those of the host."""
     found = dict(own)
     for key, source in from_host.items():
         if source in values:

@@ -36,7 +36,7 @@ from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, pars
 
 _GLOB = re.compile(r"[*?\[]")
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
-_COMMENT_BYTES = 4096  # a patch with longer comments than this has more than them
+_COMMENT_BYTES = 4096  # a larger patch has more than comments
 TASK_FILE: Final = "task.toml"
 """The file that makes a folder a task."""
 PROOF_FILE: Final = "proof.json"
@@ -85,7 +85,7 @@ class TaskDraft(Struct, frozen=True, kw_only=True):
     folder: Path
     table: TaskFile | None  # None: task.toml is wrong
     task_id: TaskId | None
-    instruction: str  # of a task with steps: all of theirs, with headings
+    instruction: str  # of a task with steps: all instructions, with headings
     faults: tuple[str, ...]
     step_instructions: tuple[str, ...] = ()  # in the order of the steps
 
@@ -154,7 +154,7 @@ def _instruction_faults(path: Path, instruction: str) -> Iterator[str]:
 
 
 def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:
-    """Entries that are not plain files: they could never end, or show an agent hidden files."""
+    """Entries that are not plain files: they could be endless, or show an agent hidden files."""
     whole = Path(os.path.realpath(folder))
     within = table.repo.path if table is not None else None
     repo = whole / within if within is not None else None
@@ -204,13 +204,13 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
 
 
 def _has_only_comments(patch: bytes) -> bool:
-    """Whether a patch is as `agentbench tasks init` wrote it."""
+    """Whether a patch has only comments, as `agentbench tasks init` writes it."""
     lines = [line for line in patch[:_COMMENT_BYTES].splitlines() if line.strip()]
     return bool(lines) and all(line.startswith(b"#") for line in lines)
 
 
 def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
-    """What the scripts of a task lack."""
+    """Missing parts of a task's scripts."""
     yield from step_faults(folder, table.steps, is_solved=table.solution is not None)
     verifier, steps = table.verifier, table.steps
     if verifier is not None and not steps:
@@ -247,7 +247,8 @@ def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors) -> LoadedTasks:
     """Read the tasks in some paths: task folders, folders of them, or suite files.
 
     Raises:
-        InputError: a task is wrong, two have the same id, or there is none; all faults at once.
+        InputError: a task is wrong, two have the same id, or there are no tasks; all faults at
+            once.
     """
     faults: list[str] = []
     warnings: list[str] = []

@@ -1,4 +1,4 @@
-"""The MCP servers that a task has for agents: how a client reaches them. Nothing starts them."""
+"""The MCP servers that a task has for agents, and how clients reach them."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ HostVariable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 class McpServer(Schema):
     """`[[environment.mcp_servers]]`: a server of tools, which a client in the sandbox connects to.
 
-    One with a command is started by the client. Another one is a service, or runs in the image.
+    The client starts a server with a command. Other servers are services, or run in the image.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
@@ -25,7 +25,7 @@ class McpServer(Schema):
     args: tuple[Annotated[str, Field(pattern=r"^[^\x00]*$")], ...] = ()
     headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
     headers_from_host: dict[HeaderName, HostVariable] = Field(default_factory=dict)
-    """Headers with the value of a variable of the host, which a run has to allow."""
+    """Headers with the value of a variable of the host, which a run must allow."""
 
     @model_validator(mode="after")
     def _fits_its_transport(self) -> "McpServer":

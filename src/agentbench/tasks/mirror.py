@@ -35,7 +35,7 @@ _CHECKSUM_FILE = "agentbench.json"
 _LOG = logging.getLogger("agentbench.cache")
 
 CLONE_TIMEOUT = timedelta(minutes=30)
-"""How long a clone may take; the largest public repositories need some minutes."""
+"""The time limit of a clone; the largest public repositories need some minutes."""
 
 
 class MirrorChecksum(ChecksummedDocument):
@@ -142,7 +142,8 @@ class Mirrors:
                 try:
                     refresh = self._git_fetch(path, "--prune", "origin")
                     if not refresh.timed_out and not _has_commit(path, commit):
-                        # Many servers still give a commit that no branch has by its hash.
+                        # Many servers still send a commit that is on no branch if it is requested
+                        # by its hash.
                         self._git_fetch(path, "origin", commit)
                     if not refresh.ok and not _has_commit(path, commit):
                         raise _clone_error(url, refresh)

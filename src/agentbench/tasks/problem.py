@@ -45,7 +45,7 @@ class AgentLimits(Schema):
     max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50
     max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
     network: Network | None = None
-    """Of the agent's own commands; None: that of [environment]."""
+    """The network of the agent's own commands; None: that of [environment]."""
 
 
 class Problem(Schema):
@@ -63,11 +63,11 @@ class Problem(Schema):
     network: Network = False  # of the agent's commands
     mcp_servers: tuple[McpServer, ...] = ()
     skills: str | None = None  # a folder in the sandbox, with a folder for each skill
-    step: str | None = None  # the name of the step that the instruction is about
+    step: str | None = None  # the name of the step of this instruction
 
 
 class PytestCommand(Struct, frozen=True, kw_only=True):
-    """How a project runs its tests, mostly by pytest, without the names of tests."""
+    """The command for a project's tests, mostly pytest, without the names of tests."""
 
     as_module: bool  # `python -m pytest` puts the working folder on sys.path, `pytest` does not
     interpreter: str = "python"

@@ -1,4 +1,4 @@
-"""What a project's own files say it needs: requirements, groups of them, and Python versions.
+"""The needs that a project's own files declare: requirements, groups of these, Python versions.
 
 A value of a wrong type counts as missing.
 """
@@ -21,7 +21,7 @@ TomlTable = Mapping[str, object]
 ReadText = Callable[[str], str | None]
 """The text of a project's file by its name; None if there is no such file."""
 _MAX_FILE_BYTES = 1 << 20
-"""Bytes; what is larger describes no project."""
+"""The maximum size of a project's file in bytes; larger files are ignored."""
 _MAX_FILES = 20_000
 _IGNORED_FOLDERS = frozenset(
     {"node_modules", "build", "dist", "site-packages", "venv", "env", "vendor"}
@@ -29,25 +29,25 @@ _IGNORED_FOLDERS = frozenset(
 
 
 class RequirementPurpose(IntEnum):
-    """What requirements are for, by how much they tell of running tests."""
+    """The purpose of requirements, the most relevant for tests first."""
 
     TESTS = 1
     DEVELOPMENT = 2
 
 
 class RequirementGroup(Struct, frozen=True, kw_only=True):
-    """Requirements that are written down in one place, for tests or for those who develop."""
+    """Requirements that are declared in one place, for tests or for development."""
 
     where: str  # as in "extra `test` of pyproject.toml"
     purpose: RequirementPurpose
-    extras: tuple[str, ...] = ()  # the project's own extras that bring them
-    files: tuple[str, ...] = ()  # the requirement files that hold them
-    requirements: tuple[str, ...] = ()  # what else is to be installed, by name
-    known_requirements: tuple[str, ...] = ()  # what extras and files are known to bring
+    extras: tuple[str, ...] = ()  # the project's own extras that contain them
+    files: tuple[str, ...] = ()  # the requirement files that contain them
+    requirements: tuple[str, ...] = ()  # further requirements by name
+    known_requirements: tuple[str, ...] = ()  # the known requirements in the extras and files
 
 
 class ProjectDeclaration(Struct, frozen=True, kw_only=True):
-    """What one file says, or several together."""
+    """The declarations of one file, or of several together."""
 
     installable: bool = False  # whether pip can install the project
     requires_python: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class ProjectDeclaration(Struct, frozen=True, kw_only=True):
     build_requirements: tuple[str, ...] = ()
 
     def merged_with(self, other: "ProjectDeclaration") -> "ProjectDeclaration":
-        """Both together, this one's first."""
+        """The declarations of both, this one's first."""
         return ProjectDeclaration(
             installable=self.installable or other.installable,
             requires_python=(*self.requires_python, *other.requires_python),
@@ -83,14 +83,14 @@ def extra_groups(extras: Mapping[str, object], file: str) -> Iterator[Requiremen
 def requirement_group(
     where: str, name: str, requirements: tuple[str, ...]
 ) -> Iterator[RequirementGroup]:
-    """The group of some requirements, if there are any and its name is for tests or developers."""
+    """The group of some requirements, if there are any and its name is for tests or development."""
     purpose = purpose_of(name)
     if purpose is not None and requirements:
         yield RequirementGroup(where=where, purpose=purpose, requirements=requirements)
 
 
 def purpose_of(name: str) -> RequirementPurpose | None:
-    """What an extra, a group or a file of this name is for."""
+    """The purpose of an extra, a group or a file with this name."""
     lowered = name.lower()
     if _FOR_TESTS.fullmatch(lowered):
         return RequirementPurpose.TESTS
@@ -104,12 +104,12 @@ def pythons_of(classifiers: Iterable[str]) -> tuple[str, ...]:
 
 
 def named_requirements(requirements: Iterable[str]) -> tuple[str, ...]:
-    """Those that are requirements at all, by name: no options, no paths, no addresses."""
+    """The requirements by name, without options, paths and addresses."""
     return tuple(text.strip() for text in requirements if distribution_of(text))
 
 
 def distribution_of(requirement: str) -> str | None:
-    """The normalised name of what a requirement asks for; None where it is none by name."""
+    """The normalised name of a required distribution; None if the requirement has no name."""
     try:
         parsed = Requirement(requirement)
     except InvalidRequirement:
@@ -118,7 +118,7 @@ def distribution_of(requirement: str) -> str | None:
 
 
 def table_in(table: TomlTable, *names: str) -> TomlTable:
-    """A table below others; an empty one where there is none."""
+    """A table below others; an empty one if there is none."""
     for name in names:
         below = table.get(name)
         if not isinstance(below, dict):
@@ -128,7 +128,7 @@ def table_in(table: TomlTable, *names: str) -> TomlTable:
 
 
 def text_in(table: TomlTable, name: str) -> str:
-    """A string; an empty one where there is none."""
+    """A string; an empty one if there is none."""
     value = table.get(name)
     return value if isinstance(value, str) else ""
 
@@ -147,9 +147,9 @@ def ini_lines(value: str) -> tuple[str, ...]:
 
 
 def read_project_file(tree: Path, name: str) -> str | None:
-    """A file's text; None where there is none, it is too large or leads out of the tree.
+    """A file's text; None if there is none, it is too large or leads out of the tree.
 
-    A byte order mark is left out, and what is not UTF-8 is read as Latin-1.
+    A byte order mark is removed, and other text than UTF-8 is read as Latin-1.
     """
     path = tree / name
     try:
@@ -164,7 +164,7 @@ def read_project_file(tree: Path, name: str) -> str | None:
 
 
 def decode_text(content: bytes) -> str:
-    """A file's text; a byte order mark is left out, and what is not UTF-8 is read as Latin-1."""
+    """A file's text; a byte order mark is removed, and other text than UTF-8 is read as Latin-1."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -172,7 +172,7 @@ def decode_text(content: bytes) -> str:
 
 
 def python_files(tree: Path) -> Iterator[str]:
-    """The names of the tree's Python files, the first ones of very many; links are not followed."""
+    """The names of the tree's Python files, up to a limit; links are not followed."""
     found = 0
     for folder, folders, files in os.walk(tree):
         folders[:] = sorted(

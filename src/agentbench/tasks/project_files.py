@@ -1,6 +1,6 @@
-"""Reads what a project's pyproject.toml, setup.cfg and setup.py declare.
+"""Reads the declarations of a project's pyproject.toml, setup.cfg and setup.py.
 
-`setup.py` is never run: its `setup(...)` call is read as far as it is written in literals.
+`setup.py` is never run: only the literals in its `setup(...)` call are read.
 """
 
 import ast
@@ -37,14 +37,14 @@ _Assignments = Mapping[str, ast.expr]
 
 
 def read_declaration(read: ReadText) -> ProjectDeclaration:
-    """What pyproject.toml, setup.cfg and setup.py together say."""
+    """The combined declarations of pyproject.toml, setup.cfg and setup.py."""
     declared = read_pyproject(parse_toml(read("pyproject.toml")))
     declared = declared.merged_with(read_setup_cfg(parse_ini(read("setup.cfg"))))
     return declared.merged_with(read_setup_py(read("setup.py")))
 
 
 def read_poetry(poetry: TomlTable) -> ProjectDeclaration:
-    """What `[tool.poetry]` says."""
+    """The declarations of `[tool.poetry]`."""
     dependencies = table_in(poetry, "dependencies")
     python = pip_specifier(text_in(dependencies, "python"))
     return ProjectDeclaration(
@@ -56,7 +56,7 @@ def read_poetry(poetry: TomlTable) -> ProjectDeclaration:
 
 
 def pip_specifier(constraint: str) -> str:
-    """Poetry's `^1.2`, `~1.2` and bare versions as a specifier of pip's."""
+    """Poetry's `^1.2`, `~1.2` and bare versions as a specifier for pip."""
     return ",".join(filter(None, map(_specifier_part, constraint.partition("||")[0].split(","))))
 
 
@@ -109,7 +109,7 @@ def _upper_bound(lowest: Version, *, is_caret: bool) -> str:
 
 
 def parse_toml(text: str | None) -> TomlTable:
-    """A file's table; an empty one where it is not TOML."""
+    """A file's table; an empty one if it is not TOML."""
     try:
         return tomllib.loads(text or "")
     except (ValueError, RecursionError):
@@ -117,7 +117,7 @@ def parse_toml(text: str | None) -> TomlTable:
 
 
 def read_pyproject(document: TomlTable) -> ProjectDeclaration:
-    """What a `pyproject.toml` says of installing, of Python and of tests."""
+    """The declarations of a `pyproject.toml` about installation, Python and tests."""
     project = table_in(document, "project")
     requires = text_in(project, "requires-python")
     build = strings_in(table_in(document, "build-system").get("requires"))
@@ -161,7 +161,7 @@ def _tool_groups(groups: TomlTable, kind: str) -> Iterator[RequirementGroup]:
 
 
 def parse_ini(text: str | None) -> ConfigParser:
-    """An ini file's sections; none where it is no ini file."""
+    """An ini file's sections; none if it is not an ini file."""
     parser = ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text or "")
@@ -171,7 +171,7 @@ def parse_ini(text: str | None) -> ConfigParser:
 
 
 def read_setup_cfg(parser: ConfigParser) -> ProjectDeclaration:
-    """What a `setup.cfg` says."""
+    """The declarations of a `setup.cfg`."""
     requires = parser.get("options", "python_requires", fallback="").strip()
     return ProjectDeclaration(
         installable=parser.has_option("metadata", "name"),
@@ -197,7 +197,7 @@ def option_lines(parser: ConfigParser, section: str, name: str) -> tuple[str, ..
 
 
 def parse_python(text: str | None) -> ast.Module:
-    """A module's syntax; an empty one where it is not this Python's."""
+    """A module's syntax tree; an empty one if this Python cannot parse it."""
     try:
         return parse(text or "")
     except UNPARSABLE:
@@ -205,7 +205,7 @@ def parse_python(text: str | None) -> ast.Module:
 
 
 def read_setup_py(text: str | None) -> ProjectDeclaration:
-    """What a `setup.py` says; it is never run."""
+    """The declarations of a `setup.py`, which is never run."""
     module = parse_python(text)
     known = _assigned(module)
     arguments = {name: _value(node, known, 0) for name, node in _arguments(module, known)}
@@ -261,7 +261,7 @@ def _dict_items(node: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _value(node: ast.expr | None, known: _Assignments, depth: int) -> object:
-    """What an expression stands for, where that can be read; else None."""
+    """The value of an expression if it is a readable literal; else None."""
     match node:
         case ast.Constant():
             return node.value

@@ -1,4 +1,4 @@
-"""The Python version that a project asks for, and the version that its tags give a commit."""
+"""The Python version that a project requests, and the version of a commit by its tags."""
 
 import re
 import warnings
@@ -40,7 +40,7 @@ class UnsupportedPythonError(ValueError):
 
 
 def requested_python(read: ReadText, *, supported: Sequence[str], default: str) -> RequestedPython:
-    """The Python version that a project asks for.
+    """The Python version that a project requests.
 
     `.python-version` decides if Requires-Python allows it. Otherwise it is the default version if
     the project allows that, else the nearest one, so that a new Python release changes nothing.
@@ -48,7 +48,7 @@ def requested_python(read: ReadText, *, supported: Sequence[str], default: str) 
     Args:
         read: Reads the project's files.
         supported: The versions to choose from, oldest first, with the default among them.
-        default: The version for a project that asks for none.
+        default: The version for a project that requests none.
 
     Raises:
         UnsupportedPythonError: Requires-Python allows none of the supported versions.

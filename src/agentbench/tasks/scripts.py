@@ -18,13 +18,13 @@ from agentbench.errors import InputError
 from agentbench.tasks.problem import Seconds
 
 VERIFIER_FOLDER: Final = "tests"
-"""The folder of the verifier's files in a task; the sandbox that judges has them at /tests."""
+"""The folder of the verifier's files in a task; the sandbox of the verifier has them at /tests."""
 
 SOLUTION_FOLDER: Final = "solution"
 """The files of the reference solution, in the task's folder."""
 
 SOLUTION_MOUNT: Final = PurePosixPath("/solution")
-"""Where the oracle's sandbox, and no other one, has those files."""
+"""The path of these files in the oracle's sandbox; no other sandbox has them."""
 
 
 _SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -36,7 +36,7 @@ def check_inside(path: str) -> str:
     """A path below the task's folder.
 
     Raises:
-        ValueError: it is none; says what it is instead.
+        ValueError: it is not a valid path; says why.
     """
     if not path:
         raise ValueError("is not a path")
@@ -89,7 +89,7 @@ Argument = Annotated[str, AfterValidator(check_argument)]
 VariableName = Annotated[str, AfterValidator(_variable)]
 Variables = dict[VariableName, Argument]
 HostVariables = dict[VariableName, VariableName]
-"""Names of variables of the host, by those of the sandbox; a run has to allow them."""
+"""Names of variables of the host, by those of the sandbox; a run must allow them."""
 SandboxUser = Annotated[str, Field(pattern=r"^(?:[a-z_][a-z0-9_.-]{0,31}|[0-9]{1,9})$")]
 """`agent`, `root`, or a user of the image by name or number."""
 ShellLine = Annotated[str, Field(min_length=1), AfterValidator(check_argument)]
@@ -102,7 +102,7 @@ class HealthCheck(Schema):
     interval_s: Seconds = 5.0
     timeout_s: Seconds = 30.0
     start_period_s: Annotated[float, Field(strict=True, ge=0, le=24 * 3600)] = 0.0
-    """The time from the start in which failures do not count."""
+    """The time after the start in which failures do not count."""
     start_interval_s: Seconds = 5.0
     retries: Annotated[int, Field(strict=True, ge=1, le=1000)] = 3
     """The consecutive failures after which the environment counts as broken."""
@@ -118,7 +118,7 @@ class CollectCommand(Schema):
 
 
 class Verifier(Schema):
-    """`[verifier]`: a script that judges in place of pytest, and what its reward must exceed."""
+    """`[verifier]`: a script that judges instead of pytest, and the threshold of its reward."""
 
     command: ShellLine = "/tests/test.sh"
     timeout_s: Seconds = 600.0
@@ -129,14 +129,14 @@ class Verifier(Schema):
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
     compose: InsidePath | None = None
-    """The services beside a verifier with its own image; it may also have the image."""
+    """The compose file of a verifier with its own image; it may also give the image."""
     workdir: Annotated[str, Field(pattern=r"^/[^\x00]*$")] | None = None
     """The folder in which the command runs; None: the workspace."""
     cpus: Annotated[float, Field(gt=0, le=256, allow_inf_nan=False)] | None = None
     memory_mib: Annotated[int, Field(ge=64, le=2**24)] | None = None  # None: those of [environment]
     takes: tuple[TakenPath, ...] | None = None
     leaves: dict[TakenPath, tuple[Argument, ...]] = Field(default_factory=dict)
-    """Patterns of files that are left out, by one of the paths that it takes."""
+    """Patterns of excluded files, for each of the paths that it takes."""
     user: SandboxUser | None = None  # None: that of [environment]
     environment: VerifierPlace = VerifierPlace.FRESH
     collect: tuple[CollectCommand, ...] = ()
@@ -158,7 +158,7 @@ class Verifier(Schema):
 
     @property
     def has_image(self) -> bool:
-        """Whether it has an image of its own, and so none of the services of [environment]."""
+        """Whether it has its own image, and so none of the services of [environment]."""
         return (self.image, self.dockerfile, self.compose) != (None, None, None)
 
     @property
@@ -179,20 +179,20 @@ class Verifier(Schema):
         unknown = sorted(self.leaves.keys() - set(self.takes or ()))
         if unknown:
             raise ValueError(
-                f"takes `leaves` only of its `takes`; {unknown[0]!r} is not one of them"
+                f"takes in `leaves` only paths of `takes`; {unknown[0]!r} is not one of them"
             )
         return self
 
 
 def _is_left(path: PurePosixPath, patterns: Iterable[str]) -> bool:
-    """Whether a pattern is that of a file or of a folder above, as tar's `--exclude` has it."""
+    """Whether a pattern matches a file or a folder above it, as tar's `--exclude` does."""
     ends = range(1, len(path.parts) + 1)
     names = ["/".join(path.parts[start:end]) for end in ends for start in range(end)]
     return any(fnmatchcase(name, pattern.strip("/")) for pattern in patterns for name in names)
 
 
 class SolutionScript(Schema):
-    """`[solution]`: a script that solves the task, in place of solution.patch."""
+    """`[solution]`: a script that solves the task, instead of solution.patch."""
 
     command: ShellLine = "/solution/solve.sh"
     env: Variables = Field(default_factory=dict)

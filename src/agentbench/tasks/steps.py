@@ -1,6 +1,6 @@
 """Steps: several instructions that an agent gets in turn, each judged by a script.
 
-The files of a step are in `steps/NAME/` of the task's folder: `instruction.md`, and if it has them
+The files of a step are in `steps/NAME/` of the task's folder: `instruction.md`, and optionally
 `tests/`, `solution/` and `workdir/`.
 """
 
@@ -37,14 +37,14 @@ WORKDIR_FOLDER: Final = "workdir"
 """The folder of a step whose files are written to the workspace when the step begins."""
 
 SETUP_SCRIPT: Final = "setup.sh"
-"""The script in that folder which then runs, if there is one."""
+"""The script in that folder that then runs, if it exists."""
 
 _IMAGES = frozenset({"image", "dockerfile", "compose"})
 _FRESH_ONLY = _IMAGES | {"takes", "leaves", "cpus", "memory_mib"}
 
 
 def _named(value: object) -> object:
-    """The table of a single number, which is about the deciding reward."""
+    """A single number as a table; it applies to the deciding reward."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {DECIDING: value}
     if isinstance(value, dict):
@@ -57,7 +57,7 @@ Reward = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class StepAgent(Schema):
-    """`[steps.agent]`: how a step differs from `[agent]` and `[environment]`."""
+    """`[steps.agent]`: the values of a step that replace those of `[agent]` and `[environment]`."""
 
     timeout_s: Seconds | None = None
     user: SandboxUser | None = None
@@ -65,13 +65,13 @@ class StepAgent(Schema):
 
 
 class StepTable(Schema):
-    """`[[steps]]`: the keys of its tables outrank those of the task's tables."""
+    """`[[steps]]`: the keys of its tables have priority over those of the task's tables."""
 
     name: StepName
     agent: StepAgent = StepAgent()
     verifier: Verifier = Verifier()
     min_reward: Annotated[dict[str, Reward], BeforeValidator(_named)] = Field(default_factory=dict)
-    """The least rewards with which the steps after it are run."""
+    """The minimum rewards for running the steps after it."""
     healthcheck: HealthCheck | None = None
 
     @model_validator(mode="after")
@@ -100,7 +100,7 @@ class StepTable(Schema):
 
 
 class TaskStep(Schema):
-    """A step with all that it takes from its task."""
+    """A step with the values of its task."""
 
     name: str
     instruction: str
@@ -121,17 +121,17 @@ def check_steps(steps: Sequence[StepTable], common: Verifier) -> None:
     known = set[str]()
     for step in steps:
         if step.name.lower() in known:
-            raise ValueError(f"takes each name of a step once, found {step.name!r} again")
+            raise ValueError(f"takes each step name once, found {step.name!r} again")
         known.add(step.name.lower())
         try:
             step.with_common(common)
         except ValidationError as error:
             what = error.errors()[0]["msg"].removeprefix("Value error, ")
-            raise ValueError(f"takes other keys in step {step.name}, verifier: {what}") from None
+            raise ValueError(f"needs other keys in step {step.name}, verifier: {what}") from None
 
 
 def step_faults(task: Path, steps: Sequence[StepTable], *, is_solved: bool) -> Iterator[str]:
-    """Which folders the steps lack: each has its own ones, or uses those of the task.
+    """The missing folders of steps: each has its own ones, or uses those of the task.
 
     Args:
         task: The task's folder.
@@ -154,7 +154,7 @@ def step_faults(task: Path, steps: Sequence[StepTable], *, is_solved: bool) -> I
 
 
 def folder_faults(path: Path, table_name: str) -> Iterator[str]:
-    """Why a folder has no files for the script of a table."""
+    """Why a folder lacks the files for the script of a table."""
     if not path.is_dir():
         yield f"{path}: is not a folder; {table_name} needs the files of its script there"
     elif not any(path.iterdir()):

@@ -28,8 +28,8 @@ class AnswerKey(Schema):
     pass_to_pass: tuple[NodeId, ...] | Literal["baseline"] = ()
     protected: tuple[str, ...] = ()
     quarantined: tuple[NodeId, ...] = ()
-    verifier: scripts.Verifier | None = None  # judges in place of pytest
-    solution: scripts.SolutionScript | None = None  # in place of the patch
+    verifier: scripts.Verifier | None = None  # judges instead of pytest
+    solution: scripts.SolutionScript | None = None  # instead of the patch
 
 
 class RepoSource(Schema):
@@ -47,7 +47,7 @@ class TaskEnvironment(Schema):
     image: str | None = None
     dockerfile: Path | None = None
     compose: Path | None = None
-    """The services beside the sandbox; it may also have the sandbox's image."""
+    """The compose file of the sandbox's services; it may also give the sandbox's image."""
     services_on_localhost: bool = False
     env: dict[str, str] = Field(default_factory=dict)
     env_from_host: dict[str, str] = Field(default_factory=dict)
@@ -60,12 +60,12 @@ class TaskEnvironment(Schema):
     runtime: str | None = None  # of the container engine; None: its default one
     lasting: bool = False
     network: Network = False
-    """Of the commands around the agent, and of the agent unless it has another one."""
+    """The network of the commands around the agent, and of the agent unless it has its own."""
     healthcheck: scripts.HealthCheck | None = None
 
     @property
     def total_cpus(self) -> float:
-        """The cores that a sandbox and its services may use: the services together as many."""
+        """The cores that a sandbox and its services may use: all services together get as many."""
         return self.cpus if self.compose is None else 2 * self.cpus
 
     @property
@@ -80,17 +80,17 @@ class TaskEnvironment(Schema):
 
 
 class TaskSetup(Schema):
-    """`[setup]`: shell commands that install what the task needs."""
+    """`[setup]`: shell commands that install the task's requirements."""
 
     shared: tuple[scripts.ShellLine, ...] = ()
-    """They run first, and without the repository: tasks with equal ones share the result."""
+    """They run first and without the repository; tasks with equal commands share the result."""
     commands: tuple[scripts.ShellLine, ...] = ()
     timeout_s: Seconds = 600.0
     network: Network = True
 
     @property
     def all_commands(self) -> tuple[str, ...]:
-        """Every command, in its order."""
+        """All commands in order."""
         return (*self.shared, *self.commands)
 
 
@@ -106,7 +106,7 @@ class Task(Schema):
     controls: ControlLevel = ControlLevel.FULL
     digest: str  # sha256 of all files of the task
     steps: tuple[TaskStep, ...] = ()
-    """The instructions in turn; none: the problem has the only one."""
+    """The steps in order; empty: the problem has the only instruction."""
     reward_strategy: RewardStrategy = RewardStrategy.MEAN
 
     @property

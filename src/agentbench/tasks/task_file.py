@@ -1,4 +1,4 @@
-"""The format of `task.toml`: its keys, and how a wrong one is reported."""
+"""The format of `task.toml`: its keys, and the messages about wrong ones."""
 
 import re
 import tomllib
@@ -46,15 +46,15 @@ _URL = re.compile(
     r"(https://(?!-)|ssh://(?!-)(?![^/]*@-)|file:///|\w[\w.-]*@\w[\w.-]*:(?!/?/))\S+", re.ASCII
 )
 _MAX_ID_LENGTH = 100
-# Strict: TOML has types, so "300" where a number belongs is a mistake.
+# Strict: TOML has types, so "300" instead of a number is a mistake.
 Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
 
 
 def check_workdir(path: str) -> str:
-    """The path of a folder that belongs to a task, in its usual spelling.
+    """The path of a folder that belongs to a task, normalised.
 
     Raises:
-        ValueError: it is none; says what it is instead.
+        ValueError: it is not a valid path; says why.
     """
     folder = PurePosixPath(path)
     if not folder.is_absolute() or ".." in folder.parts or not path.isprintable():
@@ -65,7 +65,7 @@ def check_workdir(path: str) -> str:
 
 
 def is_task_id(text: str) -> bool:
-    """Whether a text may name a task: it becomes part of paths and of labels."""
+    """Whether a text is a valid task id; ids become parts of paths and labels."""
     return len(text) <= _MAX_ID_LENGTH and _ID.fullmatch(text) is not None
 
 
@@ -92,7 +92,7 @@ def _clone_url(url: str) -> str:
     if is_git_bundle(url):
         return scripts.check_inside(url)
     if not _URL.fullmatch(url) or scripts.CONTROL.search(url):
-        raise ValueError("is not an https, ssh or file URL, and no .bundle beside task.toml")
+        raise ValueError("is not an https, ssh or file URL, and not a .bundle next to task.toml")
     return url
 
 
@@ -182,8 +182,8 @@ class EnvironmentTable(Schema):
     user: scripts.SandboxUser = AGENT_USER
     runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
     lasting: Annotated[bool, Field(strict=True)] = False
-    """Whether processes of the agent go on between its commands, and the image's entrypoint runs;
-    always, if a script judges in the agent's container."""
+    """Whether processes of the agent survive between its commands, and the image's entrypoint runs;
+    always true if a script judges in the agent's container."""
     network: Network = False
     healthcheck: scripts.HealthCheck | None = None
     mcp_servers: tuple[McpServer, ...] = ()
@@ -198,15 +198,15 @@ class EnvironmentTable(Schema):
 
 
 class QuarantinedTest(Schema):
-    """A test that was seen to end otherwise from run to run, and so decides nothing."""
+    """A test whose outcome changed between runs, so that it does not decide."""
 
     id: ListedId
     rate: Annotated[float, Field(strict=True, gt=0, lt=1)]
-    """In what share of its runs it did not end as it did in most."""
+    """The share of its runs with another outcome than most of them."""
 
 
 class PytestTable(Schema):
-    """`[tests]`: how the tests run, and which of them decide."""
+    """`[tests]`: the command of the tests, and the deciding tests."""
 
     runner: Runner = Runner.PYTEST
     command: PytestLine = DEFAULT_COMMANDS[Runner.PYTEST]
@@ -220,7 +220,7 @@ class PytestTable(Schema):
     @model_validator(mode="before")
     @classmethod
     def _usual_command(cls, values: object) -> object:
-        """The values, with the usual command of a runner for which they give none."""
+        """The values, with the usual command of a runner if they give none."""
         return with_usual_command(values, "command")
 
     @classmethod
@@ -228,7 +228,7 @@ class PytestTable(Schema):
         """The table of a command, with the runner that it starts.
 
         Raises:
-            ValidationError: it starts none.
+            ValidationError: it starts no known runner.
         """
         try:
             runner = parse_pytest_command(command).runner
@@ -242,14 +242,17 @@ class PytestTable(Schema):
         pass_to_pass = () if self.pass_to_pass == "baseline" else self.pass_to_pass
         judged = sorted(apart.intersection((*self.fail_to_pass, *pass_to_pass)))
         if judged:
-            raise ValueError(f"with {judged[0]} in `quarantined` takes it in no list that decides")
+            raise ValueError(
+                "takes a test in `quarantined` or in a deciding list, not in both; found "
+                f"{judged[0]} in both"
+            )
         if apart and not self.fail_to_pass:
-            raise ValueError("with `quarantined` needs `fail_to_pass`, or the whole run decides")
+            raise ValueError("needs `fail_to_pass` with `quarantined`, or the whole run decides")
         return self
 
 
 class IntegrityTable(Schema):
-    """`[integrity]`: how much is done to find forged results."""
+    """`[integrity]`: the level of the checks for forged results."""
 
     controls: ControlLevel = ControlLevel.FULL
 
@@ -292,7 +295,7 @@ class TaskFile(Schema):
 
 
 def parse_task_file(text: str, *, name: str) -> TaskFile:
-    """Parse the text of a `task.toml`; `name` is what its faults are reported under.
+    """Parse the text of a `task.toml`; messages about its faults begin with `name`.
 
     Raises:
         InputError: it is not TOML, or keys are missing, unknown or wrong: all faults at once.

@@ -24,7 +24,7 @@ _RATE_DIGITS = 3  # decimals of a rate
 
 
 class NewTask(Struct, frozen=True, kw_only=True):
-    """The content of a task's folder that is to be written."""
+    """The content of a task's folder before it is written."""
 
     id: TaskId
     table: TaskFile
@@ -42,7 +42,7 @@ class NewTask(Struct, frozen=True, kw_only=True):
 def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
     """Write a task's folder into `parent`, and return its path.
 
-    The task is written to a temporary folder, read as any task is, and then moved into place.
+    The task is written to a temporary folder, loaded as a check, and then moved into place.
 
     Raises:
         InputError: the result is not a valid task; all its faults.

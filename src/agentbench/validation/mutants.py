@@ -228,7 +228,7 @@ def _context_lines(text: str) -> str:
 def comparable_code(source: str) -> CodeType:
     """The code object of a source without docstrings and line numbers; raises what `parse` raises.
 
-    Two such objects are equal if they do the same: 1, 1.0 and True are different constants.
+    Two of these objects are equal if they do the same: 1, 1.0 and True are different constants.
     """
     tree = python_syntax.parse(source)
     for node in ast.walk(tree):

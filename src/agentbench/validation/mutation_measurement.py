@@ -42,12 +42,12 @@ OnScore = Callable[[Task, MutationScore], None]
 _MAX_RUNS = 3  # of one mutant, if the infrastructure fails
 _TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
 _TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
-# The reference solution kept to these limits.
+# The reference solution met these limits.
 _LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
 
 
 class MutationScoreSettings(Struct, frozen=True, kw_only=True):
-    """How mutation scores are measured."""
+    """The settings for measuring mutation scores."""
 
     options: RunOptions
     most: int = MAX_MUTANTS
@@ -240,7 +240,7 @@ class MutantRunner:
 
 
 def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
-    """A runner for changes to a task, or why there is none: its reference solution fails.
+    """A runner for changes to a task, or why there is none, if its reference solution fails.
 
     Raises:
         AttemptError: the sandbox could not be made or is lost.
@@ -299,7 +299,7 @@ def why_no_mutants(task: Task) -> str:
     if not task.answer_key.solution_patch.strip():
         return "there is no reference solution"
     if task.source.workdir is not None:
-        return "the image holds the work: there is no repository that a patch could fit"
+        return "the work is in the image, so there is no repository for a patch"
     return ""
 
 

@@ -9,7 +9,7 @@ from agentbench.core.schema import Schema
 
 
 class MutationScope(StrEnum):
-    """Which part of the fixed files was mutated."""
+    """The mutated part of the fixed files."""
 
     LINES = "lines"  # the lines that the reference solution adds or changes
     FUNCTIONS = "functions"
@@ -20,7 +20,7 @@ class MutantOutcome(StrEnum):
     """The result of the hidden tests for a mutant."""
 
     KILLED = "killed"
-    TIMED_OUT = "timed_out"  # killed, too: it takes many times as long as the reference solution
+    TIMED_OUT = "timed_out"  # killed, too: takes many times the reference solution's time
     SURVIVED = "survived"
     BROKEN = "broken"  # not counted: its module cannot be imported, so every test would detect it
     NOT_JUDGED = "not_judged"  # the infrastructure failed in every run
@@ -47,13 +47,17 @@ class MutantResult(Schema):
 class MutationScore(Schema):
     """The results of a task's hidden tests for the mutants of its reference solution."""
 
-    why_not: str = Field(default="", description="why nothing was measured; empty: it was")
-    scope: MutationScope = MutationScope.LINES
-    made: int = Field(default=0, description="mutants there are, without the equivalent ones")
-    equivalent: int = Field(
-        default=0, description="left out: they compile to what the reference solution compiles to"
+    why_not: str = Field(
+        default="", description="why nothing was measured; empty: mutants were run"
     )
-    seed: int = Field(default=0, description="what those tried were drawn with, if not all were")
+    scope: MutationScope = MutationScope.LINES
+    made: int = Field(default=0, description="the number of mutants, without equivalent ones")
+    equivalent: int = Field(
+        default=0,
+        description="the number of skipped mutants that compile to the code of the "
+        "reference solution",
+    )
+    seed: int = Field(default=0, description="the seed of the sample, if not all mutants were run")
     sandbox: str = ""
     mutants: tuple[MutantResult, ...] = ()
 
@@ -114,7 +118,7 @@ def killed_text(strength: MutationScore) -> str:
 
 
 def mutant_lines(word: str, one: MutantResult) -> Iterator[str]:
-    """A mutant: where, what, and its lines before and after."""
+    """A mutant: its place, its change, and its lines before and after."""
     change = one.change
     yield f"{word}: {change.path}:{change.line}: {change.what}"
     yield from (f"  - {line}" for line in change.removed.splitlines())

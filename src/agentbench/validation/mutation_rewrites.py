@@ -60,8 +60,8 @@ _IMPORT = re.compile(r"\s*(import|from)\s|\s*$")
 def changeable_nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """The nodes to change, in the order of the source.
 
-    Annotations, decorators, docstrings, arguments of logging and of exceptions are left out, and
-    f-strings, whose nodes have right positions only from Python 3.12 on.
+    Annotations, decorators, docstrings, and arguments of logging and of exceptions are skipped, as
+    are f-strings, whose nodes have correct positions only from Python 3.12 on.
     """
     yield tree
     for name, value in ast.iter_fields(tree):
@@ -215,7 +215,7 @@ def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
 def _operators(
     source: SourceText, operands: tuple[ast.expr, ast.expr], op: ast.AST
 ) -> Iterator[Rewrite]:
-    """Other operators in the place of one between operands, which may be in brackets."""
+    """The replacements of an operator between operands, which may be in brackets."""
     old, others = _OPERATORS[type(op)]
     start, end = source.span(operands[0]).end, source.span(operands[1]).start
     gap = _COMMENT.sub(lambda found: " " * len(found.group()), source.text[start:end])
@@ -232,7 +232,7 @@ def _in_place(source: SourceText, node: ast.expr | ast.stmt, text: str, what: st
 def undo_parts(before: str, source: SourceText) -> Iterator[Rewrite]:
     """For each changed part of a file: the fixed file with that part undone.
 
-    Imports are not a part: a missing one breaks everything, a superfluous one nothing.
+    Imports are not parts: a missing import breaks everything, an extra one nothing.
     """
     old, new = before.splitlines(keepends=True), source.text.splitlines(keepends=True)
     starts = [0]

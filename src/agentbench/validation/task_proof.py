@@ -148,7 +148,7 @@ def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
 def final_outcomes(oracle: Sequence[AttemptRecord]) -> Outcomes:
     """The outcomes of the tests with the reference solution, in the first attempt.
 
-    Empty if that run did not reach its end or could not collect a file: then a test that has no
+    Empty if that run did not end properly or could not collect a file: then a test without an
     outcome may be a good one.
     """
     reports = [
@@ -325,7 +325,7 @@ def find_deciding_tests(
     again = {folder: task for folder, task in narrow.items() if task is not None}
     if again:
         names = ", ".join(task.id for task in again.values())
-        options.say(f"{names}: looking only at the test files that the hidden tests change")
+        options.say(f"{names}: running only the test files that the hidden tests change")
     remaining = {folder: fault for folder, fault in faults.items() if folder not in again}
     return remaining | _find_and_write(again, options, follow)
 
@@ -372,7 +372,7 @@ def _without_listed_tests(task: Task) -> Task:
     """The task before its tests are known; the run goes on after files that cannot be collected."""
     task = without_ids(task)
     if not _runs_pytest(task):
-        return task  # the other runners go on anyway
+        return task  # the other runners continue anyway
     command = f"{task.problem.test_command} --continue-on-collection-errors"
     return with_problem(task, test_command=command)
 

@@ -35,7 +35,7 @@ from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding
 _MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many
 _BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
 _QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
-_PROVEN_BY_RUNNING = "weak-control"  # only running tests shows how well they are controlled
+_PROVEN_BY_RUNNING = "weak-control"  # only a run shows how well tests are controlled
 _MAX_KINDS = 6  # in a summary; the rest is counted together
 
 
@@ -44,18 +44,18 @@ class StoredProof(Schema):
 
     schema_version: Literal[1] = 1
     agentbench_version: str
-    task_digest: str = Field(description="of the files that were proven")
+    task_digest: str = Field(description="digest of the validated files")
     proven_at: datetime
-    sandbox: str = Field(description="what it was proven in")
-    repeat: int = Field(description="how often each of the two agents tried it")
+    sandbox: str = Field(description="the sandbox of the validation")
+    repeat: int = Field(description="the number of attempts by each of the two agents")
     good: bool
-    reasons: tuple[str, ...] = Field(default=(), description="why it is not good")
-    fail_to_pass: int = Field(description="how many tests have to be fixed")
+    reasons: tuple[str, ...] = Field(default=(), description="why the task is invalid")
+    fail_to_pass: int = Field(description="the number of tests to fix")
     controlled: tuple[NodeId, ...] = Field(
-        default=(), description="those of them that control runs really control"
+        default=(), description="the tests to fix that control runs cover"
     )
     sealed: tuple[NodeId, ...] = Field(
-        default=(), description="those of them that give the right values in a sealed run"
+        default=(), description="the tests to fix that give the right values in a sealed run"
     )
     unsealed: dict[NodeId, str] = Field(
         default_factory=dict, description="why the other tests to fix are not sealed"
@@ -63,13 +63,13 @@ class StoredProof(Schema):
     weakly_controlled: tuple[WeakControl, ...] = ()
     leaks: tuple[Finding, ...] = ()
     seconds: dict[StageName, float] = Field(
-        default_factory=dict, description="the median of what each stage took"
+        default_factory=dict, description="the median duration of each stage in seconds"
     )
     peak_memory_mib: float | None = Field(
-        default=None, description="the most that a stage used at once; null: not counted"
+        default=None, description="the peak memory of a stage; null: not measured"
     )
     strength: MutationScore | None = Field(
-        default=None, description="what the hidden tests let pass; null: not measured"
+        default=None, description="the mutation score of the hidden tests; null: not measured"
     )
 
 
@@ -94,7 +94,7 @@ def write_proof(folder: Path, proof: StoredProof) -> None:
 
 
 class ValidationSettings(Struct, frozen=True, kw_only=True):
-    """How tasks are validated; `options.attempts` is the number of attempts by each agent."""
+    """The settings of a validation; `options.attempts` is the number of attempts by each agent."""
 
     options: RunOptions
     write_ids: bool = False
@@ -111,7 +111,7 @@ class ValidationResult(Struct, frozen=True, kw_only=True):
     task_id: TaskId
     reasons: tuple[str, ...]  # why it is invalid; empty: it is valid
     proof: TaskProof | None = None
-    """The results of running it; None: its files are wrong, or its stored proof holds."""
+    """The results of running it; None: its files are wrong, or its stored proof is valid."""
     leaks: tuple[Finding, ...] = ()
     stored_proof: StoredProof | None = None
     """The content of its proof.json, if it was written or used."""

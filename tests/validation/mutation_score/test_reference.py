@@ -60,4 +60,4 @@ def test_a_patch_is_needed_and_a_repository_that_it_fits(tmp_path):
     assert why_no_mutants(without) == "there is no reference solution"
     source = task.source.model_copy(update={"workdir": "/app"})
     image = task.model_copy(update={"source": source})
-    assert why_no_mutants(image).startswith("the image holds the work")
+    assert why_no_mutants(image).startswith("the work is in the image")

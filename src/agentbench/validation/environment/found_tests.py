@@ -1,4 +1,4 @@
-"""The tests of a source tree, read and not run: where they are, and what they import."""
+"""The tests of a source tree, read without running them: their paths and imports."""
 
 import ast
 import sys
@@ -18,7 +18,7 @@ _MOST_READ = 2_000
 
 
 class FoundTests(Struct, frozen=True, kw_only=True):
-    """The test files of a tree, and what they use."""
+    """The test files of a tree, and the modules and fixtures that they use."""
 
     files: tuple[str, ...] = ()  # the test files, by their names or their content
     imports: frozenset[str] = frozenset()
@@ -28,7 +28,7 @@ class FoundTests(Struct, frozen=True, kw_only=True):
     marks: frozenset[str] = frozenset()
 
     def with_(self, other: "FoundTests") -> "FoundTests":
-        """These files, with what they and other tests use."""
+        """These files, with the modules and fixtures that they and other tests use."""
         return replace(
             self,
             imports=self.imports | other.imports,
@@ -39,7 +39,7 @@ class FoundTests(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The arguments for pytest: the outermost folders of tests, and files in none of them.
+        """The arguments for pytest: the outermost folders of tests, and files outside of these.
 
         A file with a name that pytest does not collect is always given by itself.
         """
@@ -103,7 +103,7 @@ def _root_of(path: PurePosixPath) -> str:
 
 
 def _tests_in(module: ast.Module) -> FoundTests:
-    """What one file uses: its imports, unless they are optional, and all of its functions."""
+    """The modules that one file uses, without optional imports, and all of its functions."""
     nodes = list(ast.walk(module))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     fixtures = [

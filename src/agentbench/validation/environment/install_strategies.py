@@ -1,4 +1,4 @@
-"""The ways to install a project and what its tests need, the most specific first."""
+"""The strategies to install a project and its tests' requirements, the most specific first."""
 
 import ast
 import re
@@ -99,7 +99,7 @@ PLUGINS_BY_SETTING = {
     "timeout_method": "pytest-timeout",
     "trio_mode": "pytest-trio",
 }
-"""Distributions by what a project's tests use of them without an import."""
+"""Distributions by the fixtures, marks or settings that tests use without an import."""
 
 
 _PIP = "python -m pip install"
@@ -133,7 +133,7 @@ _OWN_EXTRAS = re.compile(r"\.\[([\w,\s.-]+)\]")
 
 
 class InstallStrategy(Struct, frozen=True, kw_only=True):
-    """What is installed, and the places that say that it is needed."""
+    """The requirements to install, and the places that declare them."""
 
     project: bool
     extras: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[st
     """The installation commands; with `on`, only files uploaded by that day are installed.
 
     Args:
-        what: What to install.
+        what: The requirements to install.
         on: Only files uploaded by this day are installed, pytest among them.
     """
     extras = ",".join(dict.fromkeys(what.extras))
@@ -166,7 +166,7 @@ def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[st
 def version_variables(tree: Path) -> dict[str, str]:
     """The variables that give a build its version, which it would otherwise ask git for.
 
-    Empty for a tree without a release's metadata: there, set-up passes on what git says.
+    Empty for a tree without a release's metadata: there, set-up passes on the version from git.
     """
     metadata = read_project_file(tree, "PKG-INFO")
     if metadata is None:
@@ -183,7 +183,7 @@ def version_variables(tree: Path) -> dict[str, str]:
 
 
 def read_declarations(tree: Path) -> ProjectDeclaration:
-    """What all files of a project together declare about installing it and its tests."""
+    """The combined declarations of all files of a project about installing it and its tests."""
     read = tree_reader(tree)
     declared = read_declaration(read)
     elsewhere = (
@@ -197,7 +197,7 @@ def read_declarations(tree: Path) -> ProjectDeclaration:
 def install_strategies(
     tree: Path, declared: ProjectDeclaration, settings: PytestSettings, found: FoundTests
 ) -> tuple[InstallStrategy, ...]:
-    """What to install: with each of the project's requirement groups, and finally with none."""
+    """The strategies with each of the project's requirement groups, and finally with none."""
     bundles = sorted(declared.bundles, key=lambda bundle: bundle.purpose)[:_MAX_BUNDLES]
     strategies: list[InstallStrategy] = []
     for bundle in (*bundles, _NO_BUNDLE):
@@ -215,7 +215,7 @@ def _strategy(
     reasons = [bundle.where] if bundle.where else []
     if not declared.installable and read_project_file(tree, "requirements.txt") is not None:
         files = tuple(dict.fromkeys(("requirements.txt", *files)))
-        reasons.insert(0, "requirements.txt, since nothing says how the project is installed")
+        reasons.insert(0, "requirements.txt, since no file declares how the project is installed")
     return InstallStrategy(
         project=declared.installable,
         extras=bundle.extras,
@@ -290,7 +290,7 @@ def _purpose(path: PurePosixPath) -> RequirementPurpose | None:
 
 
 def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:
-    """What `[testenv]` installs, without lines for single environments."""
+    """The requirements in `[testenv]`, without lines for single environments."""
     deps = [line for line in option_lines(parser, "testenv", "deps") if not _CONDITION.match(line)]
     lines = option_lines(parser, "testenv", "extras")
     extras = [name.strip() for line in lines for name in line.split(",")]
@@ -308,7 +308,7 @@ def tox_environment(parser: ConfigParser) -> dict[str, str]:
 
 
 def nox_bundles(text: str | None, tree: Path) -> Iterator[RequirementGroup]:
-    """What the test sessions of a `noxfile.py` install; the file is never run."""
+    """The requirements in the test sessions of a `noxfile.py`, which is never run."""
     for node in ast.walk(parse_python(text)):
         if isinstance(node, ast.FunctionDef) and "test" in node.name:
             lines = list(_as_lines(_install_calls(node)))

@@ -1,4 +1,4 @@
-"""The Python that a project is tested with, and the part of its pytest options that is kept."""
+"""The Python version for a project's tests, and the pytest options that are kept."""
 
 import re
 import shlex
@@ -62,7 +62,7 @@ _TAKES_NEXT = frozenset({"-n", "--numprocesses", "--dist", "--maxfail", "--cov",
 def choose_python(
     tree: Path, declared: ProjectDeclaration, on: date | None
 ) -> RequestedPython | None:
-    """The version that a tree asks for; None: it asks for none."""
+    """The version that a tree requests; None: it requests none."""
     pinned = (read_project_file(tree, ".python-version") or "").strip()
     if match := re.match(r"(?:cpython-)?(3\.\d+)", pinned):
         return RequestedPython(version=match.group(1), why=".python-version")

@@ -18,7 +18,7 @@ from agentbench.validation.environment.install_strategies import InstallStrategy
 
 _MAX_PROPOSALS = 12
 _MAX_DATED = 2
-"""How many strategies are tried with the libraries of the change's day before today's."""
+"""The number of strategies tried with the libraries of the change's day before today's."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Tries proposals in a sandbox, one after the other, until one works.
 
-A proposal that works for one change is used for all changes of states with the same declarations.
+A proposal that works for one change is used for all changes with the same declarations.
 """
 
 from calendar import monthrange
@@ -25,7 +25,7 @@ from agentbench.validation.environment.proposals import Proposal, propose
 
 _MOST_FAILING = 0.2
 """The share of a project's own tests that may fail: some need a network or a display."""
-_MAX_CHARACTERS = 300  # characters of how a trial ended
+_MAX_CHARACTERS = 300  # characters of a trial's result
 # Failed changes before giving up; a single change may need more than the sandbox has.
 _MAX_TRIALS = 3
 
@@ -49,10 +49,10 @@ def try_proposals(
     Args:
         tree: The repository's files, at the commit in question.
         proposals: The most specific one first.
-        options: The sandbox, the cache, and the function that is told about each trial.
+        options: The sandbox, the cache, and the function that is called about each trial.
 
     Raises:
-        InputError: no proposal works; says how each ended.
+        InputError: no proposal works; says why each failed.
     """
     provider = select_sandbox(options).provider
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
@@ -168,7 +168,7 @@ def _short(text: str) -> str:
 class RepositoryChange(Struct, frozen=True, kw_only=True):
     """A state of a repository, and a later one whose tests pass in the right environment."""
 
-    before: Path  # a folder with the files of the first state, which declare what is needed
+    before: Path  # a folder with the files of the first state, which declare the requirements
     after: Path  # a folder with the files of the later state
     tests: tuple[PurePosixPath, ...]  # the test files that must pass in the later state
     on: date  # the day of the change
@@ -185,7 +185,7 @@ class EnvironmentFinder(Struct):
         """The environment in which the tests of a change run.
 
         Raises:
-            InputError: no proposal works; says how each ended.
+            InputError: no proposal works; says why each failed.
             UnavailableError: no sandbox is available.
         """
         if self.proposal is not None:
