@@ -108,7 +108,7 @@ def test_a_tool_that_is_not_there_is_a_protocol_error_in_both_modes(answers):
     error = answers["unknown tool"]
     assert isinstance(error, MCPError)
     assert error.code == -32602
-    assert error.message.startswith(r"there is no tool 'rm -rf /\x1b[31m'; there are execute_tests")
+    assert error.message.startswith(r"there is no tool 'rm -rf /\x1b[31m'; known: execute_tests")
 
 
 def test_the_server_is_up_after_all_of_it(answers):

@@ -199,7 +199,7 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     unread: tuple[str, ...] = ()  # why some of it is missing
 
     def solution_fingerprints(self) -> LeakFingerprints:
-        """The fingerprints of the fix: its lines with those around them, unless a file had them.
+        """The fingerprints of the fix: lines with those around them, if no changed file had them.
 
         A fix is often one short line, which only its surroundings make distinctive.
         """

@@ -50,7 +50,7 @@ _MODULES = {
 }
 """The module below agentbench.cli of each command whose module has another name."""
 _EPILOG = (
-    "Exit codes: 0 done, whatever the agents scored; 1 a requested check failed; "
+    "Exit codes: 0 done, whatever the agents scored; 1 a check that you requested failed; "
     "2 wrong usage; 65 a task, run or import file is wrong; 69 the sandbox or engine is not "
     "available; 70 a bug in agentbench; 75 some attempt ended in an infrastructure failure; "
     "130 interrupted; 141 the reader of a pipe ended first."

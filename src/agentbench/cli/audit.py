@@ -60,7 +60,8 @@ def audit(
         ),
     ],
     fail_on: Annotated[
-        Severity, typer.Option("--fail-on", help="Exit 1 on a finding of this weight or more.")
+        Severity,
+        typer.Option("--fail-on", help="Exit 1 on a finding of this severity or a higher one."),
     ] = Severity.CRITICAL,
     wrong_fixes: WrongFixesOption = False,
     sandbox: SandboxOption = None,

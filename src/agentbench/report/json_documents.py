@@ -66,7 +66,7 @@ class PassDocument(Document):
 
 
 class PerResolvedDocument(Document):
-    """The cost of all attempts per resolved one; null if unknown or none is resolved."""
+    """The effort of all attempts per resolved one; null if unknown or none is resolved."""
 
     cost_usd: float | None
     """US dollars for each resolved attempt."""
@@ -104,7 +104,7 @@ class SummaryDocument(Document):
     attempt_seconds: float
     """The duration of all attempts, added up."""
     per_resolved: PerResolvedDocument
-    """The cost of all attempts per resolved one, in three units."""
+    """The dollars, tokens and seconds of all attempts per resolved one."""
 
 
 class ResultDocument(Document):

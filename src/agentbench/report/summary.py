@@ -147,7 +147,7 @@ class Rate(Struct, frozen=True, kw_only=True):
 
 
 class PerResolved(NamedTuple):
-    """The cost of all attempts per resolved one; None if unknown or none is resolved."""
+    """The effort of all attempts per resolved one; None if unknown or none is resolved."""
 
     cost_usd: float | None
     tokens: float | None
@@ -204,7 +204,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def per_resolved(self) -> PerResolved:
-        """The cost of all attempts per resolved one."""
+        """The dollars, tokens and seconds of all attempts per resolved one."""
         resolved = self.overall.resolved
         if not resolved:
             return PerResolved(None, None, None)

@@ -79,7 +79,7 @@ class Run(Struct, kw_only=True):
 
     @property
     def has_reached_max_failures(self) -> bool:
-        """Whether the run stopped because of `--max-failures`."""
+        """Whether the number of failures has reached `--max-failures`."""
         limit = self.configuration.max_failures
         return limit is not None and self.failures >= limit
 

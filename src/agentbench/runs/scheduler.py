@@ -23,7 +23,7 @@ from agentbench.tasks.task import Task, TaskEnvironment
 _ATTEMPTS_PER_CORE = 2
 """Measured on two cores: four parallel attempts halve the total time, eight gain nothing more."""
 _AHEAD = 256
-"""The number of attempts to search for one that may start, and of skips of the first one."""
+"""The most attempts that are searched for one that may start, and the most skips of the first."""
 _LONGEST_BACK_OFF = 30.0  # seconds
 # A signal that arrives just before Python begins to wait is handled only after the wait.
 _POLL = 0.5  # seconds

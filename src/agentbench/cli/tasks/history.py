@@ -119,7 +119,7 @@ def environment_from_options(
     """The environment that options describe; None if it has to be found by trying.
 
     Raises:
-        UsageError: a task.toml may not hold a value.
+        UsageError: a value is not allowed in a task.toml.
     """
     if image is None and not setup and command is None:
         return None
@@ -159,8 +159,8 @@ def new_task(
 ) -> None:
     """Make a task of a real fix: its tests become hidden, the rest the reference solution.
 
-    The commit before it is the task's state. Its environment is found by trying, unless --image,
-    --setup or --test-command describe it; then the task is validated.
+    The commit before the fix is the task's state. Its environment is found by trying, unless
+    --image, --setup or --test-command describe it; then the task is validated.
 
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """

@@ -352,7 +352,7 @@ def _own_command(instance: SwebenchInstance) -> str:
 
 
 def _test_command(field_name: str, commands: Sequence[str]) -> str:
-    """The command of a data set's test commands; a pytest command becomes the usual one."""
+    """The command of a data set's test commands; any pytest command becomes `pytest`."""
     found = dict.fromkeys(
         "pytest" if _ANY_PYTEST.fullmatch(command.strip()) else command.strip()
         for command in commands

@@ -43,7 +43,7 @@ _LABEL = re.compile(r"label:(\d+)")
 
 
 class Colour(StrEnum):
-    """The meanings of colours, with the names of their classes; a fault has its own name."""
+    """The meanings of colours, with the names of their classes; faults keep their names."""
 
     INK = "ink"  # texts
     FAINT = "faint"  # axes and their texts
