@@ -14,19 +14,19 @@ _CLOSED_PIPE = 141
 
 
 def program() -> None:
-    """`main`, and then an end at once.
+    """Run `main`, then end the process at once.
 
-    Taking an interpreter apart object by object is a tenth of a second for nothing. All that ends a
-    program properly comes first: its threads, what is to be done at exit, what is still unwritten.
+    The interpreter would spend a tenth of a second on destroying every object. Before that, the
+    program ends properly: threads end, exit functions run, and buffers are flushed.
     """
     from agentbench.cli.process_setup import exit_on_broken_pipe
 
     exit_on_broken_pipe()
     relax()
-    # What others install beside us has no say in what a record is checked by; nor is it looked for.
+    # Other installed packages must not change the checks of records. This also saves their search.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     codes: list[int] = []
-    atexit.register(_end_at_once, codes)  # the first to be registered, so the last to be called
+    atexit.register(_end_at_once, codes)  # registered first, so it is called last
     try:
         main()
     except SystemExit as ending:
@@ -39,16 +39,16 @@ def _end_at_once(codes: list[int]) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except SystemExit:  # the reader of a pipe has ended; the code of a failed check comes first
+    except SystemExit:  # the pipe is closed; the code of a failed check takes precedence
         os._exit(next(filter(None, codes), _CLOSED_PIPE))
     except (OSError, ValueError):
-        return  # the interpreter says so, with its own exit code
+        return  # the interpreter reports it, with its own exit code
     if codes:
         os._exit(codes[0])
 
 
 def main() -> None:
-    """Run the command line; an error of ours becomes one clear line and its exit code."""
+    """Run the command line; an AgentbenchError becomes one line and its exit code."""
     sys.excepthook = _report_bug
     from agentbench.cli.app import app
 
@@ -68,8 +68,8 @@ def main() -> None:
 def _report_bug(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Say that it is our fault, and where the traceback is."""
-    if issubclass(kind, KeyboardInterrupt):  # before the command line was there to catch it
+    """Report a bug of agentbench, and where its traceback is."""
+    if issubclass(kind, KeyboardInterrupt):  # before the command line could catch it
         raise SystemExit(_INTERRUPTED)
     import tempfile
     import traceback
@@ -85,7 +85,7 @@ def _report_bug(
         f"agentbench: a bug in agentbench: {kind.__name__}: {error}\n"
         f"The traceback is in {target.name}; please report it."
     )
-    raise SystemExit(_BUG)  # the interpreter would exit 1 after a hook that returns
+    raise SystemExit(_BUG)  # if the hook returned, the interpreter would exit with 1
 
 
 def _say(text: str) -> None:

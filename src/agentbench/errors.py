@@ -4,23 +4,23 @@
 (docs/failure_taxonomy.md, decision 1).
 
     AgentbenchError
-    ├── UsageError            2   an option, an unknown agent
+    ├── UsageError            2   a wrong option, an unknown agent
     ├── InputError           65   a task, run or import file is wrong
-    ├── UnavailableError     69   the sandbox or the engine is not there
+    ├── UnavailableError     69   the sandbox or the engine is unavailable
     │   ├── RegistryError         a registry refuses an image, or does not answer
-    │   ├── StorageError          the disk that a run is kept on is full or gone
-    │   └── OutageError           what attempts need was away for longer than anybody waits
+    │   ├── StorageError          the disk of a run is full or gone
+    │   └── OutageError           the engine, a disk or the model was unavailable for too long
     └── AttemptError         70   ends one attempt, never the run
         ├── SandboxError     69   the engine or the container is lost
-        │   ├── DoesNotFitError       what was to be written is more than a sandbox may hold
-    │   └── ServiceError          a service beside the sandbox does not work
-        ├── AttemptTimeoutError   its time as a whole is over
-        ├── GitCloneError         the repository cannot be had
+        │   ├── DoesNotFitError       files exceed the disk limit of a sandbox
+        │   └── ServiceError          a service of the sandbox does not work
+        ├── AttemptTimeoutError   the time limit of the whole attempt is exceeded
+        ├── GitCloneError         the repository cannot be cloned
         │   └── GitCloneTimeoutError  its host does not answer in time
         ├── GitCheckoutError      the commit is not in the repository
         ├── LLMError              the model did not answer
-        └── ToolError             a tool of the agent failed for good
-    RunCancelled            130   the run or one command of it was cancelled; no Exception
+        └── ToolError             a tool of the agent failed permanently
+    RunCancelled            130   the run or one of its commands was cancelled; not an Exception
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from typing import ClassVar, Self
 
 
 class AgentbenchError(Exception):
-    """The harness cannot go on; the message says what was expected, found and to be done."""
+    """agentbench cannot continue; the message says what was expected, found and is to be done."""
 
     exit_code: ClassVar[int] = 70
     failure_reason: ClassVar[str | None] = None
@@ -42,7 +42,7 @@ class UsageError(AgentbenchError):
 
 
 class InputError(AgentbenchError):
-    """A task, run or import file is wrong; holds every fault that was found."""
+    """A task, run or import file is wrong; contains every fault that was found."""
 
     exit_code = 65
 
@@ -52,7 +52,7 @@ class InputError(AgentbenchError):
 
 
 class UnavailableError(AgentbenchError):
-    """What attempts run in is not there; the message says what to start or install."""
+    """The sandbox or its engine is unavailable; the message says what to start or install."""
 
     exit_code = 69
     failure_reason = "SANDBOX_ERROR"
@@ -66,19 +66,19 @@ class ImageBuildError(UnavailableError):
 
 
 class RegistryError(UnavailableError):
-    """A registry of images refuses, or does not answer; it may well have the image."""
+    """A registry of images refuses a request, or does not answer; it may have the image."""
 
 
 class StorageError(UnavailableError):
-    """What a run leaves cannot be written: its disk is full, or was taken away."""
+    """The files of a run cannot be written: its disk is full, or was removed."""
 
 
 class OutageError(UnavailableError):
-    """The engine, a disk or the model was away for longer than attempts wait for it."""
+    """The engine, a disk or the model was unavailable for longer than attempts wait for it."""
 
 
 class AttemptError(AgentbenchError):
-    """Ends one attempt with the reason that it carries."""
+    """Ends one attempt with the reason in `failure_reason`."""
 
     failure_reason = "UNKNOWN"
     fault: str | None = None
@@ -90,45 +90,45 @@ class AttemptError(AgentbenchError):
             self.fault = fault
 
     def blamed_on(self, fault: str) -> Self:
-        """The same error with another fault, to be raised from this one."""
+        """A copy of the error with another fault, to be raised from this one."""
         return type(self)(*self.args, fault=fault)
 
 
 class SandboxError(AttemptError):
     """The engine, the container or the sandbox process is lost."""
 
-    exit_code = 69  # where it was no attempt that met it, but the start of a run
+    exit_code = 69  # if it ended the start of a run, not an attempt
     failure_reason = "SANDBOX_ERROR"
 
 
 class DoesNotFitError(SandboxError):
-    """What was to be written into a sandbox is more than it may hold; nothing is lost."""
+    """Files exceed the disk limit of the sandbox that they are written to, which still works."""
 
 
 class ServiceError(SandboxError):
-    """A service beside the sandbox does not start, or has failed."""
+    """A service of the sandbox does not start, or has failed."""
 
-    fault = "task"  # each stage has fresh services, so no agent has touched them
-    logs: Mapping[str, bytes] = MappingProxyType({})  # of all services
+    fault = "task"  # no agent has touched them, since each stage has fresh services
+    logs: Mapping[str, bytes] = MappingProxyType({})  # the logs of all services
 
 
 class AttemptTimeoutError(AttemptError):
-    """The time of the attempt as a whole is over."""
+    """The time limit of the whole attempt is exceeded."""
 
     failure_reason = "TIMEOUT"
 
 
 class GitCloneError(AttemptError):
-    """The repository could not be fetched from where the task says it is."""
+    """The repository could not be fetched from the address in the task."""
 
     failure_reason = "GIT_CLONE_FAILED"
 
 
 class GitCloneTimeoutError(GitCloneError):
-    """The repository's host did not answer, or not to the end, in the time that a clone has."""
+    """The repository's host did not answer completely within the time limit of a clone."""
 
     failure_reason = "TIMEOUT"
-    fault = "infrastructure"  # no agent has run yet, and the next try may well succeed
+    fault = "infrastructure"  # no agent has run yet, and the next try may succeed
 
 
 class GitCheckoutError(AttemptError):
@@ -138,13 +138,13 @@ class GitCheckoutError(AttemptError):
 
 
 class LLMError(AttemptError):
-    """The model's service failed for good; raised by agents."""
+    """The model's service failed permanently; raised by agents."""
 
     failure_reason = "LLM_ERROR"
 
 
 class ToolError(AttemptError):
-    """A tool of the agent failed for good; raised by agents."""
+    """A tool of the agent failed permanently; raised by agents."""
 
     failure_reason = "TOOL_ERROR"
 
@@ -152,8 +152,8 @@ class ToolError(AttemptError):
 class RunCancelled(BaseException):
     """The run, or one command of it, was cancelled: by a signal, an MCP client or a deadline.
 
-    Raised in the threads that make attempts. No `Exception`, so that an agent that catches every
-    `Exception` does not go on after it.
+    Raised in the threads that make attempts. It is not an `Exception`, so that an agent that
+    catches every `Exception` does not continue.
     """
 
     exit_code: ClassVar[int] = 130

@@ -50,7 +50,7 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
     full = type("Usage", (), {"total": 10_000 << 20, "free": 1 << 20})
     monkeypatch.setattr("shutil.disk_usage", lambda _path: full)
     assert free_space_fault((tmp_path,), 16 << 20) == (
-        f"{tmp_path}: no space left on device to speak of (1.0 MiB free): make room"
+        f"{tmp_path}: almost no space left on device (1.0 MiB free): free some space"
     )
 
 

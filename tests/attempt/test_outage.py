@@ -52,8 +52,8 @@ def test_an_outage_is_said_once_and_its_end_too():
     made, said = breaker(need(Scripted(AWAY, AWAY, AWAY, AWAY)))
     made.require()
     paused, going_on = said
-    assert paused == f"paused: {AWAY}; it goes on by itself, or ends in 60 s (Ctrl-C: now)"
-    assert going_on.startswith("going on after ")
+    assert paused == f"paused: {AWAY}; continues when fixed, or ends in 60 s (Ctrl-C: now)"
+    assert going_on.startswith("continuing after ")
 
 
 def test_all_who_come_in_an_outage_wait_for_one_and_the_same():
@@ -80,7 +80,7 @@ def test_all_who_come_in_an_outage_wait_for_one_and_the_same():
 def test_an_outage_that_lasts_too_long_ends_it_for_all():
     fault = Scripted(*[AWAY] * 9)
     made, said = breaker(need(fault, patience=timedelta(0)))
-    with pytest.raises(OutageError, match=f"{AWAY}; `agentbench resume` goes on"):
+    with pytest.raises(OutageError, match=f"{AWAY}; fix this, then continue with `agentbench resume`"):
         made.require()
     looks = fault.looks
     with pytest.raises(OutageError):

@@ -128,7 +128,7 @@ def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplo
     content[int(place * len(content))] ^= 2
     path.write_bytes(content)
     assert cache.load(KEY) is None
-    assert "was damaged on disk; it is made again" in caplog.text
+    assert "was damaged on disk; it is recreated" in caplog.text
 
 
 def test_an_entry_that_an_older_agentbench_stored_as_a_tar_is_replaced(

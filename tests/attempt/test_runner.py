@@ -221,7 +221,7 @@ def test_a_cache_that_takes_nothing_fails_no_attempt(task, uncontrolled, place, 
     kept.unlink()
     kept.mkdir()
     assert run_pipeline(task, oracle(task), shop, place(2)).resolved
-    assert "the cache takes nothing" in caplog.text
+    assert "cannot write to the cache" in caplog.text
 
 
 def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop, place):
@@ -345,7 +345,7 @@ def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(tas
     record, limit = with_growing_limit(run, lambda _made: begun)
 
     assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
-    assert record.detail.endswith(f"the attempt as a whole was still under way after {limit:.0f} s")
+    assert record.detail.endswith(f"the whole attempt was still running after {limit:.0f} s")
     assert not was_interrupted(record)
 
 

@@ -139,7 +139,7 @@ def test_a_preparation_under_another_ones_name_is_not_used(
         record = made(prepared_task, victim)
     assert record.resolved
     assert cached(record) == [False] * 6
-    assert "is no preparation of that name; it is made here" in caplog.text
+    assert "is not a preparation with that name; creating it here" in caplog.text
 
 
 def test_what_cannot_be_shared_is_refused_before_anything_is_made(

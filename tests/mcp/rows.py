@@ -113,7 +113,7 @@ ROWS = [
         files={"test_unverified.py": DYING.format("os._exit(0)")},
         error_type="RuntimeError",
         code=-32000,
-        message="it exited 0, and no report bears that out",
+        message="it exited 0, but no report confirms that",
         tests={"test_a": "passed", "test_b": "unfinished"},
     ),
     Row(

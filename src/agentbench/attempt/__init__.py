@@ -1,1 +1,1 @@
-"""One attempt at a task: its six stages, what they share, and the record that is made of it."""
+"""One attempt at a task: its six stages, the state that they share, and its record."""

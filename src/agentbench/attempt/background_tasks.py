@@ -9,7 +9,7 @@ from typing import TypeVar
 from agentbench.errors import SandboxError
 
 _THREADS = 32
-_MAX_PENDING = 64  # removals; a caller that makes sandboxes faster than they go waits
+_MAX_PENDING = 64  # removals; a caller that creates sandboxes faster than that waits
 _LOG = logging.getLogger("agentbench.cache")
 
 ResultT = TypeVar("ResultT")
@@ -41,11 +41,11 @@ class BackgroundTasks:
             raise
 
     def at_end(self, work: Callable[[], object]) -> None:
-        """Do something when `finish` is called; it may start more work."""
+        """Call a function when `finish` is called; it may start more work."""
         self._last.append(work)
 
     def finish(self) -> None:
-        """Do what is to be done at the end, and wait for all work to end."""
+        """Call the functions of `at_end`, and wait until all work has ended."""
         for work in self._last:
             work()
         while True:  # running work may have started more

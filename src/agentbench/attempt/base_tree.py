@@ -1,7 +1,8 @@
 """The stored base tree of a preparation: a manifest of its entries, and their contents.
 
-The contents are in one file, each compressed by itself and found by its offset, so that one can be
-read alone. Files with equal contents share one. `.git` is left out, since no stage reads it again.
+The contents are in one file, each compressed separately and found by its offset, so that one can be
+read without the others. Files with equal contents share one copy. `.git` is left out, since no
+stage reads it again.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree, entr
 
 _MANIFEST_NAME, _CONTENTS_NAME = "base.json", "base.contents"
 _MANIFEST = TypeAdapter(dict[str, TreeEntry])  # by path; "%" escapes what JSON cannot hold
-_LEVEL = 6  # for 30 MB of sources, level 1 saves 0.3 s once, and takes a sixth more space
+_LEVEL = 6  # for 30 MB of sources, level 1 saves 0.3 s once, and takes 17 % more space
 _CHUNK = 1 << 16
 
 
@@ -43,7 +44,7 @@ class BaseTree(Struct, frozen=True, kw_only=True):
             return b"".join(self._chunks(entry.offset))
         except (zlib.error, EOFError) as fault:
             what = f"{self.contents} was damaged while it was in use: {fault}"
-            raise OSError(f"{what}; the next attempt makes it again") from fault
+            raise OSError(f"{what}; the next attempt recreates it") from fault
 
     def _chunks(self, offset: int) -> Iterator[bytes]:
         decompressor = zlib.decompressobj()
@@ -51,7 +52,7 @@ class BaseTree(Struct, frozen=True, kw_only=True):
             source.seek(offset)
             while not decompressor.eof:
                 if not (chunk := source.read(_CHUNK)):
-                    raise EOFError("it is cut off")
+                    raise EOFError("it is truncated")
                 yield decompressor.decompress(chunk)
 
 
@@ -71,7 +72,7 @@ def store_base_tree(chunks: Iterable[bytes], folder: Path) -> None:
 
 
 def load_base_tree(folder: Path) -> BaseTree:
-    """The tree that a folder holds.
+    """Load the tree that is stored in a folder.
 
     Raises:
         OSError: it cannot be read; FileNotFoundError if none was stored.
@@ -98,13 +99,13 @@ def base_tree_digest(folder: Path) -> str:
 
 
 class _ContentWriter(Struct, frozen=True):
-    """Writes the contents of a tree's files one after the other, equal ones once."""
+    """Writes the contents of a tree's files one after the other; equal contents once."""
 
     target: BinaryIO
     offsets: dict[str, int] = field(default_factory=dict)  # by digest
 
     def read_entry(self, member: tarfile.TarInfo, source: IO[bytes] | None) -> TreeEntry:
-        """The entry of a member, whose content is written."""
+        """Write the content of a member, and return its entry."""
         if source is None:
             return entry_of(member, None)
         compressor, start = zlib.compressobj(_LEVEL), self.target.tell()
@@ -113,7 +114,7 @@ class _ContentWriter(Struct, frozen=True):
         )
         self.target.write(compressor.flush())
         offset = self.offsets.setdefault(entry.digest, start)
-        if offset != start:  # known only now that the whole content was read
+        if offset != start:  # known only after the whole content was read
             self.target.seek(start)
             self.target.truncate()
         return replace(entry, offset=offset)

@@ -41,13 +41,13 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
 
-_CONTROL_RUNS = 2  # at a time, of an attempt that shares no slots with others
+_CONTROL_RUNS = 2  # at a time, if the attempt shares no slots with others
 SaveArtifact = Callable[[str, bytes], None]
 """Writes a file of an attempt under a name relative to its folder."""
 
 
 class StageOutput(Struct, frozen=True, kw_only=True):
-    """The output of a stage that hands nothing on."""
+    """The output of a stage that passes nothing else to later stages."""
 
     evidence: Evidence
     error: Exception | RunCancelled | None = None
@@ -55,43 +55,43 @@ class StageOutput(Struct, frozen=True, kw_only=True):
 
 
 class CloneOutput(StageOutput, frozen=True, kw_only=True):
-    """The sandbox of git_clone, which git_checkout and setup go on in."""
+    """The sandbox of git_clone, in which git_checkout and setup continue."""
 
     sandbox: Sandbox
     mirror: Mirror | None  # None: the task has no repository
 
 
 class SetupOutput(StageOutput, frozen=True, kw_only=True):
-    """The state that the task's set-up ended in."""
+    """The state after the task's set-up."""
 
     prepared: PreparedTask | None  # None: a command failed
 
 
 Artifacts = Mapping[PurePosixPath, Mapping[PurePosixPath, FileContent]]
-"""Files outside the workspace: by folder, and in it by relative path."""
+"""Files outside the workspace, by folder and then by their relative path in it."""
 
 
 class AgentRunOutput(StageOutput, frozen=True, kw_only=True):
-    """The agent's work; fields are None where the stage ended before."""
+    """The agent's work; a field is None if the stage ended before it was known."""
 
     outcome: AgentOutcome | None = None  # None also if the agent raised an exception
     traffic: ModelTraffic | None = None  # None also if the attempt has no model
     change: JudgedChange | None = None
     sandbox: Sandbox | None = None  # if the task's script judges in it
     artifacts: Artifacts = field(default_factory=dict)  # for a verifier with its own environment
-    steps: tuple[StepEvidence, ...] = ()  # that were run
+    steps: tuple[StepEvidence, ...] = ()  # the steps that were run
 
 
 class FinalTestOutput(StageOutput, frozen=True, kw_only=True):
-    """The control runs beside the final test."""
+    """The results of the control runs and of a task's steps."""
 
     controls: Controls
-    controls_seconds: float = 0.0  # that the verdict waited for them
-    steps: tuple[StepEvidence, ...] = ()  # that were run, with the last one judged
+    controls_seconds: float = 0.0  # how long the verdict waited for them
+    steps: tuple[StepEvidence, ...] = ()  # the steps that were run, with the last one judged
 
 
 class AttemptOutputs(Struct, frozen=True, kw_only=True):
-    """The outputs and results of the stages of one attempt; None where it ended before."""
+    """The outputs and results of one attempt's stages; None for a stage that was not reached."""
 
     results: tuple[StageResult, ...] = ()
     image: ImageId | None = None
@@ -127,7 +127,7 @@ class HiddenTests:
             raise GitCheckoutError(f"{where}: does not apply to the base commit: {error}") from None
 
     def check(self) -> None:
-        """Apply the patch now, so that its errors come before work that costs something."""
+        """Apply the patch now, so that its errors appear before any costly work."""
         _ = self.files
 
 
@@ -144,31 +144,31 @@ class StageContext(Struct, frozen=True, kw_only=True):
     sink: OutputSink  # the log of the stage
     save: SaveArtifact
     background: BackgroundTasks
-    stage: StageName = StageName.SETUP  # whose services write logs; those of set-up start earlier
+    stage: StageName = StageName.SETUP  # in names of logs; git_clone starts the services of set-up
     shared_setup: SnapshotId | None = None
     """The state after the shared commands of set-up; None: set-up runs them."""
     extend: Callable[[float], None] = lambda _seconds: None
-    """Gives the attempt more seconds, while it waits for another one."""
+    """Adds seconds to the attempt's time limit while it waits for another attempt."""
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
-    """For sandboxes of control runs that are idle while agents work."""
+    """Limits the sandboxes that are opened for control runs and are idle while agents work."""
     shared_containers: SharedContainers | None = None  # None: each judged run has its own
     turns: Turns = field(default_factory=Turns)
 
     @property
     def limits(self) -> Limits:
-        """What the task's sandboxes may use."""
+        """The limits of the task's sandboxes."""
         return limits_of(self.task)
 
     @property
     def services(self) -> Services | None:
-        """The services beside the task's sandboxes."""
+        """The services that run alongside the task's sandboxes."""
         found = services_of(self.task)
         return None if found is None else replace(found, main_image=self.image)
 
     @property
     def use(self) -> SandboxUse:
-        """What the sandboxes of agents, and of a script that judges, are for."""
+        """The use of the sandboxes in which agents, and scripts that judge, run."""
         environment, verifier = self.task.environment, self.task.answer_key.verifier
         is_shared = verifier is not None and verifier.is_shared
         lasting = environment.lasting or is_shared or bool(self.task.steps)
@@ -197,23 +197,23 @@ class PreparedContext(StageContext, frozen=True, kw_only=True):
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
 
     def judging_lock(self, *, shared: bool = False) -> FileLock:
-        """Held while a sandbox with the agent's code and hidden tests of the task runs.
+        """A lock that is held while a sandbox with the agent's code and the hidden tests runs.
 
         Final tests of code that has given all the right values share it.
         """
         return machine_lock(f"judging-{judging_key(self.task)}", shared=shared)
 
     def judging_queue(self, *, shared: bool = False) -> FileLock:
-        """Shared by all that need the judging lock for themselves; others wait until it is free."""
+        """A lock shared by all that need the judging lock exclusively; others wait for it."""
         return machine_lock(f"judging-{judging_key(self.task)}-queue", shared=shared)
 
     def sealed_lock(self) -> FileLock:
-        """Held while the reference solution runs for the first time."""
+        """A lock that is held while the reference solution runs for the first time."""
         return machine_lock(f"sealed-{judging_key(self.task)}")
 
 
 def limits_of(task: Task) -> Limits:
-    """What a task's sandboxes may use."""
+    """The limits of a task's sandboxes."""
     environment = task.environment
     return Limits(
         cpus=environment.cpus,

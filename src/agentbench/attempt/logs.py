@@ -1,6 +1,6 @@
-"""What an attempt leaves in its folder beside its record.
+"""The files in an attempt's folder, except its record.
 
-Its events as they happen, each stage's log, the agent's trajectory.
+It has the events as they happen, the log of each stage, and the agent's trajectory.
 """
 
 import re
@@ -29,7 +29,7 @@ EVENTS = "events.jsonl"
 Write = Callable[[], None]
 LOG_BYTES = 10 * 1024 * 1024
 """Bytes kept of a log: half from the head, half from the tail."""
-# Also the marks that turn or hide text.
+# Includes the marks that hide text or change its direction.
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
@@ -40,7 +40,7 @@ _TRAJECTORY = Path("agent", "trajectory.json")
 class EventKind(StrEnum):
     """The kinds of events."""
 
-    REGISTERED = "registered"  # before anything of the attempt is begun
+    REGISTERED = "registered"  # before the attempt begins
     STAGE_STARTED = "stage_started"
     STAGE_ENDED = "stage_ended"
     JUDGED = "judged"
@@ -52,14 +52,14 @@ class AttemptEvent(Schema):
     at: datetime
     event: EventKind
     stage: StageName | None = None
-    cached: bool | None = None  # of a stage that ended: taken from an earlier attempt
-    detail: str | None = None  # of a stage that ended: how
+    cached: bool | None = None  # whether an ended stage was taken from an earlier attempt
+    detail: str | None = None  # how an ended stage ended
     resolved: bool | None = None
     failure_reason: FailureReason | None = None
 
 
 class EventLog:
-    """Writes an attempt's events, each whole in one write, so that a killed run leaves them."""
+    """Writes each event of an attempt in one write, so that a killed run leaves whole lines."""
 
     def __init__(self, folder: Path, *, written: Callable[[Write], None]) -> None:
         """Write below a folder; `written` waits while the disk is full."""
@@ -70,7 +70,7 @@ class EventLog:
         """The attempt is about to begin.
 
         Raises:
-            StorageError: the disk is full; so with all events.
+            StorageError: the disk is full. All methods that write an event raise it.
         """
         self._note(EventKind.REGISTERED)
 
@@ -106,7 +106,7 @@ class EventLog:
 
 
 def read_events(folder: Path) -> tuple[AttemptEvent, ...]:
-    """The events of an attempt, in their order; a line that was torn is left out."""
+    """The events of an attempt in order; an incomplete line is left out."""
     try:
         lines = (folder / EVENTS).read_bytes().splitlines()
     except FileNotFoundError:
@@ -153,11 +153,11 @@ class StageLog:
         """Take one chunk of output; an `OutputSink`."""
         elapsed = self._clock() - self._started
         head = f"[{elapsed:9.3f} {stream.value}] ".encode()
-        # Bytes that are no text, such as C1 by itself, become visible with the decoding.
+        # Decoding makes bytes visible that are not text, such as a single C1 byte.
         text = _CONTROL.sub(_visible, chunk.decode("utf-8", "backslashreplace")).encode()
         line = head + text + (b"" if text.endswith(b"\n") else b"\n")
         with self._lock:
-            if not self._file.closed:  # by then it is a stray thread of an agent given up
+            if not self._file.closed:  # closed: the caller is a thread of an abandoned agent
                 self._keep(line)
 
     def _keep(self, line: bytes) -> None:
@@ -176,8 +176,8 @@ class StageLog:
             self._cut += len(gone)
 
     def _put(self, data: bytes) -> None:
-        # On a full disk the record cannot be kept either, and that says so; raised from here, in
-        # the middle of a command, it would look like a failure of the sandbox.
+        # If the disk is full, writing the record fails, too, and reports it. An error raised from
+        # here, in the middle of a command, would look like a failure of the sandbox.
         with suppress(OSError):
             self._file.write(data)
 
@@ -190,7 +190,7 @@ def _visible(found: re.Match[str]) -> str:
 def write_trajectory(
     folder: Path, *, agent: Agent, model: str, session: str, facts: ModelTraffic
 ) -> None:
-    """Write the trajectory of an attempt whose log of exchanges lies in its folder, if any.
+    """Write the trajectory of an attempt, if its folder has a log of exchanges.
 
     Raises:
         StorageError: there is no room for it.

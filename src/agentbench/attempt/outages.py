@@ -1,4 +1,4 @@
-"""A circuit breaker: attempts wait while the engine, a disk or the model is away.
+"""A circuit breaker: attempts wait while the engine, a disk or the model is unavailable.
 
 Attempts that start in an outage would all fail, use up their retries and cost money. So they wait;
 the outage is reported once, and they go on when it is over. Libraries for circuit breakers are not
@@ -24,17 +24,17 @@ from agentbench.sandbox.interface import SandboxProvider
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-_LONGEST_BACK_OFF = 15  # seconds between two looks
+_LONGEST_BACK_OFF = 15  # seconds between two checks
 T = TypeVar("T")
 _MIB = 1 << 20
 _RECORDS = 16 * _MIB
-"""Bytes that must be free where records go: more than the logs of an attempt as a rule take."""
+"""Bytes that must be free where records are stored: more than an attempt's logs usually take."""
 _SANDBOXES = 256 * _MIB
-"""Bytes that must be free where sandboxes are: some workspaces of ordinary size."""
-_SHARE = 10  # of a small disk a tenth must be free, not more
+"""Bytes that must be free where sandboxes are stored: a few workspaces of ordinary size."""
+_SHARE = 10  # on a small disk, only a tenth of it must be free
 _ENGINE_PATIENCE = timedelta(minutes=15)  # for an upgrade, a reboot
 _MODEL_PATIENCE = timedelta(minutes=15)
-_DISK_PATIENCE = timedelta(minutes=1)  # it seldom becomes free by itself
+_DISK_PATIENCE = timedelta(minutes=1)  # space seldom becomes free by itself
 
 
 @contextmanager
@@ -42,14 +42,14 @@ def storage_errors(folder: Path) -> Iterator[None]:
     """Raise StorageError for each OSError of the block.
 
     Raises:
-        StorageError: the system refused something; says why and what to do.
+        StorageError: the system refused an operation; the message says why and what to do.
     """
     try:
         yield
     except OSError as error:
         raise StorageError(
-            f"{folder}: cannot be written ({error.strerror or error}); make room or put it back, "
-            "then `agentbench resume` goes on with the run"
+            f"{folder}: cannot be written ({error.strerror or error}); free space or put it back, "
+            "then continue the run with `agentbench resume`"
         ) from error
 
 
@@ -80,16 +80,16 @@ class CircuitBreaker:
         self._over: OutageError | None = None
 
     def suspect(self) -> None:
-        """Check everything before the next attempt, also what is costly."""
+        """Check every requirement before the next attempt, including the costly ones."""
         self._suspected = True
 
     def require(self) -> None:
         """Return when everything is available, usually at once, or when the run is cancelled.
 
         Raises:
-            OutageError: something was away for longer than attempts wait.
+            OutageError: a requirement was not met for longer than attempts wait.
         """
-        with self._lock:  # the second thread waits for the findings of the first
+        with self._lock:  # a second thread waits for the result of the first
             if self._over is not None:
                 raise self._over
             suspected, self._suspected = self._suspected, False
@@ -98,10 +98,10 @@ class CircuitBreaker:
                     self._await(need)
 
     def written(self, write: Callable[[], T]) -> T:
-        """Write something; if the disk refuses it, try again when there is space.
+        """Call `write`; if the disk refuses to write, call it again when there is space.
 
         Raises:
-            StorageError: the disk refuses it although there is space.
+            StorageError: the disk refuses to write although there is space.
             OutageError: there was no space for longer than attempts wait.
         """
         try:
@@ -117,16 +117,16 @@ class CircuitBreaker:
         began = time.monotonic()
         if need.patience:
             longest = _minutes(need.patience)
-            self._say(f"paused: {fault}; it goes on by itself, or ends in {longest} (Ctrl-C: now)")
+            self._say(f"paused: {fault}; continues when fixed, or ends in {longest} (Ctrl-C: now)")
         last = self._looked_again(need)
         if last is None:
-            self._say(f"going on after {time.monotonic() - began:.0f} s")
+            self._say(f"continuing after {time.monotonic() - began:.0f} s")
         elif not self._cancel.is_set():
-            self._over = OutageError(f"{last}; `agentbench resume` goes on when that is mended")
+            self._over = OutageError(f"{last}; fix this, then continue with `agentbench resume`")
             raise self._over
 
     def _looked_again(self, need: Requirement) -> str | None:
-        import tenacity  # here: outages are rare, and a start need not wait for it
+        import tenacity  # imported here, since few runs have outages
 
         patience = tenacity.stop_after_delay(need.patience.total_seconds())
         retrying = tenacity.Retrying(
@@ -181,7 +181,7 @@ def requirements_of(
         local: The folder of preparations and the back end; None: attempts are made on other
             machines.
     """
-    # Looked at once: an engine that is away later cannot be asked where its disk is.
+    # Read now: an engine that is unavailable later cannot say where its disk is.
     folders = () if local is None else (local[0], *local[1].disk_folders)
     requirements = [
         Requirement(
@@ -212,11 +212,11 @@ def fault_of(check: Callable[[], None]) -> str | None:
 
 
 def free_space_fault(folders: Sequence[Path], needed: int) -> str | None:
-    """The first folder with less free space than needed."""
+    """A message about the first folder with less free space than needed."""
     for folder in folders:
         existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         disk = shutil.disk_usage(existing)
         if disk.free < min(needed, disk.total // _SHARE):
             free = f"{disk.free / _MIB:.1f} MiB"
-            return f"{folder}: no space left on device to speak of ({free} free): make room"
+            return f"{folder}: almost no space left on device ({free} free): free some space"
     return None

@@ -1,4 +1,4 @@
-"""Prepares a task for an attempt: the first three stages, or what the cache stores of them."""
+"""Prepares a task for an attempt: runs the first three stages, or loads their stored result."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -44,10 +44,10 @@ def prepare_task(task: Task, resources: RunResources) -> PreparedContext:
 
     Args:
         task: The task; its hidden tests are not part of the state.
-        resources: With a cache in use; without it nothing would be stored.
+        resources: The run's resources; they must use a cache, or nothing would be stored.
 
     Raises:
-        UnavailableError: a stage failed; says which, and why.
+        UnavailableError: a stage failed; the message says which, and why.
         RunCancelled: the run was cancelled.
     """
     with owned_folder("agentbench-logs-") as logs:
@@ -83,7 +83,7 @@ class TaskPreparation:
         """The inputs of the later stages; None if a stage failed."""
         with self._lock_and_load() as found, preparation_cache.closing_sandboxes() as opened:
             limit = attempt_time_limit(self._task, self._resources.settings)
-            self._stages.deadline.begin(limit)  # not while another attempt prepares the task
+            self._stages.deadline.begin(limit)  # does not count the wait for another attempt
             prepared = found if found is not None else self._run_stages(opened)
             if prepared is None or self._context is None:
                 return None
@@ -98,7 +98,7 @@ class TaskPreparation:
         found = self._resources.cache.load_baseline(key) if key is not None else None
         if found is None:
             return None
-        if found.report:  # a script leaves none
+        if found.report:  # a script leaves no report
             self._stages.save("baseline.json", found.report)
         return found.result
 
@@ -153,10 +153,10 @@ class TaskPreparation:
 
     @contextmanager
     def _lock_and_load(self) -> Iterator[preparation_cache.PreparedTask | None]:
-        """Hold the preparation's lock, and load what another attempt has stored."""
+        """Take the preparation's lock, and load the preparation if another attempt stored it."""
         with ExitStack() as locks:
             found = None
-            # The first stage raises the same error, and records it.
+            # The first stage raises the same error, which records it.
             with suppress(UnavailableError, SandboxError, GitCloneError, OSError, RunCancelled):
                 found = self._load(locks)
             yield found
@@ -180,9 +180,9 @@ class TaskPreparation:
         return prepared
 
     def _shared_setup(self, image: ImageId) -> SnapshotId | None:
-        """The state after the shared commands, made once for all tasks with equal ones.
+        """The state after the shared commands, created once for all tasks with equal commands.
 
-        None if one fails: then set-up runs them itself, and has the evidence.
+        None if a command fails: then set-up runs the commands itself, and returns the evidence.
         """
         task, cache = self._task, self._resources.cache
         key = cache.shared_key(task, image)
@@ -218,7 +218,7 @@ class TaskPreparation:
     def _shared_checkout(self, image: ImageId) -> SnapshotId | None:
         """The state after the shared commands with the checkout of a similar commit.
 
-        It takes the disk space of its files once for all tasks that start from it.
+        Its files take disk space only once for all tasks that start from it.
         """
         cache, inputs = self._resources.cache, self._inputs()
         source = self._task.source

@@ -2,7 +2,7 @@
 
 A preparation is a snapshot of the back end, the base tree, and the evidence of clone, checkout and
 set-up. Its key is made of everything that it depends on. It is checked when it is loaded; a damaged
-one is made again.
+preparation is recreated.
 """
 
 import hashlib
@@ -35,14 +35,14 @@ from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.scripts import VERIFIER_FOLDER
 from agentbench.tasks.task import Task
 
-_FORMAT = 3  # raised whenever a preparation of an older agentbench must not be used
+_FORMAT = 3  # incremented when preparations of an older agentbench must not be used
 _BASELINE_FORMAT = 2  # the same for baseline runs
 UNCACHED_PREFIX = "once-"
 """The first characters of the key of a preparation that only one attempt may use."""
 
 _STAGES, _IDENTITY = "stages.json", "cache-id"
 _MOST_LOCKS = 256  # locks, each with a descriptor
-_DAMAGED = "%s was damaged on disk; it is made again"
+_DAMAGED = "%s was damaged on disk; it is recreated"
 _LOG = logging.getLogger("agentbench.cache")
 
 
@@ -53,7 +53,7 @@ class PreparedTask:
     snapshot: SnapshotId
     base: WorkspaceTree
     content: BaseContent = field(compare=False, repr=False)
-    # Keeps others from evicting it.
+    # Prevents other processes from evicting it.
     use: SharedLock | None = field(default=None, compare=False, repr=False)
 
 
@@ -72,7 +72,7 @@ class StoredBaseline(ChecksummedDocument):
 
 
 def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> str:
-    """The key of a preparation: made of back end, image, repository and set-up."""
+    """The key of a preparation, derived from back end, image, repository and set-up."""
     source = task.source
     parts = {
         "format": _FORMAT,
@@ -106,7 +106,7 @@ def shared_setup_key(task: Task, image: ImageId, provider: SandboxProvider) -> s
 
 
 def baseline_key(task: Task, preparation: str) -> str:
-    """Names a baseline run: the preparation, the hidden tests, how they run, the limits."""
+    """The key of a baseline run: the preparation, the hidden tests, how they run, the limits."""
     key = task.answer_key
     parts = [
         _BASELINE_FORMAT,
@@ -121,7 +121,7 @@ def baseline_key(task: Task, preparation: str) -> str:
 
 
 def judging_key(task: Task) -> str:
-    """Names a task among those that a machine judges at a time."""
+    """The key of a task among those that a machine judges at the same time."""
     key = task.answer_key
     tests = hashlib.sha256(key.tests_patch).hexdigest()
     return _digest_of_json([task.id, tests, key.fail_to_pass])
@@ -132,7 +132,7 @@ def _digest_of_json(value: object) -> str:
 
 
 class PreparationCache:
-    """Preparations and baselines below one folder of the host; safe to use from threads.
+    """Preparations and baselines below one folder of the host. Safe to use from several threads.
 
     No process evicts an entry that an attempt uses, nor one of the last few hundred that this
     object has loaded or stored.
@@ -143,7 +143,7 @@ class PreparationCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._provider = provider
         self._uses: OrderedDict[str, SharedLock] = OrderedDict()
-        self.failed_shared_setups: set[str] = set()  # keys; their tasks run these commands alone
+        self.failed_shared_setups: set[str] = set()  # keys; tasks run these commands themselves
         self._sealed: dict[str, SealedMemory] = {}
         self._lock = Lock()
 
@@ -155,8 +155,8 @@ class PreparationCache:
     def key(self, task: Task, image: ImageId) -> str:
         """The key of a preparation in this cache.
 
-        Caches that share an engine share no snapshots: what one evicts may be in use in another.
-        A cache that was moved keeps its own.
+        Caches that share an engine share no snapshots, since one cache could evict a snapshot that
+        another one uses. A cache that was moved keeps its own.
 
         Raises:
             OSError: the cache cannot be written.
@@ -180,7 +180,7 @@ class PreparationCache:
         return self._folder / f"{key}.lock"
 
     def load(self, key: str) -> tuple[PreparedTask, tuple[StageResult, ...]] | None:
-        """A preparation and the evidence of its stages, if it is still whole.
+        """A preparation and the evidence of its stages, if it is complete and undamaged.
 
         Raises:
             SandboxError: the engine is lost.
@@ -205,15 +205,15 @@ class PreparationCache:
         return None
 
     def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
-        """Store the state of the sandbox that set-up ended in."""
+        """Store the state of the sandbox after set-up."""
         return self._store(key, sandbox, lambda: sandbox.snapshot(key))
 
     def adopt(self, key: str, sandbox: Sandbox, results: Sequence[StageResult]) -> PreparedTask:
         """Store a preparation that another machine made.
 
         Args:
-            key: The key of its snapshot here.
-            sandbox: A fresh one of that snapshot.
+            key: The key of its snapshot in this cache.
+            sandbox: A fresh sandbox from that snapshot.
             results: The evidence of its stages.
         """
         prepared = self._store(key, sandbox, lambda: self._found(key))
@@ -239,7 +239,7 @@ class PreparationCache:
         return found
 
     def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
-        """Complete a preparation with the evidence of its stages; before that it is not loaded."""
+        """Complete a preparation with the evidence of its stages; until then it is not loaded."""
         folder = self._folder / key
         preparation = StoredPreparation(results=tuple(results), base_tree=base_tree_digest(folder))
         write_atomically(folder / _STAGES, preparation.json_with_checksum().encode())
@@ -289,11 +289,11 @@ class PreparationCache:
         write_atomically(path, baseline.json_with_checksum().encode())
 
     def control_memory(self, key: str) -> ControlMemory:
-        """The test functions of a task whose control runs prove nothing."""
+        """The stored memory of test functions of a task whose control runs prove nothing."""
         return ControlMemory(self._folder / f"controls-{key}.json")
 
     def sealed_memory(self, key: str | None, task: Task) -> SealedMemory:
-        """What the reference solution of a task recorded; without a key only in this process."""
+        """The stored recordings of a task's reference solution; without a key for this process."""
         with self._lock:
             known = self._sealed.get(key or judging_key(task))
             if known is None:
@@ -340,8 +340,8 @@ def log_removal_failure() -> Iterator[None]:
 
 @contextmanager
 def log_cache_failure() -> Iterator[None]:
-    """Log a failure to store something; later attempts make it again."""
+    """Log a failure to store something; later attempts recreate it."""
     try:
         yield
     except OSError as fault:
-        _LOG.warning("the cache takes nothing (%s); the task is prepared again next time", fault)
+        _LOG.warning("cannot write to the cache (%s); the task is prepared again next time", fault)

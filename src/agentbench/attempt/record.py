@@ -1,4 +1,4 @@
-"""The record of one attempt, and judging the attempt again from its record."""
+"""The record of one attempt, and how to judge the attempt again from it."""
 
 from datetime import datetime, timedelta
 from typing import Final, Literal, NewType
@@ -22,11 +22,11 @@ RunId = NewType("RunId", str)
 """UTC time and some random letters: sorts by time."""
 
 SCHEMA_VERSION: Final = 1
-"""Of run.json and of every AttemptRecord."""
+"""The version of the format of run.json and of every AttemptRecord."""
 
 
 class StageRecord(Schema):
-    """One stage: how it ended, how long it took, and the evidence that it brought back."""
+    """One stage: how it ended, how long it took, and its evidence."""
 
     name: StageName
     """Which of the six stages it is."""
@@ -55,11 +55,11 @@ class StageRecord(Schema):
     log: str | None = None
     """The file with its output, relative to the attempt's folder; null: it has no output."""
     evidence: Evidence
-    """The facts by which the attempt is judged."""
+    """The facts that the verdict depends on."""
 
 
 class PatchRecord(Schema):
-    """The agent's change as it was judged."""
+    """The part of the agent's change that was judged."""
 
     path: str
     """Its file, relative to the attempt's folder."""
@@ -74,11 +74,11 @@ class PatchRecord(Schema):
     dropped: tuple[DroppedPath, ...] = ()
     """Changed paths that are not judged."""
     tool_caches: tuple[ToolCache, ...] = ()
-    """What tools left behind; neither judged nor counted above."""
+    """The files that tools left behind; neither judged nor counted above."""
 
 
 class AgentRecord(Schema):
-    """What the agent did."""
+    """The agent's work in numbers."""
 
     ending: AgentEnding
     """How it stopped."""
@@ -95,7 +95,7 @@ class AgentRecord(Schema):
 
 
 class UsageRecord(Schema):
-    """What model calls came to; `cost_usd` is null when no price is known, never 0 for that."""
+    """The totals of the model calls; `cost_usd` is null, not 0, if no price is known."""
 
     requests: int = 0
     """The number of model calls."""
@@ -112,22 +112,22 @@ class UsageRecord(Schema):
 
 
 class TimingRecord(Schema):
-    """Seconds; `overhead_s` is what is left of the total without all the others."""
+    """Durations in seconds; `overhead_s` is the total minus the other parts of it."""
 
     total_s: float
     """From the start of the attempt to its verdict."""
     agent_s: float = 0.0
-    """In the agent's commands."""
+    """Spent in the agent's commands."""
     tests_s: float = 0.0
-    """In the baseline run and the final test."""
+    """Spent in the baseline run and the final test."""
     setup_s: float = 0.0
-    """In the task's set-up commands."""
+    """Spent in the task's set-up commands."""
     controls_s: float = 0.0
-    """That the verdict waited for control runs after the final test."""
+    """How long the verdict waited for control runs after the final test."""
     overhead_s: float = 0.0
     """The rest of the total: the harness and its sandboxes."""
     queue_wait_s: float = 0.0
-    """That the attempt waited before its start; not part of the total."""
+    """How long the attempt waited before its start; not part of the total."""
 
 
 class TaskStepRecord(Schema):
@@ -138,11 +138,11 @@ class TaskStepRecord(Schema):
     ran: bool = True
     """Whether it was reached."""
     rewards: dict[str, float] | None = None
-    """What its verifier gave, by name; null: it has no result."""
+    """The rewards of its verifier, by name; null: it has no result."""
     fault: str = ""
     """Why it has no result, in words."""
     shortfall: str = ""
-    """Why its rewards end the rest, in words."""
+    """Why its rewards end the remaining steps, in words."""
     agent: AgentEnding | None = None
     """How the agent stopped in it; null: no agent ran."""
     agent_detail: str = ""
@@ -166,7 +166,7 @@ class TaskStepRecord(Schema):
 
 
 class EnvironmentRecord(Schema):
-    """What the attempt ran in."""
+    """The environment that the attempt ran in."""
 
     sandbox: str
     """The name of the back end."""
@@ -218,13 +218,13 @@ class AttemptRecord(ChecksummedDocument):
     attempt: int
     """The number of the attempt at this task in this run, from 1."""
     retry_of: int | None = None
-    """How many tries at this attempt went before; null: none."""
+    """How many tries of this attempt preceded this one; null: none."""
     agent: str
     """The name of the agent."""
     model: str | None = None
     """The model that the agent used; null: none, or the agent chose it itself."""
     task_digest: str
-    """A digest of the task's files, to tell changed tasks apart."""
+    """A digest of the task's files, which differs for a changed task."""
     started_at: datetime
     """When the attempt started, in UTC."""
 
@@ -235,11 +235,11 @@ class AttemptRecord(ChecksummedDocument):
     failure_reason: FailureReason | None
     """The primary reason why it is not resolved; null exactly if it is resolved."""
     fault: Fault | None
-    """Who caused the failure: the agent, the task or the infrastructure; null: there is none."""
+    """The cause of the failure: the agent, the task or the infrastructure; null: no failure."""
     detail: str = ""
     """The reason in words."""
     failures: tuple[Failure, ...] = ()
-    """Every failure that was found, not only the primary one."""
+    """All failures that were found, including the primary one."""
 
     expected: ExpectedTests
     """The tests that decide."""
@@ -250,23 +250,23 @@ class AttemptRecord(ChecksummedDocument):
     counts: ChangeCounts = ChangeCounts()
     """How many tests changed, and how."""
     rewards: dict[str, float] | None = None
-    """What the task's own verifier script gave, by name; null: tests decide."""
+    """The rewards of the task's own verifier script, by name; null: tests decide."""
     steps: tuple[TaskStepRecord, ...] = ()
     """The steps of a task with several instructions, in order."""
     findings: tuple[Finding, ...] = ()
-    """What the checks for tampering observed."""
+    """The findings of the checks for tampering."""
     warnings: tuple[str, ...] = ()
     """Remarks about the attempt that do not affect its verdict."""
     controls: Controls | None = None
     """The control runs of the final test; null: there was no final test."""
     patch: PatchRecord | None = None
-    """The agent's change; null: there is none that could be read."""
+    """The agent's change; null: no change could be read."""
     agent_run: AgentRecord | None = None
-    """What the agent did; null: it did not run, or left no result."""
+    """The agent's work in numbers; null: it did not run, or left no result."""
     usage: UsageRecord | None = None
     """The model calls; null: they were not counted."""
     timing: TimingRecord
-    """Where the time went."""
+    """How the time was spent."""
     environment: EnvironmentRecord
     """The sandbox and its limits."""
 
@@ -276,7 +276,7 @@ class AttemptRecord(ChecksummedDocument):
 
 
 def rescore(record: AttemptRecord) -> AttemptRecord:
-    """The record with the verdict that today's rules give its evidence."""
+    """The record with the verdict of the current rules on its evidence."""
     return record.model_copy(update=dict(rejudge(record)))
 
 

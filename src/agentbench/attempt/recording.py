@@ -1,4 +1,4 @@
-"""Makes the record of an attempt from the results of its stages, or without them if it is lost."""
+"""Creates an attempt's record from the results of its stages, or without them if it is lost."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task import Task
 
 _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
-_UNKNOWN_STAGE = StageName.GIT_CLONE  # the stage that the attempt had reached is not known
+_UNKNOWN_STAGE = StageName.GIT_CLONE  # since the stage that the attempt reached is not known
 
 
 class AttemptTimes(Struct, frozen=True, kw_only=True):
@@ -160,7 +160,7 @@ def _count(lines: Iterable[bytes], sign: bytes, header: bytes) -> int:
 def _usage_record(
     traffic: ModelTraffic | None, outcome: AgentOutcome | None
 ) -> record.UsageRecord | None:
-    """The usage that the model endpoint counted; without one, what the agent reports of itself."""
+    """The usage that the model endpoint counted; without an endpoint, as the agent reports it."""
     if traffic is not None:
         errors = {kind.value: count for kind, count in traffic.errors.items()}
         return record.UsageRecord(**asdict(traffic.usage), llm_errors=errors)
@@ -191,7 +191,7 @@ def _environment(
 ) -> record.EnvironmentRecord:
     limits, image = limits_of(task), image_of(task, provider)
     kept = promises_of(provider, limits.runtime)
-    verifier = None if task.steps else task.answer_key.verifier  # each step has its own
+    verifier = None if task.steps else task.answer_key.verifier  # each step has its own verifier
     return record.EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),
@@ -217,7 +217,7 @@ def _networks(task: Task) -> dict[StageName, Network]:
     verifier = task.answer_key.verifier
     judged_with = verifier.network if verifier is not None else False
     setup = {StageName.SETUP: task.setup.network if task.setup.all_commands else False}
-    if task.steps:  # each has its own
+    if task.steps:  # each step has its own network
         return setup
     return {
         **setup,
@@ -236,14 +236,14 @@ def _python_that_ran(results: Sequence[StageResult]) -> str | None:
 def excluded_record(
     task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot, error: BaseException
 ) -> record.AttemptRecord:
-    """The record of a try that another machine made and that did not come back.
+    """The record of a try on another machine that did not return.
 
     Args:
         task: The task.
         agent: The agent.
-        resources: Of the run on this machine.
-        slot: Its folder, and which try it was.
-        error: Why it did not come back: a lost node, or the end of the run.
+        resources: The resources of the run on this machine.
+        slot: Its folder, and the number of the try.
+        error: Why it did not return: a lost node, or the end of the run.
     """
     now = datetime.now(UTC)
     result = StageResult(

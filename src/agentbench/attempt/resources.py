@@ -1,4 +1,4 @@
-"""What all attempts of a run share, the slot of each, and the live status of those that run."""
+"""The resources that all attempts of a run share, their slots, and the status of running ones."""
 
 import os
 import time
@@ -36,8 +36,8 @@ class AttemptStatus(Struct, kw_only=True):
     retry_of: int | None = None
     began: float = 0.0  # by the clock of LiveStatus, in seconds
     where: str | None = None  # None: on this machine
-    stage: StageName | None = None  # None: it waits to begin
-    spent_usd: Callable[[], float | None] | None = None  # None: no model; returns None: no price
+    stage: StageName | None = None  # None: the attempt waits to begin
+    spent_usd: Callable[[], float | None] | None = None  # None: no model; returning None: no price
 
 
 class LiveStatus(Struct, kw_only=True):
@@ -71,13 +71,13 @@ class LiveStatus(Struct, kw_only=True):
             self.end(status)
 
     def running(self) -> tuple[AttemptStatus, ...]:
-        """The running attempts in the order of their beginnings."""
+        """The running attempts, in the order in which they began."""
         with self._lock:
             return tuple(self._running.values())
 
 
 class RunResources(Struct, frozen=True, kw_only=True):
-    """What all attempts of a run share."""
+    """The resources that all attempts of a run share."""
 
     provider: SandboxProvider
     mirrors: Mirrors
@@ -86,7 +86,7 @@ class RunResources(Struct, frozen=True, kw_only=True):
     settings: RunSettings = field(default_factory=RunSettings)
     shared: SharedPreparations | None = None  # with other machines, through a registry
     gateway: ModelGateway | None = None
-    secrets: frozenset[str] = frozenset()  # of this machine; they are removed from logs
+    secrets: frozenset[str] = frozenset()  # of this machine; removed from logs
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
@@ -140,11 +140,11 @@ class RunResources(Struct, frozen=True, kw_only=True):
 
 
 class AttemptSlot(Struct, frozen=True, kw_only=True):
-    """Which attempt it is, and the folder of its files."""
+    """The identity of an attempt, and the folder of its files."""
 
     folder: Path
     run_id: RunId
     attempt: int
     retry_of: int | None = None
     queued_at: float | None = None  # time.monotonic() when it could have started
-    status: AttemptStatus | None = None  # None: it is shown nowhere
+    status: AttemptStatus | None = None  # None: it is not shown

@@ -28,7 +28,7 @@ from agentbench.tasks.task import Task
 def run_pipeline(
     task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot
 ) -> AttemptRecord:
-    """Run one attempt to its verdict. The record says how it ended; no exception does.
+    """Run one attempt to its verdict. Its record, and not an exception, says how it ended.
 
     Raises:
         StorageError: the disk has no space for its files.
@@ -76,7 +76,7 @@ class _AttemptRunner:
         self.preparation = TaskPreparation(task, resources, self.stages)
 
     def run(self) -> AttemptOutputs:
-        """Run the stages, and remove what they prepared for this attempt only."""
+        """Run the stages, and remove the preparation if only this attempt may use it."""
         self.stages.events.registered()
         try:
             outputs = self._run_stages()
@@ -102,7 +102,7 @@ class _AttemptRunner:
             )
             outputs = replace(outputs, agent_run=work)
             if work is None or work.change is None or (work.steps and work.error is not None):
-                return outputs  # with steps, the change may be that of a step before the error
+                return outputs  # with steps, the change may be from a step before the error
             change = work.change
             final = self.stages.run(
                 StageName.FINAL_TEST,
@@ -135,7 +135,7 @@ class _AttemptRunner:
         return result.evidence
 
     def _baseline_report(self) -> bytes | None:
-        """The report of a baseline run to store with it, empty for a script; None: store nothing.
+        """The report to store with a baseline run; empty for a script, None: store nothing.
 
         The key of a baseline run has neither the files of steps nor the id of a named image.
         """

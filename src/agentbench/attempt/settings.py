@@ -1,7 +1,7 @@
-"""The settings of a run: every option that its record keeps and its attempts obey.
+"""The settings of a run: every option that its record keeps and its attempts follow.
 
-One value goes through everything: `run.json` holds it, `resume` reads it back, workers on other
-machines receive it, and every stage of an attempt sees it.
+All parts share one value: `run.json` stores it, `resume` reads it, workers on other machines
+receive it, and every stage of an attempt uses it.
 """
 
 import re
@@ -41,7 +41,7 @@ class RunSettings(Schema):
     attempts: int = 1
     """The number of attempts at each task."""
     executor: ExecutorName = ExecutorName.LOCAL
-    """What makes the attempts: this machine, or a Ray cluster."""
+    """The executor of the attempts: this machine, or a Ray cluster."""
     timeout_scale: float = 1.0
     """The factor by which all time limits of the tasks are multiplied."""
     retries: int = 2
@@ -49,7 +49,7 @@ class RunSettings(Schema):
     max_outage: timedelta | None = Field(default=None, alias="max_outage_s")
     """Seconds to wait for a lost engine, model or disk; null: 900, 60 for a disk."""
     attempt_timeout: timedelta | None = Field(default=None, alias="attempt_timeout_s")
-    """The limit of a whole attempt in seconds; null: the sum of its stages' and a margin."""
+    """The limit of a whole attempt in seconds; null: the sum of its stages' limits and a margin."""
     use_cache: bool = True
     """Whether prepared tasks are taken from the cache and stored in it."""
     registry: str | None = None
@@ -57,7 +57,7 @@ class RunSettings(Schema):
     max_cost_usd: float | None = None
     """The cost of model calls in US dollars at which the run stops."""
     max_failures: int | None = None
-    """After so many failures, infrastructure's aside, no further attempt starts."""
+    """After this many failures, except infrastructure failures, no further attempt starts."""
     allow_env: tuple[str, ...] = ()
     """Variables of this machine that tasks may read."""
     integrity_controls: ControlLevel | None = None
@@ -84,10 +84,10 @@ class RunSettings(Schema):
         return self.model_validate({**dict(self), **changes})
 
     def check(self) -> None:
-        """Refuse values that make no sense.
+        """Refuse invalid values.
 
         Raises:
-            UsageError: one of them does not.
+            UsageError: a value is invalid.
         """
         if self.attempts < 1:
             raise UsageError(f"--attempts: {self.attempts} is not above 0")
@@ -119,10 +119,10 @@ _NAMES = tuple(RunSettings.model_fields)
 
 
 def _check_registry(registry: str) -> None:
-    """Refuse a value that engines do not accept as a place in a registry.
+    """Refuse a value that engines do not accept as the address of a repository.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not such an address.
     """
     if not _REPOSITORY.fullmatch(registry):
         raise UsageError(

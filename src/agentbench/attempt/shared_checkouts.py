@@ -27,7 +27,7 @@ class KnownCheckouts(ChecksummedDocument):
 class SharedCheckouts:
     """The shared checkouts of one repository on one state after shared commands.
 
-    Their caller holds the lock of that state.
+    The caller holds the lock of that state.
     """
 
     def __init__(self, cache: PreparationCache, shared_key: str, url: str) -> None:
@@ -69,12 +69,12 @@ class SharedCheckouts:
     def _known(self) -> Mapping[str, str]:
         try:
             return KnownCheckouts.model_validate_json(self._path.read_bytes()).keys
-        except (OSError, ValidationError):  # missing or damaged: they are made again
+        except (OSError, ValidationError):  # missing or damaged: it is recreated
             return {}
 
 
 def changed_bytes(mirror: Mirror, commit: str) -> float:
-    """The size of the files of the mirror's commit that another commit does not have so.
+    """The size of the files of the mirror's commit that differ in another commit.
 
     Infinite if the mirror lacks one of the commits.
     """
@@ -94,5 +94,5 @@ def _files_of(mirror: Mirror, commit: str) -> Mapping[bytes, int]:
         if line:
             meta, _, path = line.partition(b"\t")
             mode, _, blob, size = meta.split()
-            files[mode + blob + path] = 0 if size == b"-" else int(size)  # a submodule has none
+            files[mode + blob + path] = 0 if size == b"-" else int(size)  # a submodule has no size
     return files

@@ -17,13 +17,13 @@ from agentbench.core.host import available_cpus
 from agentbench.errors import RunCancelled
 from agentbench.sandbox.interface import Limits, NestsSandboxes, Sandbox, SnapshotId
 
-_POLL = 0.1  # seconds between two looks at the cancel event
+_POLL = 0.1  # seconds between two checks of the cancel event
 _OpenedContainer = tuple[ExitStack, Sandbox]
 OpenContainer = Callable[[], AbstractContextManager[Sandbox]]
 
 
 class ContainerKey(Struct, frozen=True):
-    """What two judged runs must have in common to share a container."""
+    """The properties that two judged runs must have in common to share a container."""
 
     snapshot: SnapshotId
     limits: Limits
@@ -36,7 +36,7 @@ class SharedContainers:
         """Start with none.
 
         Args:
-            background: Opens and removes them; its end is theirs.
+            background: Opens and removes the containers; removes the last ones when it finishes.
             most: How many are used at a time for one key, and how many idle ones are kept for all;
                 None: one for each processor, at least two.
         """
@@ -45,7 +45,7 @@ class SharedContainers:
         self._idle: dict[ContainerKey, list[Future[_OpenedContainer]]] = defaultdict(list)
         self._taken: Counter[ContainerKey] = Counter()
         self._most = most or max(2, available_cpus())
-        self._is_closed = False  # nothing is kept from then on
+        self._is_closed = False  # from then on, no container is kept
         background.at_end(self._close)
 
     def prepare(self, key: ContainerKey, opened: OpenContainer) -> None:
@@ -58,10 +58,10 @@ class SharedContainers:
     def sandbox(self, key: ContainerKey, opened: OpenContainer, cancel: Event) -> Iterator[Sandbox]:
         """A fresh sandbox in an idle container, or in a new one.
 
-        Whoever has one must not wait for another one.
+        A caller that has one must not wait for a second one: all could wait for each other.
 
         Args:
-            key: Which containers may be taken.
+            key: The key of the containers that may be used.
             opened: Opens a container, with `SandboxUse.nests`.
             cancel: Ends the sandbox's commands.
 
@@ -105,7 +105,7 @@ class SharedContainers:
             return idle.pop(next((at for at, each in enumerate(idle) if each.done()), 0))
 
     def _surplus(self) -> list[Future[_OpenedContainer]]:
-        """Take out what has been idle for longest, beyond what may be kept."""
+        """Take out the containers that were idle longest, beyond the number that may be kept."""
         number = sum(map(len, self._idle.values())) - (0 if self._is_closed else self._most)
         taken: list[Future[_OpenedContainer]] = []
         for waiting in self._idle.values():  # in the order of the tasks' first attempts
@@ -115,7 +115,7 @@ class SharedContainers:
 
     def _start(self, opened: OpenContainer) -> Future[_OpenedContainer]:
         def entered() -> _OpenedContainer:
-            """Open a container to be closed by somebody else."""
+            """Open a container that another caller closes."""
             with ExitStack() as stack:
                 container = stack.enter_context(opened())
                 return stack.pop_all(), container

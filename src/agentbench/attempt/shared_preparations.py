@@ -1,7 +1,7 @@
 """Preparations that machines share by a registry.
 
-A machine pushes each preparation under a name made of everything it depends on. Another machine
-with the same image finds and pulls it. Everybody who may write to the registry decides what
+A machine pushes each preparation under a name derived from everything that it depends on. Another
+machine with the same image finds and pulls it. Anyone who can write to the registry decides what
 attempts start from.
 """
 
@@ -36,16 +36,17 @@ class SharedPreparationNote(ChecksummedDocument):
 
 
 class SharedPreparations:
-    """One place in a registry. Safe to use from several threads.
+    """One repository in a registry. Safe to use from several threads.
 
-    A registry that fails costs no attempt anything: that is said once, and it is not asked again.
+    If the registry fails, attempts prepare their tasks themselves. The failure is logged once, and
+    the registry is not used again.
     """
 
     def __init__(self, registry: str, cache: PreparationCache, provider: SandboxProvider) -> None:
         """Share by `registry`, which is `HOST[:PORT][/PATH]`.
 
         Raises:
-            UsageError: no such sandbox's snapshots can be shared.
+            UsageError: snapshots of this sandbox cannot be shared.
         """
         if not isinstance(provider, SharesSnapshots):
             raise UsageError(
@@ -62,7 +63,7 @@ class SharedPreparations:
     def fetch(
         self, key: str, task: Task, image: ImageId
     ) -> tuple[PreparedTask, tuple[StageResult, ...]] | None:
-        """A preparation that another machine has made, now in this one's cache, too.
+        """Load a preparation of another machine into this one's cache.
 
         Raises:
             SandboxError: the engine is lost.
@@ -80,7 +81,7 @@ class SharedPreparations:
     def offer(
         self, snapshot: SnapshotId, task: Task, image: ImageId, results: Sequence[StageResult]
     ) -> None:
-        """Let other machines have a preparation of this one.
+        """Share a preparation of this machine with others.
 
         Raises:
             SandboxError: the engine is lost.
@@ -108,14 +109,14 @@ class SharedPreparations:
             note = SharedPreparationNote.model_validate_json(content)
             if note.key == shared:
                 return note
-        _LOG.warning("%s is no preparation of that name; it is made here", self._name(shared))
+        _LOG.warning("%s is not a preparation with that name; creating it here", self._name(shared))
         wrong = self._provider.find(key)
         if wrong is not None:
             self._provider.discard(wrong)
         return None
 
     def _give_up(self, fault: SandboxError) -> None:
-        self._provider.check()  # an engine that is lost is no fault of the registry
+        self._provider.check()  # the engine is lost; the registry has not failed
         with self._lock:
             is_first_failure, self._failed = not self._failed, True
         if is_first_failure:

@@ -21,7 +21,7 @@ from agentbench.tasks.mirror import CLONE_TIMEOUT
 from agentbench.tasks.task import Task
 
 _GIT_CHECKOUT_TIMEOUT = timedelta(minutes=10)
-_OWN_SECONDS = 900.0  # for the harness's work between the stages' commands
+_OWN_SECONDS = 900.0  # for work of the harness between the commands of stages
 _CONTROLS = (StageName.BASELINE_RUN, *(StageName.FINAL_TEST,) * 8)
 
 PREPARATION = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT, StageName.SETUP})
@@ -37,7 +37,7 @@ _SECONDS: Mapping[StageName, Callable[[Task], float]] = MappingProxyType(
         StageName.FINAL_TEST: lambda task: task.judged_seconds,
     }
 )
-_POLL = 0.1  # seconds; two events cannot be waited for at once
+_POLL = 0.1  # seconds, since no call waits for two events
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
 OutputT = TypeVar("OutputT", bound=StageOutput)
@@ -51,8 +51,8 @@ def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timede
 def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
     """The time limit of an attempt as a whole.
 
-    By default the sum of all stages' limits, that of the final test several times for its control
-    runs, and a margin: no attempt that works as it should comes near it.
+    The default is the sum of all stages' limits, with the limit of the final test several times for
+    its control runs, and a margin. It is far more than a working attempt needs.
     """
     if settings.attempt_timeout is not None:
         return settings.attempt_timeout
@@ -62,7 +62,7 @@ def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
 
 
 class AttemptDeadline(Event):
-    """Is set when the run is cancelled or the attempt is late: the `cancel` of its sandboxes."""
+    """The `cancel` event of an attempt's sandboxes: set if it is late or the run is cancelled."""
 
     def __init__(self, run: Event, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class AttemptDeadline(Event):
         self._deadline = self._clock() + limit.total_seconds()
 
     def extend(self, seconds: float) -> None:
-        """Give the attempt more time: it waits for another attempt."""
+        """Give the attempt more time, since it waits for another attempt."""
         self._deadline += seconds
 
     @property
@@ -90,7 +90,7 @@ class AttemptDeadline(Event):
         return super().is_set() or self._run.is_set() or self.is_late
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the attempt has to end, or for so many seconds; returns whether it has to."""
+        """Wait until the attempt has to end, or for some seconds; returns whether it has to end."""
         end = float("inf") if timeout is None else self._clock() + timeout
         while not self.is_set() and (remaining := end - self._clock()) > 0:
             self._run.wait(min(remaining, _POLL))
@@ -112,10 +112,10 @@ class StageRunner:
 
         Args:
             stage: Its name.
-            work: Runs it; receives the log's sink.
+            work: A function that runs it; receives the log's sink.
 
         Raises:
-            StorageError: the disk has no space for what the stage leaves.
+            StorageError: the disk has no space for the files of the stage.
         """
         started_at, started = datetime.now(UTC), time.monotonic()
         self.events.started(stage)
@@ -134,7 +134,7 @@ class StageRunner:
                 raise  # there is no space for this evidence, or for any other
             except (Exception, RunCancelled) as error:  # noqa: BLE001 - see below
                 # The one place where an exception becomes a reason: a lost sandbox, a cancelled
-                # run, or a fault of ours. Each one is recorded as evidence of its stage.
+                # run, or a bug of agentbench. Each one is recorded as evidence of its stage.
                 cause = self._cause(stage, error)
                 evidence = Evidence(exception=exception_fact(stage, cause))
                 self._resources.images.clear()  # one may have been removed or built again
@@ -195,16 +195,16 @@ class StageRunner:
         limit = self.deadline.limit
         if not isinstance(error, RunCancelled) or limit is None or not self.deadline.is_late:
             return error
-        # An agent's files may be slow to read and to run: never an infrastructure failure.
+        # Not an infrastructure failure, since an agent's files may be slow to read and to run.
         fault = Fault.AGENT if stage in _AGENTS_OWN else Fault.INFRASTRUCTURE
         return AttemptTimeoutError(
-            f"the attempt as a whole was still under way after {limit.total_seconds():.0f} s",
+            f"the whole attempt was still running after {limit.total_seconds():.0f} s",
             fault=fault.value,
         )
 
 
 def shortened(evidence: Evidence) -> Evidence:
-    """Evidence with only the end of its output, before it is judged.
+    """Evidence with only the end of its output, to be judged.
 
     The record stores the same, so that judging it again gives the same verdict.
     """

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from agentbench.tasks import project_versions
     from agentbench.tasks.project_declaration import ReadText
 
-_NAMED = 10  # tasks in a warning
+_NAMED = 10  # tasks that a warning names
 
 
 class TaskImage(Struct, frozen=True, kw_only=True):
-    """The image of a task, as far as it is known before a sandbox is opened."""
+    """The image of a task, as far as it is known before a sandbox opens."""
 
     name: str | None = None
     """None: it is built from a Dockerfile, or the sandbox has no images."""
@@ -43,8 +43,8 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
     A back end without images of its own gives each task the Python of its machine.
 
     Raises:
-        GitCloneError: the repository that says which Python it needs cannot be had.
-        UnavailableError: the project admits no Python that base images have.
+        GitCloneError: the repository, which declares the Python version, cannot be cloned.
+        UnavailableError: no Python of the base images fits the project.
     """
     if _brings_an_image(task) or _python_of_back_end(provider) is not None:
         return task
@@ -64,10 +64,10 @@ def with_runtime(task: Task, runtime: str | None) -> Task:
 
 
 def with_images(tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors) -> list[Task]:
-    """All tasks with their images; one whose repository is still to be cloned has none yet.
+    """All tasks with their images; a task whose repository is not cloned yet has none.
 
     Raises:
-        UnavailableError: a project admits no Python that base images have.
+        UnavailableError: no Python of the base images fits a project.
     """
     return [
         with_image(task, provider, mirrors) if _is_readable(task, mirrors) else task
@@ -98,10 +98,10 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
 
 
 def check_services(task: Task, provider: SandboxProvider) -> None:
-    """Check that a back end has what a task needs: services, steps, a runtime, a network.
+    """Check that a back end has the services, steps, runtime and network that a task needs.
 
     Raises:
-        UnavailableError: it cannot; says what to install.
+        UnavailableError: something is missing; the message says what to install.
     """
     verifier, services = task.answer_key.verifier, services_of(task)
     judged_with = verifier.network if verifier is not None else False
@@ -119,7 +119,7 @@ def check_services(task: Task, provider: SandboxProvider) -> None:
 
 
 def services_of(task: Task) -> Services | None:
-    """The services beside a task's sandboxes."""
+    """The services that run alongside a task's sandboxes."""
     environment = task.environment
     if environment.compose is None:
         return None
@@ -152,7 +152,7 @@ def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
 def python_warnings(
     tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors
 ) -> tuple[str, ...]:
-    """A line for tasks that ask for another Python than the one that the back end has."""
+    """A warning about tasks that ask for another Python than the back end's."""
     own = _python_of_back_end(provider)
     if own is None:
         return ()
@@ -185,7 +185,7 @@ def _brings_an_image(task: Task) -> bool:
 
 
 def _is_readable(task: Task, mirrors: Mirrors) -> bool:
-    """Whether the project's files are on this machine: only attempts clone it."""
+    """Whether the project's files are on this machine; only attempts clone it."""
     return task.source.url is None or mirrors.find_complete(task.source) is not None
 
 
@@ -196,7 +196,7 @@ def _python_of_back_end(provider: SandboxProvider) -> str | None:
 
 def _admits(task: Task, mirrors: Mirrors, own: str) -> bool:
     if _brings_an_image(task) or not _is_readable(task, mirrors):
-        return True  # resolving the image, or an attempt, shows it
+        return True  # resolving the image, or an attempt, will show it
     supported = sorted({*CHOSEN_PYTHONS, own}, key=lambda version: int(version.split(".")[1]))
     try:
         return _required_python(task, mirrors, default=own, supported=supported).version == own

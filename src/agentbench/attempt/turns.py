@@ -1,8 +1,8 @@
-"""Whose turn it is to be judged, among the attempts at a task in this process.
+"""The turns in which the attempts at a task are judged in this process.
 
-Sealed runs need a turn for themselves, final tests of code that gave the right values share one.
-A sealed run uses one processor. So final tests wait for each other until they use all of them, but
-not while no sealed run waits. File locks keep the same order between processes.
+A sealed run needs an exclusive turn; final tests of code that gave the right values share one. A
+sealed run uses only one processor, so waiting sealed runs come first until enough final tests wait
+to use all processors. File locks keep the same order between processes.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from agentbench.core.host import available_cpus
 
-_POLL = 0.1  # seconds between two looks at whether to go on waiting
+_POLL = 0.1  # seconds between two checks whether to continue waiting
 
 
 class _Attempts(Struct):
@@ -29,10 +29,10 @@ class Turns:
     """The turns at all tasks of a run. Safe to use from several threads."""
 
     def __init__(self, *, at_a_time: int | None = None) -> None:
-        """Start with none.
+        """Start without attempts.
 
         Args:
-            at_a_time: How many final tests go before a waiting sealed run; None: one for each
+            at_a_time: How many waiting final tests precede a waiting sealed run; None: one per
                 processor.
         """
         self._changed = Condition()
@@ -41,11 +41,11 @@ class Turns:
 
     @contextmanager
     def alone(self, task: str, wait: Callable[[float], None]) -> Iterator[None]:
-        """No other attempt at the task in this process has a turn during the block.
+        """Hold an exclusive turn at the task in this process during the block.
 
         Args:
             task: The task, by any name.
-            wait: Called for each piece of waiting, with its seconds; an exception ends the wait.
+            wait: Called while waiting, with the seconds to wait; an exception ends the wait.
         """
         with self._changed:
             attempts = self._tasks.setdefault(task, _Attempts())
@@ -70,7 +70,7 @@ class Turns:
 
     @contextmanager
     def sharing(self, task: str, wait: Callable[[float], None]) -> Iterator[None]:
-        """Only others that share their turn have one during the block; see `alone`."""
+        """Hold a turn during the block that other `sharing` attempts may have, too; see `alone`."""
         with self._changed:
             attempts = self._tasks.setdefault(task, _Attempts())
             attempts.sharing_waiting += 1

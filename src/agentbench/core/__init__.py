@@ -1,1 +1,1 @@
-"""What every layer uses: schemas, files, locks, checksums and untrusted text."""
+"""The base that every layer uses: schemas, files, locks, checksums and untrusted text."""

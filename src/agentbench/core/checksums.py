@@ -1,7 +1,7 @@
-"""Checksums of JSON documents and of folders, so that damage on disk is found.
+"""Checksums of JSON documents and of folders, which reveal damage on disk.
 
-A document holds its checksum in its last field. The checksum covers the bytes before that field,
-not the values: it can still be checked after a later version prints the same values differently.
+The last field of a document is its checksum. The checksum covers the bytes before that field, not
+the values, so it can still be checked after a later version formats the values differently.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _REFORMATTED_CHECKSUM = re.compile(rb'"digest"\s*:\s*"sha256:[^"]*"\s*\}\s*\Z')
 DAMAGED: Final = "digest"
 """The type of the validation error for a checksum that does not match."""
 
-_MAX_CHECKSUM_BYTES = 100  # of the field, with its name
+_MAX_CHECKSUM_BYTES = 100  # of the field, including its name
 _DIGITS_IN_MESSAGE = 12  # digits of a digest in a message
 _FIELD_SCHEMA = {
     "type": "string",
@@ -144,7 +144,7 @@ def tree_checksum(root: Path, *, without: Set[str] = frozenset()) -> str:
 
 @cache
 def sources_checksum(*folders: Path) -> str:
-    """The checksum of the Python files in folders: it changes with what they do."""
+    """The checksum of the names and contents of the Python files in folders."""
     digest = hashlib.sha256()
     for file in sorted(file for folder in folders for file in folder.rglob("*.py")):
         digest.update(f"{file.name}\0".encode() + file.read_bytes())
@@ -183,7 +183,7 @@ def is_undamaged(
 def _state_of_entries(root: Path, seal: str, without: Set[str]) -> bytes | None:
     """A digest of every entry's inode and times, valid until the machine restarts; None: unknown.
 
-    No content changes without them, except by a fault of the disk or by one that ends the machine.
+    No content changes without them, except by a fault of the disk or of the machine.
     """
     digest = hashlib.blake2b(seal.encode(), digest_size=_DIGEST_BYTES)
     try:
@@ -202,7 +202,7 @@ def _state_of_entries(root: Path, seal: str, without: Set[str]) -> bytes | None:
                 digest.update(b"%d %d\n" % times)
                 if stat.S_ISDIR(facts.st_mode):
                     folders.append(entry.path)
-    except OSError:  # a folder is locked, or too deep for a path
+    except OSError:  # a folder is not readable, or too deep for a path
         return None
     return digest.hexdigest().encode()
 
@@ -230,7 +230,7 @@ def _add_folder(digest: hashlib.blake2b, folder: int, prefix: bytes, without: Se
 
 @contextmanager
 def _open_unlocked(name: str, flags: int, folder: int | None) -> Iterator[int]:
-    """Open an entry; its permissions are widened for the moment if they forbid it to us."""
+    """Open an entry; if its permissions forbid this, they are changed for the moment."""
     flags |= os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(name, flags, dir_fd=folder)

@@ -11,8 +11,8 @@ from typing import Final
 
 from agentbench.errors import UsageError
 
-# Pure wheels, pinned, since the tag of a base image is a hash of its recipe. Each Python gets the
-# newest pip and pytest that support it.
+# They are pure wheels, and pinned, since the tag of a base image is a hash of its recipe. Each
+# Python gets the newest pip and pytest that support it.
 _BEFORE_311 = ("exceptiongroup==1.3.2", "tomli==2.5.0")  # Python 3.11 includes both
 _FOR_310_AND_NEWER = (
     "pip==26.3", "pytest==9.2.0", "iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0",
@@ -49,7 +49,7 @@ STACKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Requirements by Python version, oldest version first."""
 CHOSEN_PYTHONS = tuple(version for version in STACKS if version not in {"3.6", "3.7"})
 """The versions that are chosen for a project. Older ones, which few machines can build, are only
-used by a task that names their image."""
+used for a task that names their image."""
 DEFAULT_PYTHON = "3.11"
 """The Python of base images unless another one is requested."""
 
@@ -58,7 +58,7 @@ BASE_IMAGES = "agentbench/python"
 
 
 UserName = str
-"""The user that a sandbox runs commands as: one of these two, or a name or number of the image."""
+"""The user of a sandbox's commands: one of the two below, or a name or number in the image."""
 AGENT_USER: Final = "agent"
 """The user without privileges that every sandbox has."""
 ROOT_USER: Final = "root"
@@ -68,8 +68,8 @@ ROOT_USER: Final = "root"
 class VerifierPlace(StrEnum):
     """The container in which a task's script judges."""
 
-    FRESH = "fresh"  # of the state before the agent, with the agent's files
-    SHARED = "shared"  # the agent's own, with all that it changed and started
+    FRESH = "fresh"  # from the state before the agent, with the agent's files
+    SHARED = "shared"  # the agent's own, with everything that it changed and started
 
 
 class Runner(StrEnum):
@@ -77,14 +77,14 @@ class Runner(StrEnum):
 
     PYTEST = "pytest"
     UNITTEST = "unittest"
-    DJANGO = "django"  # runtests.py in the folder of Django's own tests
+    DJANGO = "django"  # runtests.py in Django's folder of tests
 
 
 class ControlLevel(StrEnum):
-    """How many control runs an attempt is judged with."""
+    """The number of control runs of an attempt."""
 
     OFF = "off"  # none
-    SAMPLE = "sample"  # one, in which some half of the tests must fail
+    SAMPLE = "sample"  # one, in which about half of the tests must fail
     FULL = "full"  # two, and each test must fail in exactly one of them
 
 
@@ -104,7 +104,7 @@ class ErrorMode(StrEnum):
 
 
 class ExecutorName(StrEnum):
-    """What `--executor` takes."""
+    """The values of `--executor`."""
 
     LOCAL = "local"
     RAY = "ray"

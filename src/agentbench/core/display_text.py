@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import quote
 
-# A terminal command without an end counts as text: it would hide the rest otherwise.
+# A terminal command without an end counts as text; otherwise it would hide the rest.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)?")
 REMOVED = b"[removed]"
 _MIN_LENGTH = 8  # characters; a key such as `none` of a local server is no secret
@@ -23,7 +23,7 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 def printable(text: str, *, limit: int | None = None, newlines: bool = False) -> str:
     """A text without escape sequences, with every other control character made visible.
 
-    `newlines` keeps line ends and tabs; `limit` cuts to so many characters, with an ellipsis.
+    `newlines` keeps line ends and tabs; `limit` is the maximum length, including an ellipsis.
     """
     if text.isascii() and text.isprintable() and (limit is None or len(text) <= limit):
         return text  # the usual case
@@ -59,7 +59,7 @@ def _is_control(char: str) -> bool:
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
-    """The values of the variables whose names say that they hold secrets."""
+    """The values of the variables whose names suggest secrets."""
     return frozenset(
         value for name, value in environ.items() if value and _SECRET_VARIABLE.search(name)
     )
@@ -100,7 +100,7 @@ def _encodings(secret: str) -> Iterator[bytes]:
     data = secret.encode()
     for before in range(3):
         coded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
-        start = -(-before * 4 // 3)  # these characters depend on the bytes before
+        start = -(-before * 4 // 3)  # the encoding of these depends on earlier bytes
         end = len(coded) if (before + len(data)) % 3 == 0 else len(coded) - 1
         inner = coded[start:end]
         yield from (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
@@ -109,7 +109,7 @@ def _encodings(secret: str) -> Iterator[bytes]:
 
 
 def _escaped(text: str) -> Iterator[bytes]:
-    """A text as it is written in URLs, in JSON by several writers, and in HTML."""
+    """The forms of a text in URLs, in JSON of several writers, and in HTML."""
     for url in (quote(text, safe=""), quote(text), quote(text, safe="").replace("%20", "+")):
         yield from (url.encode(), re.sub(r"%..", lambda f: f.group().lower(), url).encode())
     plain = json.dumps(text)[1:-1]

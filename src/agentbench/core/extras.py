@@ -25,11 +25,11 @@ _REPOSITORY = Path(__file__).parents[3]
 
 
 def install_command(*extras: str) -> str:
-    """The shell command that installs extras of this very distribution.
+    """The shell command that installs extras of the installed distribution.
 
     It names the folder, file or repository that the distribution was installed from, as PEP 610
-    records it. It names the package index only if the distribution came from there: on an index
-    that does not have our name yet, somebody else could take it.
+    records it. It names the package index only if the distribution came from there: as long as an
+    index does not have our name, anyone could take it.
     """
     origin = _install_origin()
     chosen = f"[{','.join(extras)}]" if extras else ""
@@ -77,7 +77,7 @@ def _shell_quoted(text: str) -> str:
 
 
 class Extra(NamedTuple):
-    """Libraries that some feature needs, and the extra of ours that brings them."""
+    """Libraries that a feature needs, and the extra that installs them."""
 
     name: str
     libraries: tuple[str, ...]

@@ -1,8 +1,8 @@
 """File locks between threads and processes: exclusive ones, and shared ones on cache entries.
 
 A shared lock marks a cache entry as in use, so that nothing removes it meanwhile. The system
-releases the locks of a dead process. The module uses `flock` directly: the filelock package
-imports asyncio and sqlite, which would add a tenth of a second to every command's start.
+releases the locks of a dead process. The module uses `flock` directly, since the filelock package
+imports asyncio and sqlite, which would add a tenth of a second to the start of every command.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Condition
 
 _SHARED_FOLDERS = ("/run/lock", "/tmp")
-_POLL_SECONDS = 0.02  # seconds between two tries, for locks that other processes release
+_POLL_SECONDS = 0.02  # seconds between two tries, for locks of other processes
 _RELEASED = Condition()  # a lock of this process
 
 
@@ -25,7 +25,7 @@ class LockHeldError(TimeoutError):
 
 
 class FileLock:
-    """A lock on a file, exclusive or shared. One object acquires it at most once at a time."""
+    """A lock on a file, exclusive or shared. An object can acquire it only once at a time."""
 
     def __init__(self, path: Path, *, shared: bool = False) -> None:
         self._path = path
@@ -60,7 +60,7 @@ class FileLock:
         """Release the lock; the file stays."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that is being forked has it, too
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that is just forked has it, too
             os.close(descriptor)
             with _RELEASED:
                 _RELEASED.notify_all()
@@ -75,7 +75,7 @@ class FileLock:
         self.release()
 
     def _is_current_file(self, descriptor: int) -> bool:
-        """Whether the locked file is still the one at the path, not a replaced one."""
+        """Whether the locked file is still the one at the path, and was not replaced."""
         try:
             return os.path.samestat(os.fstat(descriptor), self._path.stat())
         except FileNotFoundError:
@@ -83,7 +83,7 @@ class FileLock:
 
 
 def machine_lock(name: str, *, shared: bool = False) -> FileLock:
-    """A lock of all processes of this user on this machine, whatever folders they use.
+    """A lock for all processes of this user on this machine, regardless of their folders.
 
     Raises:
         OSError: the folder of the locks cannot be created, or belongs to somebody else.

@@ -22,11 +22,11 @@ _IDENTITY_BYTES = 16
 _IDENTITY = re.compile(rf"[0-9a-f]{{{2 * _IDENTITY_BYTES}}}")
 OWNER = "owner"
 """The name of the locked file. It holds the process id, for people."""
-_GRACE_SECONDS = 10  # a new folder may lack its file that long; about 0.1 ms is usual
+_GRACE_SECONDS = 10  # for this long, a new folder may lack its file; usually 0.1 ms
 
 
 def write_atomically(path: Path, content: bytes, *, durable: bool = False) -> None:
-    """Write a file under another name, then give it its own.
+    """Write a file under a temporary name, then rename it.
 
     Args:
         path: The file; an existing one is replaced.
@@ -124,7 +124,7 @@ def own_folder(folder: Path) -> Iterator[None]:
         lock.write(f"{os.getpid()}\n")
         lock.flush()
         fcntl.flock(lock, fcntl.LOCK_EX)
-        fresh.rename(folder / OWNER)  # so that it is locked from when it is there
+        fresh.rename(folder / OWNER)  # so that it is locked as soon as it exists
         yield
 
 

@@ -50,10 +50,10 @@ def default_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def usable_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """The cache folder, made if need be.
+    """The cache folder, created if it does not exist.
 
     Raises:
-        UsageError: it cannot be made or written.
+        UsageError: it cannot be created or written.
     """
     folder = default_cache_dir(environ)
     try:

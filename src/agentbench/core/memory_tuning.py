@@ -1,11 +1,11 @@
-"""Tunes the memory of this process: when garbage is collected, and what goes back to the system.
+"""Tunes the memory of this process: when to collect garbage, and what to return to the system.
 
 A start allocates a few hundred thousand objects that nearly all stay; 150 collections among them
 take a twentieth of a short run, and two late ones still 35 ms. The objects of a large report stay,
 too, and collecting among them takes as long as reading them.
 
-The C library keeps freed memory for each of its threads' pools, in pieces too scattered to be used
-again: 500 attempts, eight at a time, left 10 MB so (measured with glibc 2.36).
+The C library keeps freed memory in a pool for each thread, in pieces that are too scattered to be
+reused: 500 attempts, eight at a time, left 10 MB of it (measured with glibc 2.36).
 """
 
 import gc
@@ -15,7 +15,7 @@ from functools import cache
 from threading import Lock
 from typing import TypeVar
 
-_STARTUP_THRESHOLD = 300_000  # objects, twice as many as a start leaves
+_STARTUP_THRESHOLD = 300_000  # objects; twice as many as after a start
 _usual: tuple[int, int, int] | None = None
 _pausing = Lock()
 _pauses = 0  # blocks of `paused` that are open now
@@ -42,9 +42,9 @@ def restore() -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Pause the collector for a block of seconds at most that makes many lasting objects.
+    """Pause the collector for a block of a few seconds that creates many lasting objects.
 
-    Blocks may overlap, also in several threads. A collector that was off stays off.
+    Blocks may overlap, also in several threads. A disabled collector stays disabled.
     """
     global _pauses
     with _pausing:
@@ -63,7 +63,7 @@ def paused() -> Iterator[None]:
 
 
 def trimming_memory(items: Generator[_Item, None, None]) -> Generator[_Item, None, None]:
-    """The same items; what they took is given back every so often. Closes what they come from."""
+    """Yield the items, and regularly return freed memory to the system. Closes the generator."""
     with closing(items):
         for number, item in enumerate(items, 1):
             yield item
@@ -72,7 +72,7 @@ def trimming_memory(items: Generator[_Item, None, None]) -> Generator[_Item, Non
 
 
 def trim_memory() -> None:
-    """Have the C library return all free pages; one that cannot is left alone."""
+    """Let the C library return all free pages to the system, if it can."""
     trim = _trim()
     if trim is not None:
         trim(0)
@@ -80,7 +80,7 @@ def trim_memory() -> None:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
-    import ctypes  # here and not at the top, since each start would pay for it
+    import ctypes  # imported here, since it would slow down each start
 
     with suppress(OSError, AttributeError):  # not glibc
         found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 IpAddress = IPv4Address | IPv6Address
 
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # a last label that makes a name an address for libc
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # for libc, this last label makes an address
 _LONGEST_NAME = 253  # characters
 _KINDS = "a host name, *.NAME, an IP address or a range of addresses, without URL, port or path"
 
@@ -22,17 +22,17 @@ def normalized_host(text: str) -> str:
     Raises:
         ValueError: it is neither.
     """
-    if "%" not in text:  # which begins the zone of an IPv6 address
+    if "%" not in text:  # "%" begins the zone of an IPv6 address
         with suppress(ValueError):
             return str(plain_address(text))
     return _host_name(text)
 
 
 def plain_address(text: str) -> IpAddress:
-    """An address; that of IPv4 in place of one that only maps it.
+    """An address; an IPv6 address that maps an IPv4 address is replaced by the latter.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not an address.
     """
     address = ip_address(text)
     return getattr(address, "ipv4_mapped", None) or address
@@ -58,7 +58,7 @@ def _allowed_host(text: str) -> str:
             return normalized_host(name)
         return f"*.{_host_name(name[2:])}"
     except ValueError:
-        raise ValueError(f"is no entry of a list of hosts; give {_KINDS}") from None
+        raise ValueError(f"is not an entry of a list of hosts; give {_KINDS}") from None
 
 
 def _kind_of(value: object) -> str | None:
@@ -81,7 +81,7 @@ Network = Annotated[
         custom_error_message="is neither true nor false nor a list of hosts",
     ),
 ]
-"""False: none. True: a public one. Else only these hosts are reached; an empty list is false."""
+"""False: none. True: a public one. A list: only these hosts are reachable; empty: false."""
 
 
 def network_text(network: Network) -> str:
@@ -99,7 +99,7 @@ class AllowedHosts:
         self._ranges = [ip_network(each) for each in entries if "/" in each]
 
     def has_name(self, host: str) -> bool:
-        """Whether a normalized host name is listed, or an address by itself."""
+        """Whether a normalized host name, or an address, is listed itself."""
         parents = host.split(".")[1:]
         wildcards = (f"*.{'.'.join(parents[start:])}" for start in range(len(parents)))
         return host in self._names or any(each in self._names for each in wildcards)

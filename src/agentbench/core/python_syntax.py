@@ -1,7 +1,7 @@
 """Parses and compiles Python source in one thread at a time.
 
-CPython has one counter for all threads of how deep it is in a syntax tree. A garbage collection in
-the middle of parsing can let another thread continue; if that one parses, too, one of them ends in
+CPython has one counter for all threads for its depth in a syntax tree. A garbage collection in the
+middle of parsing can let another thread continue; if that one parses, too, one of them ends in
 SystemError (seen with 3.11.7; python/cpython#106905 is similar).
 """
 
@@ -13,14 +13,14 @@ from threading import Lock
 from types import CodeType
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What `parse` and `code_of` raise for a source that this Python cannot read."""
+"""The errors of `parse` and `code_of` for a source that this Python cannot read."""
 
 _LOCK = Lock()
 
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """One thread at a time; a source's own warnings are not ours to show."""
+    """Admit one thread at a time, and hide the warnings about a source."""
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -67,7 +67,7 @@ def literal(text: str) -> object:
     """The value of a literal.
 
     Raises:
-        SyntaxError: the text is no expression.
+        SyntaxError: the text is not an expression.
         ValueError: it is more than a literal.
         TypeError: the literal has no value, such as a set of lists.
         RecursionError: it is nested too deep.

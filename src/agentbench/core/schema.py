@@ -14,7 +14,7 @@ from agentbench.core.display_text import without_credentials
 JsonObject = dict[str, object]
 """A JSON object from an untrusted source."""
 
-# Characters that JSON does not escape and a terminal obeys: DEL, C1, marks that turn or hide text.
+# Characters that JSON does not escape and that change a terminal or the direction of text.
 _TERMINAL_CONTROL = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _CHOICE = re.compile(r"'(.*)' is not one of (.*)", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'")
@@ -77,9 +77,9 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
 
 
 def describe_wrong_value(detail: ErrorDetails) -> str:
-    """The value that was found, and what is wrong with it, where no key has to be named."""
+    """The value that was found, and what is wrong with it, without the name of the key."""
     message = _message_of(detail)
-    if detail["type"] == "value_error":  # our own, or a choice, which names the value itself
+    if detail["type"] == "value_error":  # our own message, or a choice; both name the value
         choice = _CHOICE.fullmatch(message)
         close = get_close_matches(choice[1], _QUOTED.findall(choice[2]), n=1) if choice else []
         return f"{message.removesuffix('.')}; did you mean {close[0]!r}?" if close else message

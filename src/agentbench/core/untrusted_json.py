@@ -1,4 +1,4 @@
-"""Reads JSON from code under test or a model's provider: bounded, typed, without exceptions."""
+"""Reads JSON of code under test or a model's provider: bounded, typed, without exceptions."""
 
 import json
 import math
@@ -30,7 +30,7 @@ def json_object(source: str) -> JsonObject | None:
 
 def _value(source: str) -> object:
     try:
-        return msgspec.json.decode(source)  # strict, and twice as fast as the lenient way
+        return msgspec.json.decode(source)  # strict, and twice as fast as lenient parsing
     except ValueError:
         value: object = json.loads(
             source, parse_constant=null_for_constant, parse_float=finite_or_none
@@ -87,7 +87,7 @@ def null_for_constant(_constant: str) -> None:
 
 
 def finite_or_none(digits: str) -> float | None:
-    """A number, or None where it is too large to be one."""
+    """The number that digits stand for, or None if it is too large for a float."""
     number = float(digits)
     return number if math.isfinite(number) else None
 

@@ -1,4 +1,4 @@
-"""Holds long texts compressed, and reads them in chunks and large JSON arrays by their elements."""
+"""Stores long texts compressed; reads them in chunks, and large JSON arrays by elements."""
 
 import codecs
 import json

@@ -44,7 +44,7 @@ def reporter_mounts() -> tuple[ReadOnlyMount, ...]:
 
 
 class PytestRequest(Struct, frozen=True, kw_only=True):
-    """Which tests to run, and how; ValueError if the runner would misread an argument."""
+    """The tests to run, and how; raises ValueError if the runner would misread an argument."""
 
     command: PytestCommand
     timeout: timedelta
@@ -170,11 +170,11 @@ def execute_tests(
     progress: report_files.ProgressSink | None = None,
     cancel: Event | None = None,
 ) -> PytestRun:
-    """Run or only collect tests and read the reports, after `kill` if the sandbox has to end.
+    """Run or only collect tests, then read the reports, after `kill` if the sandbox has to end.
 
     Raises:
         SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; no process of it runs any more.
+        RunCancelled: it was cancelled; all its processes have ended.
     """
     # A random name, so that no earlier process of the sandbox can have prepared the folder.
     folder = sandbox.results / secrets.token_hex(16)
@@ -202,7 +202,7 @@ def started_tests(
 
 
 class StartedTests:
-    """Tests of which only the runner has started."""
+    """Tests whose runner has started and waits."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class StartedTests:
         self.request = request
         self._gate = gate
         self._sink: OutputSink | None = None
-        self._output: list[tuple[Stream, bytes]] = []  # that no sink has received
+        self._output: list[tuple[Stream, bytes]] = []  # output that no sink has received yet
         self._folder = sandbox.results / secrets.token_hex(16)
         command = pytest_command(sandbox, request, self._folder, sink=self._receive, cancel=cancel)
         argv = list(command.argv)
@@ -229,7 +229,7 @@ class StartedTests:
 
         Raises:
             SandboxError: the sandbox is lost.
-            RunCancelled: it was cancelled; no process of it runs any more.
+            RunCancelled: it was cancelled; all its processes have ended.
         """
         self._sink = sink or (lambda _stream, _chunk: None)
         self._gate.open()

@@ -1,4 +1,4 @@
-"""Results of a run that left no report: what its output says, and collection errors in text.
+"""Results of a run without a report, from its output; collection errors in text.
 
 The standard library's parser is enough for six attributes. Document types, which all remaining XML
 attacks on expat need, are refused, since pytest writes none.

@@ -59,7 +59,7 @@ class CollectionError(Schema):
 
 
 class Versions(Schema):
-    """What ran the tests. `in_project`: pytest itself is in the project's tree."""
+    """The versions that ran the tests. `in_project`: pytest itself is in the project's tree."""
 
     pytest: str  # empty for another runner
     python: str
@@ -116,7 +116,7 @@ class Phase(Struct, frozen=True, kw_only=True):
 PASSED_PHASES = {when.value: Phase(when=when, outcome=PhaseOutcome.PASSED) for when in PhaseName}
 """The phases without details by outcome; most phases are such, and share these objects."""
 
-PASSED_AT_ONCE = tuple(PASSED_PHASES.values())  # the phases of a test that passed in its first run
+PASSED_AT_ONCE = tuple(PASSED_PHASES.values())  # the phases of a test that passed on its first run
 _OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
 
 
@@ -153,7 +153,7 @@ class ReportedSession(Struct, kw_only=True):
     root: str = ""  # the folder that the tests run in
     internals_changed: list[str] = field(default_factory=list)
     json_report: JsonObject = field(default_factory=dict)
-    report_left_out: bool = False  # it exists, but is too large to be stored
+    report_left_out: bool = False  # the report exists, but is too large to be stored
 
     def add(self, node_id: NodeId, *phases: Phase, duration: float = 0.0) -> None:
         """Add phases of a test and their duration; without phases, the test counts as started."""

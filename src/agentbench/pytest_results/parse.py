@@ -1,4 +1,4 @@
-"""Chooses the most trusted report, decides the outcome (table in docs/mcp.md), makes the result.
+"""Chooses the most trusted report, decides the outcome (table in docs/mcp.md), builds the result.
 
 The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code.
 """
@@ -118,7 +118,7 @@ def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[C
 def result_of(
     session: ReportedSession, ended: PytestExit, *, text_output: str = ""
 ) -> PytestResult:
-    """The result of a run, from a reporter's session and the end of its process."""
+    """The result of a run, from a reporter's session and from how its process ended."""
     cases = cases_of(session)
     outcome = decide_outcome(ended, session, cases)
     return PytestResult(
@@ -140,7 +140,7 @@ def result_of(
 
 
 def merge_sessions(stream: ReportedSession, report: ReportedSession) -> ReportedSession:
-    """The stream's session, or the report's if it never started; no difference improves a test."""
+    """The stream's session, or the report's if it never started; a test's worse result counts."""
     if not stream.started:
         report.internals_changed += stream.internals_changed
         report.spawn_error = stream.spawn_error

@@ -1,4 +1,4 @@
-"""Reads the reporters' files: in a sandbox, at a run's end or for its progress, or on this machine.
+"""Reads the reporters' files in a sandbox, after a run or for its progress, or on this machine.
 
 In a sandbox only named files are read, of bounded size, as a stream.
 """
@@ -24,7 +24,7 @@ from agentbench.sandbox.archives import limited, open_tar_stream
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Ending
 
-STREAM_FILE = "stream.jsonl"  # the launcher has this name and the next one, too
+STREAM_FILE = "stream.jsonl"  # the launcher also has this name and the next one
 JSON_REPORT_FILE = "report.json"
 JUNIT_FILE = "junit.xml"
 RECORDINGS_FILE = "recordings.jsonl"

@@ -45,7 +45,7 @@ def _start(session: model.ReportedSession, record: JsonObject) -> None:
 
 
 def _spawn(session: model.ReportedSession, record: JsonObject) -> None:
-    if not session.started:  # after pytest has started, only a forged line denies it
+    if not session.started:  # after pytest has started, only a forged line says otherwise
         session.spawn_error = untrusted_json.text(record.get("error"))
 
 

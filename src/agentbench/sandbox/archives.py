@@ -132,7 +132,7 @@ def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
         with tarfile.open(fileobj=raw, mode="r|", errorlevel=1) as archive:
             yield archive
             if raw.bytes_read <= archive.offset:
-                raise tarfile.ReadError("it is cut off")
+                raise tarfile.ReadError("it is truncated")
     except (ValueError, OverflowError, EOFError) as error:
         # Exceptions of tarfile for the numbers in a hostile extended header.
         raise tarfile.ReadError(f"a header of it makes no sense: {error}") from error
@@ -176,5 +176,5 @@ class _ChunkReader(io.RawIOBase):
         self._vain += not part
         if self._vain > _READS_AFTER_END:
             # tarfile would skip a member that claims a terabyte block by block.
-            raise tarfile.ReadError("it is cut off")
+            raise tarfile.ReadError("it is truncated")
         return bytes(part)

@@ -1,7 +1,7 @@
 """The public names of scoring: the taxonomy, the evidence, the verdict.
 
-`FailureReason` and `StageName` cost nothing but an enum; everything that needs pydantic is
-imported when it is first asked for.
+Importing `FailureReason` or `StageName` loads only an enum; everything that needs pydantic is
+imported on first use.
 """
 
 from importlib import import_module

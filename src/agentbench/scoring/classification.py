@@ -39,7 +39,7 @@ _NETWORK_PHRASES = re.compile(
     r"|(?:error|status|code|HTTP):? (?:429|502|503|504)\b",
     re.IGNORECASE,
 )
-_SEARCHED_CHARACTERS = 64 * 1024  # what stopped a command is near the end of its output
+_SEARCHED_CHARACTERS = 64 * 1024  # the reason why a command stopped is near the end of its output
 _REASON_OF_OUTCOME = {
     PytestOutcome.FAILED: FailureReason.TESTS_FAILED,
     PytestOutcome.NO_TESTS: FailureReason.NO_TESTS_COLLECTED,
@@ -68,7 +68,7 @@ _AGENT_ENDINGS = {
 # A cancelled run reaches a stage as RunCancelled. If only the agent reports an interruption, its
 # failure must not be retried for that.
 _NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
-# Our own deadline outweighs these endings; other endings say more than a deadline does.
+# The harness's deadline outweighs these endings; other endings are more specific than a deadline.
 _OUTWEIGHED_BY_DEADLINE = _NEVER_INFRASTRUCTURE | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}
 
 
@@ -80,15 +80,15 @@ class Failure(Schema):
     reason: FailureReason
     """The reason by the taxonomy."""
     fault: Fault
-    """Who caused it."""
+    """The party that caused it."""
     detail: str
     """The reason in words."""
     terminal: bool = True
-    """Whether it can be the primary reason; false: the attempt went on after it."""
+    """Whether it can be the primary reason; false: the attempt continued after it."""
 
 
 def network_failure(text: str) -> str | None:
-    """The phrase at the end of an output that says that the network failed; `None`: no phrase."""
+    """The phrase near the end of an output that reports a network failure; `None`: no phrase."""
     found = _NETWORK_PHRASES.search(text[-_SEARCHED_CHARACTERS:])
     return found.group(0) if found else None
 
@@ -196,7 +196,7 @@ def exception_fact(stage: StageName, exception: BaseException) -> ExceptionFact:
     `exception.fault` overrides the default fault if its class has that attribute.
     """
     reason = FailureReason.from_stage(stage, 1, exception)
-    assert reason is not None  # an exception always gives one
+    assert reason is not None  # an exception always has a reason
     declared = getattr(exception, "fault", None)
     return ExceptionFact(
         type_name=type(exception).__name__,
@@ -233,7 +233,7 @@ def _from_agent(stage: StageName, ending: AgentEnding, evidence: Evidence) -> Fa
 
 
 def _outweighs(command: CommandResult, ending: AgentEnding, evidence: Evidence) -> bool:
-    """Whether the end of the agent's command says more than the ending that the agent reports."""
+    """Whether the end of the agent's command outweighs the ending that the agent reports."""
     if command.ending is Ending.TIMED_OUT:
         return ending in _OUTWEIGHED_BY_DEADLINE
     out_of_memory = command.ending is Ending.OUT_OF_MEMORY and not evidence.ran_to_end
@@ -311,7 +311,7 @@ def _exit_code(command: CommandResult) -> int:
 
 
 def _fault(stage: StageName, reason: FailureReason, command: CommandResult) -> Fault:
-    """Whose fault a command's end is; never infrastructure's if an agent could cause it."""
+    """The party to blame for a command's end; not the infrastructure if an agent could cause it."""
     if command.ending is Ending.LOST:
         return Fault.INFRASTRUCTURE
     if stage in _AGENTS_OWN:

@@ -16,7 +16,7 @@ from agentbench.scoring.taxonomy import Fault, StageName
 DECIDING = "reward"
 """The name of the reward that decides if a script writes several."""
 NodeId = NewType("NodeId", str)
-"""A node id, as pytest prints it: `tests/test_a.py::test_b[x]`. All runners' tests have one."""
+"""A node id, as pytest prints it: `tests/test_a.py::test_b[x]`. Tests of all runners have one."""
 
 
 class RewardFacts(Schema):
@@ -25,13 +25,13 @@ class RewardFacts(Schema):
     rewards: dict[str, float] = Field(default_factory=dict)
     """The rewards by name; a script that writes a number names it `reward`."""
     fault: str = ""
-    """Why there are none, in words."""
+    """Why there are no rewards, in words."""
     unfinished: str = Field(default="", exclude_if=operator.not_)
     """Why later steps of the task were not run, in words."""
 
 
 def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
-    """Why the task does not count as resolved; None: it does."""
+    """Why the task does not count as resolved; None: it counts."""
     if facts is None or facts.fault or not facts.rewards:
         return (facts.fault if facts is not None else "") or "the verifier left no reward"
     if facts.unfinished:
@@ -48,10 +48,10 @@ class Ending(StrEnum):
     """How a command ended."""
 
     EXITED = "exited"
-    TIMED_OUT = "timed_out"  # at our own deadline
+    TIMED_OUT = "timed_out"  # at the harness's deadline
     OUT_OF_MEMORY = "out_of_memory"  # the kernel's OOM killer killed one of its processes
-    OUT_OF_DISK = "out_of_disk"  # we killed it: its sandbox exceeded the disk limit
-    KILLED = "killed"  # by a signal for another reason
+    OUT_OF_DISK = "out_of_disk"  # the harness killed it, since its sandbox exceeded the disk limit
+    KILLED = "killed"  # a signal killed it for another reason
     LOST = "lost"  # unknown: the engine or the sandbox went away
 
 
@@ -71,7 +71,7 @@ class CommandResult(Schema):
     duration: timedelta
     """How long it ran, in seconds."""
     timeout: timedelta | None = None
-    """The time that it was given, in seconds, if that ran out."""
+    """Its time limit in seconds, if that was exceeded."""
     stdout: str = ""
     """The output, without its middle if it was truncated."""
     stderr: str = ""
@@ -81,7 +81,7 @@ class CommandResult(Schema):
     output_bytes: int = 0
     """The size of both streams before they were truncated."""
     peak_memory_bytes: int | None = None
-    """The most memory that it used at a time; null: not measured."""
+    """The peak of its memory use; null: not measured."""
     cpu_seconds: float | None = None
     """Its processor time; null: not measured."""
 
@@ -114,7 +114,7 @@ class ReportSource(StrEnum):
 
 
 class PytestOutcome(StrEnum):
-    """How a whole pytest run ended, by its report and not only by its exit code."""
+    """How a whole pytest run ended, by its report as well as its exit code."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -165,7 +165,7 @@ class CollectionFact(Schema):
     line: int | None = None
     """The line in that file; null: unknown."""
     message: str = ""
-    """What the exception says."""
+    """The message of the exception."""
 
 
 class ReportFacts(Schema):
@@ -188,7 +188,7 @@ class ReportFacts(Schema):
     collection_errors: tuple[str, ...] = ()
     """The files that could not be collected, in pytest's order."""
     collection_facts: tuple[CollectionFact, ...] = ()
-    """Why each of them could not; none in old records."""
+    """Why each of them could not be collected; missing in old records."""
     internals_changed: tuple[str, ...] = ()
     """Functions of pytest that the run replaced."""
     python: str | None = None
@@ -226,7 +226,7 @@ class Finding(Schema):
     where: str
     """The place: a file, a test or a run."""
     what: str
-    """What was observed, in words."""
+    """The observation in words."""
 
 
 class ExceptionFact(Schema):
@@ -235,11 +235,11 @@ class ExceptionFact(Schema):
     type_name: str
     """The class of the exception."""
     message: str
-    """What it says."""
+    """Its message."""
     reason: str
     """The code of its failure reason."""
     fault: str | None = None
-    """Who caused it, if not whom the reason blames by default."""
+    """The party that caused it, if not the default party of the reason."""
     where: str = ""
     """For an agent in Python: the file and line of its own code."""
     traceback: str = ""
@@ -252,23 +252,23 @@ class Evidence(Schema):
     command: CommandResult | None = None
     """The result of the command that decided the stage."""
     report: ReportFacts | None = None
-    """What pytest reported."""
+    """The report of pytest."""
     rewards: RewardFacts | None = None
-    """What the task's own verifier script wrote."""
+    """The rewards that the task's own verifier script wrote."""
     agent: AgentEnding | None = None
     """How the agent stopped."""
     agent_detail: str = ""
     """Why the agent stopped, in words."""
     agent_fault: Fault | None = None
-    """Who caused its failure, if not the default: a model's refusal is the agent's."""
+    """The party that caused its failure, if not the default: for a model's refusal, the agent."""
     exception: ExceptionFact | None = None
-    """What the harness or the agent raised."""
+    """The exception that the harness or the agent raised."""
     memory_limit_mib: int | None = None
     """The limit of memory under which it ran, in MiB."""
     own_seconds: float = 0.0
     """Seconds in the commands of the task or the agent, not in the harness."""
     findings: tuple[Finding, ...] = ()
-    """What the checks for tampering observed."""
+    """The findings of the checks for tampering."""
     warnings: tuple[str, ...] = ()
     """Remarks that do not affect the verdict."""
 

@@ -1,4 +1,4 @@
-"""Which tests an attempt must fix or keep passing, and whether its final run shows that."""
+"""The tests that an attempt must fix or keep passing, and whether its final run did so."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -25,7 +25,7 @@ _AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
 
 
 class ExpectedTests(Schema):
-    """Which tests a task expects to be fixed, and which to stay passing.
+    """The tests that a task expects to be fixed, and those that must stay passing.
 
     Without fail_to_pass ids the whole run decides. "baseline" stands for every test that passed
     in the baseline run, except those that are quarantined as flaky.
@@ -38,7 +38,7 @@ class ExpectedTests(Schema):
     quarantined: tuple[NodeId, ...] = ()
     """Flaky tests that decide nothing."""
     reward_above: float | None = None
-    """If a script judges: the reward has to be above this; null: tests decide."""
+    """The reward has to be above this number if a script judges; null: tests decide."""
 
 
 class _Shortfall(StrEnum):
@@ -50,7 +50,7 @@ class _Shortfall(StrEnum):
 
 
 class Expectation(NamedTuple):
-    """The expected tests with "baseline" expanded; each id is in one list only, once."""
+    """The expected tests with "baseline" expanded; each id is only once in only one list."""
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
@@ -59,7 +59,7 @@ class Expectation(NamedTuple):
 def with_node_ids(expected: ExpectedTests, *evidence: Evidence) -> ExpectedTests:
     """The expected tests, with node ids in place of names that a runner prints.
 
-    A name stands for every test of these runs that has it; without such a test, it stays.
+    A name means every test of these runs that has it; a name that no test has is kept.
     """
     names = [name for name in _listed(expected) if "::" not in name]
     if not names:
@@ -112,7 +112,7 @@ def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectat
 def shortfall_of(
     expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
 ) -> str | None:
-    """Why the final run does not count as resolved; `None` if it does."""
+    """Why the final run does not count as resolved; `None` if it counts."""
     report, command = final.report, final.command
     ended = final.exception is None and final.ran_to_end
     if expected.reward_above is not None:
@@ -120,7 +120,7 @@ def shortfall_of(
     if report is None or not report.complete:
         return _NO_REPORT
     if report.source is not ReportSource.STREAM:
-        # A test that deletes the stream leaves a JSON report behind, which can say passed.
+        # A test that deletes the stream leaves a JSON report, which it may have forged.
         return f"the streaming reporter's record is gone, and {report.source} is no evidence"
     if command is None or not ended:
         return _CUT_SHORT
@@ -181,7 +181,7 @@ def _regression_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None
         return _Shortfall.MISSING
     if any(case.outcome in FAILING_OUTCOMES for case in cases):
         return _Shortfall.NOT_PASSED
-    # A test that was cut off by pytest.exit is reported as passed, though it was never called.
+    # A test that pytest.exit ended early is reported as passed, although it was never called.
     cut_off = any(case.outcome is CaseOutcome.PASSED and 0 in case.phases for case in cases)
     return _Shortfall.NOT_PASSED if cut_off else None
 
@@ -192,7 +192,7 @@ def reported_cases(evidence: Evidence) -> tuple[CaseFact, ...]:
 
 
 def outcomes_of(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
-    """The outcome of each test in a stage's report; of several, one that did not pass."""
+    """The outcome of each test in a stage's report; of several outcomes, one that is not passed."""
     outcomes: dict[NodeId, CaseOutcome] = {}
     for case in reported_cases(evidence):
         if outcomes.get(case.node_id, CaseOutcome.PASSED) is CaseOutcome.PASSED:
@@ -201,6 +201,6 @@ def outcomes_of(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
 
 
 def passed_tests(evidence: Evidence) -> frozenset[NodeId]:
-    """The tests that passed each time that a stage's report shows them."""
+    """The tests that passed each time that they are in a stage's report."""
     outcomes = outcomes_of(evidence).items()
     return frozenset(node_id for node_id, was in outcomes if was is CaseOutcome.PASSED)

@@ -1,11 +1,11 @@
-"""Compares two sets of attempts task by task, and says how large a difference they could show.
+"""Compares two sets of attempts task by task, and computes the smallest detectable difference.
 
 Detectable means that the test would find the difference in four of five comparisons (80 % power).
 
-Each task is compared with itself, so its difficulty cancels out. Chance decides which tasks were
-drawn and how each attempt went; the test and the interval cover both, since they treat tasks as
-units. The p value and the interval come from the same test. scipy and statsmodels are imported when
-they are used.
+Each task is compared with itself, so that its difficulty cancels out. Chance decides which tasks
+were drawn and how each attempt went; the test and the interval cover both, since they treat tasks
+as units. The p value and the interval come from the same test. scipy and statsmodels are imported
+when they are used.
 """
 
 from collections import Counter
@@ -58,7 +58,7 @@ def detectable_difference(
 
 
 def mcnemar_power(difference: float, *, tasks: int, flipped: float, alpha: float = ALPHA) -> float:
-    """How often the exact McNemar test finds a difference, of either sign.
+    """The share of comparisons in which the exact McNemar test finds a difference of either sign.
 
     Args:
         difference: The true difference, 0 to `flipped`.
@@ -82,7 +82,7 @@ def _detectable_by_mcnemar(tasks: int, flipped: float, alpha: float) -> float | 
     from scipy.optimize import brentq
 
     def short(difference: float) -> float:
-        """How far the power is above the required one."""
+        """How far the power exceeds the required one."""
         share = max(flipped, difference)
         return mcnemar_power(difference, tasks=tasks, flipped=share, alpha=alpha) - _POWER
 
@@ -95,7 +95,7 @@ def _detectable_by_t_test(tasks: int, spread: float, alpha: float) -> float | No
 
     def short(effect: float) -> float:
         # One-sided: the power of the other side is sometimes NaN.
-        """How far the power is above the required one."""
+        """How far the power exceeds the required one."""
         found = TTestPower().power(effect, nobs=tasks, alpha=alpha / 2, alternative="larger")
         return float(found) - _POWER
 
@@ -140,7 +140,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Significance(NamedTuple):
-    """How often chance would give a difference at least as large, and the name of the test."""
+    """The probability of a difference at least as large by chance, and the name of the test."""
 
     p_value: float
     name: str

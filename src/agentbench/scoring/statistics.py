@@ -6,11 +6,12 @@ are means over tasks of unbiased estimates: the share of the C(n, k) ways to cho
 attempts that contain a resolved one (Chen et al. 2021, "Evaluating Large Language Models Trained on
 Code", equation 1), or only resolved ones (Yao et al. 2024, "tau-bench").
 
-If two runs are alike, their names may be swapped at any task (Fisher 1935). The sum of the tasks'
-differences is compared with its distribution over all swaps. With one attempt per task that is the
-exact McNemar test. The interval holds every hypothesis that the same test would not reject: swaps
-that favour one run, the more the larger a task's difference is (Clopper and Pearson 1934 where all
-differences are equally large). So it contains zero unless the p value is below `alpha`.
+If two runs are equally good, their names can be swapped at any task (Fisher 1935). The sum of the
+tasks' differences is compared with its distribution over all swaps. With one attempt per task that
+is the exact McNemar test. The interval holds every hypothesis that the same test would not reject:
+swaps that favour one run, more strongly the larger a task's difference is (this is the interval of
+Clopper and Pearson 1934 if all differences are equally large). So it contains zero unless the p
+value is below `alpha`.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 """The default level of every test; intervals have the confidence 1 - ALPHA."""
-_EVERY_K_UP_TO = 10  # after it, only every doubling
+_EVERY_K_UP_TO = 10  # above it, only k that double
 _MANY = 2_000  # differing tasks; with more, the normal approximation is as good
 _LARGEST = 2**13  # possible values of the sum; with more, differences are rounded
 _LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
-_MAX_TILT = 2.0**14  # at this tilt all but the smallest differences have the same sign
-_Tail = Callable[[float], float]  # from a tilt towards the second run to a probability
+_MAX_TILT = 2.0**14  # at this tilt, all differences except the smallest ones have the same sign
+_Tail = Callable[[float], float]  # maps a tilt towards the second run to a probability
 
 
 class Interval(NamedTuple):
@@ -168,8 +169,8 @@ class SwapTest(Struct, frozen=True, kw_only=True):
     p_value: float  # two-sided
     is_exact: bool  # not by the normal approximation
     inverted: Callable[[float], Interval]
-    """From a level to the interval of which run is favoured that inverts the test: -1 says that all
-    differences favour the first run, 1 that all favour the second."""
+    """Maps a level to the interval, by inversion of the test, of how far one run is favoured: -1
+    means that all differences favour the first run, 1 that all favour the second."""
 
 
 def swap_test(differences: Mapping[Fraction, int]) -> SwapTest:
@@ -221,11 +222,11 @@ def _consistent_with_test(low: float, high: float, *, is_rejected: bool) -> Inte
 
 
 def _lower_end(tail: _Tail, alpha: float) -> float:
-    """The tilt at which the upper tail is `alpha / 2`; minus infinity if none is rejected."""
+    """The tilt at which the upper tail is `alpha / 2`; minus infinity if no tilt is rejected."""
     from scipy.optimize import brentq
 
     def short(tilt: float) -> float:
-        """How far the tail is above its bound."""
+        """How far the tail exceeds its bound."""
         return tail(tilt) - alpha / 2
 
     low, high = -1.0, 1.0
@@ -242,8 +243,8 @@ class _Sums(Struct, frozen=True, kw_only=True):
     """The sum of differences whose signs are drawn, in whole steps of a grid."""
 
     sizes: "NDArray[np.int64]"  # of differences, in steps
-    counts: "NDArray[np.int64]"  # of tasks that differ by that much
-    observed: int  # the sum of those that favour the second run
+    counts: "NDArray[np.int64]"  # of tasks with this difference
+    observed: int  # the sum of the differences that favour the second run
 
     @classmethod
     def of(cls, moved: Mapping[Fraction, int]) -> "_Sums":
@@ -286,10 +287,10 @@ class _Sums(Struct, frozen=True, kw_only=True):
         return float(weights @ np.tanh(tilt * self._relative()) / self.total)
 
     def exact_tail(self) -> _Tail:
-        """From a tilt to how likely a sum as large as the observed one is, of all swaps.
+        """Maps a tilt to the probability, over all swaps, of a sum at least as large as observed.
 
         A task's difference favours the second run with the probability `expit(2 * tilt * size)`.
-        The distribution of the sum is the product of the tasks' own ones, as Fourier transforms.
+        The Fourier transform of the sum's distribution is the product of those of all tasks.
         """
         import numpy as np
         from scipy.special import expit

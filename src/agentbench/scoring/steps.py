@@ -1,4 +1,4 @@
-"""The steps of a task that a script judges: their evidence, and the rewards of all together."""
+"""The steps of a task that a script judges: their evidence and their combined rewards."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ _WITHOUT_RESULT = frozenset({Ending.TIMED_OUT, Ending.LOST})
 class RewardStrategy(StrEnum):
     """How the rewards of a task's steps become the rewards of the attempt."""
 
-    MEAN = "mean"  # of each name over the steps with rewards; a step without the name counts as 0
+    MEAN = "mean"  # of each name over the steps with rewards; a missing name counts as 0
     FINAL = "final"  # those of the last step that was run
 
 
 class StepEvidence(Schema):
-    """What one step returned; `None` where it ended before."""
+    """The evidence of one step; a field is `None` if the step ended before it."""
 
     name: str
     min_reward: dict[str, float] = Field(default_factory=dict)
@@ -34,7 +34,7 @@ class StepEvidence(Schema):
 
     @property
     def rewards(self) -> Mapping[str, float] | None:
-        """The rewards that count; None: there is no result."""
+        """The rewards that count; None: the step has no result."""
         verifier = self.verifier
         if verifier is None or verifier.rewards is None or verifier.command is None:
             return None
@@ -44,7 +44,7 @@ class StepEvidence(Schema):
 
     @property
     def fault(self) -> str:
-        """Why there is no result, in words; empty if there is one."""
+        """Why the step has no result, in words; empty if it has a result."""
         if self.rewards is not None:
             return ""
         if self.setup is not None:
@@ -56,12 +56,12 @@ class StepEvidence(Schema):
 
     @property
     def is_broken(self) -> bool:
-        """Whether it could not begin, or its verifier gave no reward or did not end by itself."""
+        """Whether it could not begin, or its verifier gave no reward or did not run to its end."""
         return self.verifier is None or self.rewards is None or not self.verifier.ran_to_end
 
     @property
     def shortfall(self) -> str | None:
-        """Why its rewards are too low for the steps after it; None: they are not."""
+        """Why its rewards are too low for the steps after it; None: they are high enough."""
         rewards = self.rewards or {}
         for name, least in self.min_reward.items():
             if name not in rewards:
@@ -90,7 +90,7 @@ def combined_rewards(
 def combined_evidence(
     steps: Sequence[StepEvidence], total: int, strategy: RewardStrategy
 ) -> Evidence:
-    """The evidence of the run that judges: of the last step, with the rewards of all of them.
+    """The evidence of the judging run: that of the last step, with the rewards of all steps.
 
     Args:
         steps: The steps that were run, at least one.
@@ -119,7 +119,7 @@ def combined_evidence(
 
 
 def combined_work(steps: Sequence[StepEvidence]) -> Evidence:
-    """The evidence of an agent in all steps: of the first one that it failed, or of the last."""
+    """The evidence of an agent's steps: that of the first step that failed, or else of the last."""
     works = [(each.name, each.agent) for each in steps if each.agent is not None]
     if not works:
         return Evidence(exception=steps[-1].setup) if steps else Evidence()

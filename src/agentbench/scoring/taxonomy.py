@@ -22,7 +22,7 @@ class StageName(StrEnum):
 
 
 class Fault(StrEnum):
-    """Whose fault a failure is. Only infrastructure failures are retried."""
+    """The party to blame for a failure. Only infrastructure failures are retried."""
 
     TASK = "task"
     INFRASTRUCTURE = "infrastructure"
@@ -62,12 +62,12 @@ class FailureReason(StrEnum):
 
     @property
     def fault(self) -> Fault:
-        """Whose fault it is, unless a stage's evidence says otherwise."""
+        """The party to blame, unless a stage's evidence names another one."""
         return _ROWS[self].fault
 
     @property
     def description(self) -> str:
-        """What happened, in a few words."""
+        """A description in a few words."""
         return _ROWS[self].description
 
     @property
@@ -77,7 +77,7 @@ class FailureReason(StrEnum):
 
     @property
     def rationale(self) -> str:
-        """Why it has its place in the precedence."""
+        """Why it has its position in the precedence."""
         return _ROWS[self].rationale
 
     @classmethod

@@ -73,8 +73,8 @@ class Verdict(Schema):
 def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     """Judge an attempt by the evidence of its stages.
 
-    The final test decides (decision 5). If it passed, the attempt is resolved, however the agent
-    stopped. Otherwise every stage's failure is a candidate, and the precedence picks one.
+    The final test decides (decision 5). If it passed, the attempt is resolved, regardless of how
+    the agent stopped. Otherwise every stage's failure is a candidate, and the precedence picks one.
     """
     by_stage = {result.stage: result.evidence for result in stages}
     baseline = by_stage.get(StageName.BASELINE_RUN, Evidence())
@@ -87,7 +87,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     if final is not None and shortfall is None and not _stopped_early(failures):
         return _passed(tests, _critical(baseline, stages))
     if shortfall is not None and final is not None and _accepts_anything(final):
-        return _passed(tests, _critical(baseline, stages))  # it passes what expects nonsense
+        return _passed(tests, _critical(baseline, stages))  # it passes tests with wrong values
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
@@ -115,7 +115,7 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
 
 
 def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str, ...]:
-    """What looks wrong about a failing baseline (decision 4)."""
+    """Warnings about a failing baseline that looks wrong (decision 4)."""
     command = evidence.command
     code = command.exit_code if command else None
     if evidence.rewards is not None:
@@ -139,7 +139,7 @@ def _failure(reason: FailureReason, detail: str) -> Failure:
 
 
 def _fail_to_pass_warnings(expected: ExpectedTests, evidence: Evidence) -> list[str]:
-    """Which fail_to_pass tests did not fail in the baseline. A skipped test did not run."""
+    """Warnings about fail_to_pass tests that did not fail in the baseline, or were skipped."""
     outcomes = outcomes_of(evidence)
     listed = dict.fromkeys(with_node_ids(expected, evidence).fail_to_pass)
     skipped = [i for i in listed if outcomes.get(i) is CaseOutcome.SKIPPED]
@@ -177,8 +177,8 @@ def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> t
 def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence) -> Failure | None:
     """The failure in the final test.
 
-    A collection error that the baseline has, too, is the task's fault. In a file with tests to fix
-    it is not, since the error may be the bug.
+    A collection error that the baseline has, too, is the task's fault, unless it is in a file with
+    tests to fix: there the error may be the bug.
     """
     report = final.report
     if report is None or not report.collection_facts or not expected.fail_to_pass:
@@ -220,7 +220,7 @@ def _as_consequence(failure: Failure) -> Failure:
 
 
 def _could_not_start(evidence: Evidence) -> bool:
-    """Whether the tests could not start. If the baseline could not either, no agent caused it."""
+    """Whether the tests could not start. If this is so in the baseline, too, no agent caused it."""
     if evidence.rewards is not None:
         return bool(evidence.rewards.fault)
     return evidence.report is not None and evidence.report.outcome is PytestOutcome.SPAWN
@@ -241,7 +241,7 @@ def _passed(tests: tuple[CaseChange, ...], critical: str | None) -> Verdict:
 
 
 def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
-    """The first critical finding. Changes to pytest that the baseline has, too, are none."""
+    """The first critical finding. Changes to pytest do not count if the baseline has them, too."""
     usual = set(baseline.report.internals_changed) if baseline.report else set()
     for result in stages:
         for finding in result.evidence.findings:
@@ -312,7 +312,7 @@ def _counts(tests: Sequence[CaseChange]) -> ChangeCounts:
 
 
 def _was_broken(test: CaseChange) -> bool:
-    """Whether a test had to be fixed; an unlisted test that was skipped had not."""
+    """Whether a test had to be fixed; skipped tests that are not listed do not count."""
     if test.listed == "fail_to_pass":
         return test.baseline is not CaseOutcome.PASSED
     return test.baseline is None or test.baseline in FAILING_OUTCOMES

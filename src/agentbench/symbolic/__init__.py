@@ -1,1 +1,1 @@
-"""Searches, in sandboxes, for the behaviour of functions on inputs that no test has."""
+"""Searches in sandboxes for the behaviour of functions on inputs that no test uses."""

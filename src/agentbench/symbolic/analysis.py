@@ -45,8 +45,8 @@ class ErrorComparison(StrEnum):
 
     ALL = "all"
     CONTRACT = "contract"
-    """Errors from a `raise` of the left function. Another error of the left function means that the
-    input is invalid, and the right one may do anything there."""
+    """Errors from a `raise` of the left function. Any other error of the left function means that
+    the input is invalid; the right function may do anything there."""
 
 
 class FunctionPair(Schema):
@@ -114,7 +114,7 @@ class ReplayResult(Schema):
     """The results of a program's last statement, in the words of `Difference.left`."""
 
     outcomes: tuple[str, ...]
-    values: tuple[str, ...]  # the same in a form that is comparable between trees
+    values: tuple[str, ...]  # the same in a form that can be compared between trees
     why: str = ""  # it did not run to its last statement
 
 
@@ -240,9 +240,9 @@ def why_it_ended(result: CommandResult) -> str:
     match result.ending:
         case Ending.OUT_OF_MEMORY:
             limit = f"{sandbox.ANALYSIS_LIMITS.memory_mib} MiB"
-            return f"the analysis needed more memory than it may have, {limit}"
+            return f"the analysis exceeded its memory limit, {limit}"
         case Ending.OUT_OF_DISK:
-            return f"the code wrote more than it may, {result.exceeded}"
+            return f"the code exceeded its disk limit, {result.exceeded}"
         case Ending.KILLED:
             return f"the analysis was ended by signal {result.signal}"
         case _:
@@ -251,7 +251,7 @@ def why_it_ended(result: CommandResult) -> str:
 
 
 def _parse_line(line: str) -> _ProgramLine:
-    """A line; an empty one for what the code printed."""
+    """A parsed line; an empty one if the code printed it."""
     if len(line) <= _MOST_LINE and line.startswith("{"):
         with suppress(ValidationError):
             return _ProgramLine.model_validate_json(line)
@@ -269,7 +269,7 @@ def compare_functions(
         SandboxError: the sandbox is lost.
         RunCancelled: it was cancelled; all its processes have ended.
     """
-    started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
+    started = time.monotonic()  # without the time to prepare a first sandbox
     request = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
     refusal = analyse(opened, request)
     if refusal.error_type is not None or refusal.over:

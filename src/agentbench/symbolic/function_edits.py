@@ -1,4 +1,4 @@
-"""Small edits of a test: another value, text or method, a step left out or repeated, one case."""
+"""Small edits of a test: another value, text or method, a step omitted or repeated, one case."""
 
 import ast
 import copy
@@ -15,7 +15,7 @@ _NAMES_AND_CASES = 2  # arguments
 _MOST_EDITS = 40  # drawn from all
 _SIGNS = 4  # from other texts, in addition to its own
 _WORDS = 3  # from other texts, inserted at one position
-_LONGEST_NAME = 3  # characters; a longer text may be written in a language of its own
+_LONGEST_NAME = 3  # characters; a longer text may be in a language of its own
 _PART = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST_TEXT = 120  # characters; longer texts are not changed
 _NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # used for judging only
@@ -214,7 +214,7 @@ def _around(function: Function, node: ast.expr) -> ast.expr | ast.stmt:
 
 
 def _is_excluded(function: Function) -> set[int]:
-    """Constants that judge or name things, and so are not part of what a test does."""
+    """The ids of nodes that only judge or name things, and are no part of a test's actions."""
     found = [side for node in ast.walk(function) for side in _expected(node)]
     found += [part for one in function.decorator_list for part in _decorator_parts(one, function)]
     found += [part for node in ast.walk(function) for part in _written_parts(node)]

@@ -98,7 +98,7 @@ def python_of(sandbox: Sandbox) -> PythonVersion:
     words = result.stdout.split()
     if not result.ok or len(words) != 2 or not all(map(str.isdecimal, words)):
         raise UnavailableError(
-            f"expected a Python in the sandbox that tells its version, found {result.ending}: "
+            f"expected a Python in the sandbox that prints its version, found {result.ending}: "
             "give the task an image with Python"
         )
     return int(words[0]), int(words[1])
@@ -116,7 +116,7 @@ def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersio
         _open_to_all(scratch)
         scratch.rename(folder)
     except OSError as fault:
-        raise UnavailableError(f"{folder}: cannot be made: {fault.strerror or fault}") from fault
+        raise UnavailableError(f"{folder}: cannot be created: {fault.strerror or fault}") from fault
     finally:
         remove_tree(scratch)
 
@@ -151,7 +151,7 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
 
 
 def _refusal(command: list[str]) -> str:
-    """The output of pip if it failed; empty if it did not."""
+    """The output of pip if it failed; empty if it succeeded."""
     seconds = _FETCHED_WITHIN.total_seconds()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)

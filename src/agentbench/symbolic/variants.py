@@ -1,4 +1,4 @@
-"""Variants of a file of tests, and observations of the values that its assertions judge."""
+"""Variants of a file of tests, and observations of the values that its assertions check."""
 
 import ast
 import copy
@@ -99,7 +99,7 @@ def _expects_error(node: ast.expr) -> bool:
 
 
 def _is_private(node: ast.expr) -> bool:
-    """Whether an expression depends on details in which correct fixes may differ."""
+    """Whether an expression depends on details that may differ between correct fixes."""
     names = (one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
     return any(name.startswith("_") and not name.endswith("__") for name in names)
 

@@ -62,7 +62,7 @@ def test_a_field_of_another_type_is_refused(wrong):
     ],
 )
 def test_an_amount_is_a_number_and_not_negative(wrong):
-    with pytest.raises(ValueError, match="negative or no number"):
+    with pytest.raises(ValueError, match="negative or not a number"):
         checked_outcome(replace(GOOD, **wrong))
 
 

@@ -92,7 +92,7 @@ def test_reports_of_usual_formats_are_kept_up_to_a_size():
 def test_a_stream_that_is_cut_off_gives_none():
     (whole,) = tar(("reward.txt", b"1"))
     facts = read_verifier_output([whole[:520]]).facts
-    assert (facts.rewards, facts.fault[:34]) == ({}, "what the verifier left cannot be r")
+    assert (facts.rewards, facts.fault[:34]) == ({}, "the verifier's files cannot be rea")
 
 
 @given(st.binary(max_size=2_000))

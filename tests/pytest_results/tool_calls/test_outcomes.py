@@ -63,7 +63,7 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
         (
             "unverified",
             {"exit_code": 0},
-            "pytest execution failed: it exited 0, and no report bears that out",
+            "pytest execution failed: it exited 0, but no report confirms that",
         ),
         (
             "failed",

@@ -1,7 +1,8 @@
-"""What an agent left: how its work ended, and its change to the workspace.
+"""The outcome of an agent's work: how it ended, and its change to the workspace.
 
-An agent's own account of why it stopped is not reliable: aider ends with exit code 0 when its key
-is refused, others print and hang. The model endpoint counts each request and each answer.
+An agent's own account of why it stopped is not reliable: aider ends with exit code 0 if its key is
+refused, and other agents print an error and hang. The model endpoint counts each request and each
+answer.
 """
 
 import dataclasses
@@ -69,7 +70,7 @@ def extract_change(context: PreparedContext, sandbox: Sandbox) -> WorkspaceChang
         SandboxError: it cannot be read.
     """
     prepared, limits = context.prepared, context.limits
-    # Twice what the disk may hold, and the names of as many files as there may be.
+    # Twice the disk limit, plus the names of as many files as are allowed.
     stream_bytes = (2 * limits.disk_mib << 20) + 2048 * limits.files
     bounds = ExtractionLimits(stream_bytes=stream_bytes)
     with (
@@ -82,7 +83,7 @@ def extract_change(context: PreparedContext, sandbox: Sandbox) -> WorkspaceChang
 
 @contextmanager
 def blamed_on_agent(context: PreparedContext) -> Iterator[None]:
-    """Blame the agent for the loss of its sandbox, unless the back end does not work either."""
+    """Blame the agent for the loss of its sandbox, unless the back end has failed, too."""
     try:
         yield
     except SandboxError as error:
@@ -93,7 +94,7 @@ def blamed_on_agent(context: PreparedContext) -> Iterator[None]:
 
 @contextmanager
 def _ended(context: PreparedContext, sandbox: Sandbox) -> Iterator[None]:
-    """No process of the sandbox runs; if it is still needed, they go on afterwards."""
+    """Stop the processes of the sandbox; they continue afterwards if it is still needed."""
     is_needed = is_judged_in_place(context.task) or context.task.steps
     if is_needed and isinstance(sandbox, LastingSandbox):
         with sandbox.frozen():
@@ -104,7 +105,7 @@ def _ended(context: PreparedContext, sandbox: Sandbox) -> Iterator[None]:
 
 
 def _back_end_works(context: PreparedContext) -> bool:
-    """Whether the back end still works, so that the infrastructure has not failed."""
+    """Whether the back end still works, so that the infrastructure is not to blame."""
     try:
         with context.provider.open(
             context.prepared.snapshot, limits=context.limits, network=False
@@ -115,7 +116,7 @@ def _back_end_works(context: PreparedContext) -> bool:
 
 
 def suspicious_findings(context: PreparedContext, change: JudgedChange | None) -> Iterator[Finding]:
-    """Code that cheats need, as information for a reader: honest code may need it too."""
+    """Code that cheats need. The findings only inform: honest code may need it, too."""
     for path, file in change.files.items() if change is not None else ():
         if file is not None:
             before = context.prepared.content(path)
@@ -123,7 +124,7 @@ def suspicious_findings(context: PreparedContext, change: JudgedChange | None) -
 
 
 def judged_change(context: PreparedContext, change: WorkspaceChange) -> JudgedChange:
-    """The judged part of a change; saves it as a patch, and the whole if something was dropped."""
+    """The judged part of a change; saves it as a patch, and all of it if parts were dropped."""
     prepared, task = context.prepared, context.task
     listed = (test.partition("::")[0] for test in task.answer_key.fail_to_pass if "::" in test)
     protection = ProtectionRules(
@@ -158,7 +159,7 @@ def _tracked(context: PreparedContext) -> AbstractSet[PurePosixPath]:
 def render_patch(
     files: Mapping[PurePosixPath, FileContent | None], base_content: BaseContent
 ) -> bytes:
-    """The diff of a change against the base; large and binary files are named only."""
+    """The diff of a change against the base; large and binary files are only named."""
     return b"".join(_file_patch(path, base_content(path), files[path]) for path in sorted(files))
 
 
@@ -202,11 +203,11 @@ def _with_line_ends(lines: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def checked_outcome(result: object) -> AgentOutcome:
-    """The outcome, with every field of its type and its detail shortened.
+    """The outcome, with the types of all fields checked and its detail shortened.
 
     Raises:
         TypeError: it is no AgentOutcome.
-        ValueError: a field of it holds something else than it should.
+        ValueError: a field has an invalid value.
     """
     if not isinstance(result, AgentOutcome):
         raise TypeError(f"solve() must return an AgentOutcome, found {type(result).__name__}")
@@ -218,7 +219,7 @@ def checked_outcome(result: object) -> AgentOutcome:
         values["usage"] = _values(usage)
     outcome = _OUTCOME.validate_python(values)
     if not all(math.isfinite(amount) and amount >= 0 for amount in _amounts(outcome)):
-        raise ValueError("solve() returned an amount that is negative or no number")
+        raise ValueError("solve() returned an amount that is negative or not a number")
     return outcome
 
 
@@ -283,7 +284,7 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
 
 
 def _where(trace: TracebackException) -> str:
-    """The last line of the agent's own code: below it may be ours, which it misused."""
+    """The last line of the agent's own code; it may have called our code wrongly."""
     frames = [frame for frame in trace.stack if not frame.filename.startswith(_OUR_SOURCE)]
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
 
@@ -298,8 +299,8 @@ def _without_our_frames(trace: TracebackException) -> TracebackException:
 def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
     """The evidence of an agent's stage, with what its model endpoint counted.
 
-    A spent budget is a cost limit, and a last request that was never answered is an error of the
-    model, whatever the agent made of it; an ending that says more (a step limit) stays.
+    A spent budget counts as a cost limit, and an unanswered last request as an error of the model,
+    regardless of what the agent reports. A more specific ending, such as a step limit, is kept.
     """
     ended: dict[str, object] = {}
     if _may_be_explained(evidence):

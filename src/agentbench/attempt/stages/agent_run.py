@@ -48,10 +48,10 @@ _POLL = 0.1  # seconds
 
 
 class AgentInputs(Struct, frozen=True, kw_only=True):
-    """The inputs of agent_run that no other stage has."""
+    """The inputs that only agent_run has."""
 
     agent: Agent
-    secrets: frozenset[str] = frozenset()  # of this machine; they are removed from logs
+    secrets: frozenset[str] = frozenset()  # of this machine; removed from logs
     open_endpoint: Callable[[], AbstractContextManager[ModelEndpoint]] | None = None
     """None: the run has no model."""
 
@@ -65,12 +65,13 @@ def agent_run(
 ) -> AgentRunOutput:
     """Let the agent work, end its sandbox, and extract its changes.
 
-    An error is part of the output, so that what the agent did before is recorded too.
+    An error is part of the output, so that the agent's earlier work is recorded, too.
 
     Args:
         context: The inputs.
-        inputs: Those of this stage alone.
-        preparation: Of the final test; it owns the sandbox if the final test needs it too.
+        inputs: The inputs of this stage only.
+        preparation: The preparation of the final test; it owns the sandbox if the final test needs
+            it, too.
     """
     endpoint, work, is_shared = None, _AgentWork(), is_judged_in_place(context.task)
     opened = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
@@ -81,7 +82,7 @@ def agent_run(
             with ExitStack() as own:
                 owner = preparation.kept if is_shared or context.task.steps else own
                 sandbox = owner.enter_context(preopened.take())
-                if _writes_files_only(inputs.agent):  # that takes less time than their start
+                if _writes_files_only(inputs.agent):  # which takes less time than starting tests
                     preparation.start_sealed()
                 failures = own.enter_context(watched_services(context, sandbox))
                 await_health(context, sandbox)
@@ -118,7 +119,7 @@ def agent_run(
 
 
 class _AgentWork(Struct, kw_only=True):
-    """What the agent has done so far."""
+    """The agent's work so far."""
 
     evidence: Evidence = field(default_factory=Evidence)
     outcome: AgentOutcome | None = None  # None also if the agent raised an exception
@@ -156,7 +157,7 @@ def _work_in_steps(
     endpoint: ModelEndpoint | None,
     work: _AgentWork,
 ) -> bool:
-    """Let the agent work on each step; whether the last one has to be judged in the sandbox."""
+    """Let the agent work on each step; returns whether the last one is judged in the sandbox."""
     walk, outcomes = StepWalk(context, sandbox), list[AgentOutcome]()
 
     def solve(step: PreparedContext) -> Evidence:

@@ -1,4 +1,4 @@
-"""The sandbox of an agent: bounded by its budget, with its output in the stage's log."""
+"""The sandbox of an agent: limited by its budget, with its output in the stage's log."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -40,7 +40,7 @@ class AgentSandbox:
 
     @property
     def workspace(self) -> PurePosixPath:
-        """Where the repository lives."""
+        """The folder of the repository."""
         return self._inner.workspace
 
     @property
@@ -53,7 +53,7 @@ class AgentSandbox:
         return self._inner.mounted(name)
 
     def run(self, command: Command) -> CommandResult:
-        """Run a command, no longer than the budget lasts."""
+        """Run a command until the budget is spent at most."""
         timeout = max(min(command.timeout, self._budget.remaining()), _LEAST)
         own_sink = command.sink
 
@@ -74,7 +74,7 @@ class AgentSandbox:
         self._inner.kill()
 
     def is_unresponsive(self) -> bool:
-        """Whether it runs no commands any more although the agent did not end it."""
+        """Whether it no longer runs commands although the agent did not end it."""
         if self._is_killed:
             return False
         try:
@@ -91,5 +91,5 @@ class AgentSandbox:
         self._inner.write_tree(path, tar)
 
     def snapshot(self, key: str) -> SnapshotId:
-        """Remember the state."""
+        """Store the state."""
         return self._inner.snapshot(key)

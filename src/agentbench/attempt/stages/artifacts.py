@@ -40,12 +40,12 @@ _MEMBERS = 20_000
 
 
 def outside_workspace(takes: Iterable[str] | None) -> tuple[PurePosixPath, ...]:
-    """The absolute ones among the paths that a verifier takes."""
+    """The absolute paths that a verifier takes."""
     return tuple(PurePosixPath(path) for path in takes or () if path.startswith("/"))
 
 
 def service_paths(takes: Iterable[str] | None) -> tuple[tuple[str, PurePosixPath], ...]:
-    """The paths of services among those that a verifier takes, with their services."""
+    """The services' paths that a verifier takes, with their services."""
     return tuple(each for each in map(service_path, takes or ()) if each is not None)
 
 
@@ -81,7 +81,7 @@ def read_artifacts(context: PreparedContext, sandbox: Sandbox) -> Artifacts:
     """The collected files of an ended sandbox and of its services, after their own commands.
 
     Raises:
-        SandboxError: the sandbox is lost, or the files exceed a limit, by the agent's fault.
+        SandboxError: the sandbox is lost, or the files exceed a limit, which is the agent's fault.
     """
     artifacts: _Found = {}
     try:

@@ -32,14 +32,14 @@ class ControlCalibration(Struct, kw_only=True):
     memory: ControlMemory
     change: ChangedFiles
     side: int
-    passed: frozenset[NodeId]  # the tests that passed the final test: no other one is controlled
+    passed: frozenset[NodeId]  # tests that passed the final test; only these are controlled
     _run_count: int = 1
     _dismissed: set[NodeId] = field(default_factory=set)
 
     def settle(
         self, half: PlannedControlRun, run: PytestRun
     ) -> tuple[ControlRun, PlannedControlRun, PytestRun]:
-        """The last run, its half, and its report.
+        """Repeat the run while needed; returns the last run, its half and its report.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
@@ -65,7 +65,7 @@ class ControlCalibration(Struct, kw_only=True):
         return control_run, half, run
 
     def decoy(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
-        """The result of a run with wrong values only: just the tests that passed it count.
+        """The result of a run with wrong values only; only the tests that passed it count.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
@@ -93,7 +93,7 @@ class ControlCalibration(Struct, kw_only=True):
         return [test for test in control_run.deviations if test.node_id in wrong]
 
     def _learn(self, same: list[ControlledTest]) -> bool:
-        """Remember functions that prove nothing; true if a failure may still prove something."""
+        """Remember functions that prove nothing; returns whether a failure may prove something."""
         known = self.memory.recall()
         functions = {test.node_id: self.plan.function_of(test.node_id) for test in same}
         uncertain = {
@@ -153,6 +153,6 @@ class BlindRuns(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> dict[NodeId, bool]:
-        """The tests that failed as they had to, and whether only by an added assertion."""
+        """The tests that failed as required, and whether only by an added assertion."""
         tests = [test for run in self.runs for test in run.tests]
         return {t.node_id: t.weak for t in tests if t.must == "fail" and t.as_expected}

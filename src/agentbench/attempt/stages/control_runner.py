@@ -23,7 +23,7 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 Files = Mapping[PurePosixPath, FileContent | None]
 
 _POLL = 0.1  # seconds
-_TIMEOUT_FACTOR = 2  # a control run may take so many times as long as the final test
+_TIMEOUT_FACTOR = 2  # a control run may take this many times as long as the final test
 
 
 class ChangedFiles(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
     _preopened: list[judged_tests.UpcomingSandbox] = field(default_factory=list)
 
     def preopen(self, number: int) -> None:
-        """Start to create so many sandboxes, as far as the run allows so many idle ones."""
+        """Start to create some sandboxes, as far as the run's limit of idle ones allows."""
         for _ in range(number):
             if not self.context.idle_slots.acquire(blocking=False):
                 return
@@ -77,7 +77,7 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         *,
         timeout_factor: int = _TIMEOUT_FACTOR,
     ) -> PytestRun:
-        """Run the tests with rewritten files on a change, once there is a slot.
+        """Run the tests with rewritten files on a change, once a slot is free.
 
         Raises:
             SandboxError: the sandbox could not be created or is lost.
@@ -154,7 +154,7 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
             lock.release()
 
     def wait(self, seconds: float) -> None:
-        """Let other attempts have some seconds, which the attempt gets back.
+        """Wait for some seconds, which are added to the attempt's time limit.
 
         Raises:
             RunCancelled: the run or the control runs were cancelled.
@@ -179,7 +179,7 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
 
 
 def _rewritten_files(rewritten: Mapping[str, bytes], written: Files) -> Files:
-    """The rewritten files; each is executable if the file that it replaces is."""
+    """The rewritten files; a file is executable if the file that it replaces is."""
     found = {}
     for file, content in rewritten.items():
         path = PurePosixPath(file)

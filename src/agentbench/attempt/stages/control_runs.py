@@ -1,8 +1,9 @@
-"""The control runs of a judged run: they show that its tests can tell right from wrong.
+"""The control runs of a judged run: they show that its tests distinguish right from wrong.
 
-The sealed run comes before the final test, blind runs of the tests that it does not control come
-after it. No two sandboxes with the agent's code and hidden tests of one task run at a time, except
-final tests of code that has given all the right values in its sealed run.
+The sealed run comes before the final test. Blind runs of the tests that the sealed run does not
+control come after the final test. No two sandboxes with the agent's code and hidden tests of one
+task run at a time, except final tests of code that has given all the right values in its sealed
+run.
 """
 
 import secrets
@@ -40,7 +41,7 @@ if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
     from agentbench.attempt.stages.sealed_runs import SealedRuns
     from agentbench.integrity.sealing.plan import JudgedSeal
 
-_SEED_BITS = 52  # every reader of JSON keeps so many exactly
+_SEED_BITS = 52  # every JSON reader reads numbers of this size exactly
 _PARTITIONS = (0, 1)
 _DIFFERS = "no final test, since the code gave wrong values in the sealed run"
 _ID_COMES_LATE = "its id is known only after the final test"
@@ -90,7 +91,7 @@ class ControlRuns:
         return sealed.report()
 
     def finish_differing(self, change: ChangedFiles) -> Controls:
-        """The controls of an attempt that gave wrong values; decoys tell whether it cheats.
+        """The controls of an attempt that gave wrong values; decoys show whether it cheats.
 
         A decoy has wrong values only. Code that passes two different ones accepts anything.
 
@@ -115,7 +116,7 @@ class ControlRuns:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """No other sandbox with an agent's code and hidden tests of this task runs meanwhile.
+        """Run no other sandbox with an agent's code and hidden tests of this task in the block.
 
         Raises:
             RunCancelled: the run was cancelled.
@@ -132,10 +133,10 @@ class ControlRuns:
             yield
 
     def share(self) -> None:
-        """Let other final tests of the task run as well, if this attempt's cannot help them.
+        """Let other final tests of the task run, too, if this attempt cannot help them to cheat.
 
-        Its code has given the right values of all tests to fix. Sealed runs of other attempts come
-        first, as long as there are too few final tests for all processors.
+        It cannot if its code has given the right values of all tests to fix. Sealed runs of other
+        attempts come first, as long as there are too few final tests for all processors.
 
         Raises:
             RunCancelled: the run was cancelled.
@@ -161,7 +162,7 @@ class ControlRuns:
         if self._context.control_level is ControlLevel.OFF:
             return self.skip("turned off")
         if not change.files and not change.emptied:
-            return self.skip("the agent changed nothing, so that no code of it was judged")
+            return self.skip("the agent changed nothing, so no code of the agent was judged")
         passed = expectation.passed_tests(final)
         sealed = self._sealed.result() if self._sealed is not None else None
         judged = sealed.judged if sealed is not None else None
@@ -193,7 +194,7 @@ class ControlRuns:
         )
 
     def skip(self, why: str) -> Controls:
-        """Cancel the runs: there is nothing to control."""
+        """Cancel the runs, since there is nothing to control."""
         self._cancel.set()
         return Controls(level=self._context.control_level, skipped=why)
 
@@ -204,7 +205,7 @@ class ControlRuns:
         self._runs.close()
 
     def _plan_sealed(self) -> bool:
-        """Whether there is a sealed run, which is planned when this is first called."""
+        """Whether there is a sealed run; the first call plans it."""
         if self._sealed is not None:
             return True
         if self._context.control_level is ControlLevel.OFF:
@@ -212,7 +213,7 @@ class ControlRuns:
         expected = judged_tests.expected_tests(self._context.task)
         expected = expectation.with_node_ids(expected, self._baseline)
         if not expected.fail_to_pass or expectation.has_names(expected):
-            return False  # only the final test tells the ids
+            return False  # only the final test shows the ids
         listed = expectation.resolve_expectation(expected, self._baseline)
         tests = self._tests = self._controlled(listed.fail_to_pass, listed.pass_to_pass)
         self._sealed = self._pool.submit(self._prepared_seal, tests)
@@ -314,7 +315,7 @@ class ControlRuns:
         return passed_both(found)
 
     def _sides(self, plan: ControlPlan) -> tuple[int, ...]:
-        """Both sides; of a sample, one in which something is wrong."""
+        """Both sides; for a sample, only one side that has wrong values."""
         wrong = tuple(side for side in _PARTITIONS if plan.sides[side])
         if not wrong or self._context.control_level is ControlLevel.FULL:
             return _PARTITIONS if wrong else ()

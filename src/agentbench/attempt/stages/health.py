@@ -22,7 +22,7 @@ def await_health(context: PreparedContext, sandbox: Sandbox) -> None:
 
 
 def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | None:
-    """Repeat the task's health check until it succeeds; without one there is nothing to wait for.
+    """Repeat the task's health check until it succeeds; without a check, return at once.
 
     The rules are Harbor's: failures within the start period do not count, and a check that exceeds
     its own time limit ends the wait at once.

@@ -51,7 +51,7 @@ def write_files(
     *,
     emptied: Iterable[PurePosixPath] = (),
 ) -> None:
-    """Write files to the workspace after the removal of those that are `None`, and of folders.
+    """Remove the files that are `None` and the emptied folders; then write the other files.
 
     Raises:
         SandboxError: the sandbox is lost or refuses the files.
@@ -98,7 +98,7 @@ def preopen_sandbox(context: PreparedContext, *, is_first: bool = True) -> "Upco
 
     Args:
         context: The inputs.
-        is_first: Whether it is the attempt's first one. Others can have the same container.
+        is_first: Whether it is the attempt's first one. Later ones can use the same container.
     """
     if Promise.OWN_FILE_SYSTEM not in context.provider.promises:
         return None
@@ -113,7 +113,7 @@ def preopen_sandbox(context: PreparedContext, *, is_first: bool = True) -> "Upco
 
 
 def _shared_sandbox(context: PreparedContext) -> "SharedSandbox | None":
-    """A sandbox in a container that several judged runs share, if there are such ones."""
+    """A sandbox in a container that several judged runs share, if containers can be shared."""
     containers = context.shared_containers
     may_share = context.services is None and context.settings.use_cache
     if containers is None or not may_share or not isinstance(context.provider, MayNest):
@@ -122,7 +122,7 @@ def _shared_sandbox(context: PreparedContext) -> "SharedSandbox | None":
 
 
 class UpcomingSandbox(Protocol):
-    """A sandbox for one judged run; either taken or closed."""
+    """A sandbox for one judged run; the owner either takes or closes it."""
 
     def start_tests(self, request: PytestRequest, cancel: Event | None = None) -> None:
         """Start tests in it, in the background; they wait for `take_tests` and their files."""
@@ -130,7 +130,7 @@ class UpcomingSandbox(Protocol):
     def take_tests(
         self, request: PytestRequest, cancel: Event | None = None
     ) -> AbstractContextManager[StartedTests]:
-        """The tests that `start_tests` has started; without it, they start now.
+        """The tests that `start_tests` has started; otherwise they start now.
 
         Raises:
             SandboxError: the sandbox could not be created, or other tests have started in it.
@@ -150,11 +150,11 @@ class SharedSandbox:
         self._key = ContainerKey(context.prepared.snapshot, context.limits)
 
     def prepare(self) -> None:
-        """Have a container for it, unless one is idle."""
+        """Start to open a container for it, unless one is idle."""
         self._containers.prepare(self._key, self._open)
 
     def start_tests(self, request: PytestRequest, cancel: Event | None = None) -> None:
-        """See UpcomingSandbox.start_tests; it takes a container only for as long as it runs."""
+        """See UpcomingSandbox.start_tests; it uses a container only while the tests run."""
 
     @contextmanager
     def take_tests(
@@ -176,7 +176,7 @@ class SharedSandbox:
         return self._containers.sandbox(self._key, self._open, self._context.cancel)
 
     def close(self) -> None:
-        """See UpcomingSandbox.close; the container is for others, too."""
+        """See UpcomingSandbox.close; the container stays, since other runs use it, too."""
 
     def _open(self) -> AbstractContextManager[Sandbox]:
         context, use = self._context, SandboxUse(nests=True)
@@ -184,7 +184,7 @@ class SharedSandbox:
 
 
 class PreopenedSandbox:
-    """A sandbox that is created in the background; either taken or closed."""
+    """A sandbox that is created in the background; the owner either takes or closes it."""
 
     def __init__(
         self, background: BackgroundTasks, opened: Callable[[], AbstractContextManager[Sandbox]]
@@ -198,7 +198,7 @@ class PreopenedSandbox:
         """See UpcomingSandbox.start_tests."""
 
         def start() -> StartedTests:
-            """Start them as soon as there is a sandbox, with which they end."""
+            """Start the tests as soon as the sandbox exists; they end with it."""
             keep, sandbox = self._opened.result()
             return keep.enter_context(started_tests(sandbox, request, cancel=cancel))
 
@@ -240,7 +240,7 @@ class PreopenedSandbox:
     def _drop(self) -> None:
         if self._opened.exception() is None:
             if self._tests is not None:
-                self._tests.exception()  # they have started
+                self._tests.exception()  # the tests have started
             keep, _ = self._opened.result()
             keep.close()
 
@@ -253,19 +253,19 @@ def filled_sandbox(
     request: PytestRequest,
     cancel: Event | None = None,
 ) -> Iterator[StartedTests]:
-    """Tests in a sandbox with files: the one opened in advance, or a fresh one if that was lost.
+    """Tests in a filled sandbox: the one opened in advance, or a fresh one if that was lost.
 
     The process of the tests starts before the files are written, and waits for them.
 
     Args:
         context: The inputs.
-        preopened: The one that was opened in advance, if there is one.
+        preopened: The sandbox that was opened in advance, if there is one.
         fill: Writes the files.
         request: The tests.
         cancel: Ends the tests.
 
     Raises:
-        DoesNotFitError: the files are more than a sandbox may hold.
+        DoesNotFitError: the files exceed a sandbox's disk limit.
         SandboxError: the sandbox could not be created, or refuses the files.
     """
     with ExitStack() as stack:
@@ -320,13 +320,13 @@ def expected_tests(task: Task) -> ExpectedTests:
 
 
 def judged_request(context: StageContext) -> PytestRequest:
-    """The pytest run that judges a task: the same in the baseline, the final test and controls.
+    """The pytest run that judges a task; equal in the baseline, the final test and control runs.
 
     It runs all tests, whatever the task's command or configuration says: a control run has to go
     on after a failure, and code under test must not be able to tell it from the final test.
     """
     command = parse_pytest_command(context.task.problem.test_command)
-    if command.runner is Runner.PYTEST:  # the others run all tests anyway
+    if command.runner is Runner.PYTEST:  # other runners run all tests anyway
         command = replace(command, options=(*command.options, _RUN_ALL_TESTS))
     return PytestRequest(
         command=command,
@@ -342,10 +342,10 @@ def judged_timeout(context: StageContext) -> timedelta:
 
 
 def judged_targets(task: Task) -> tuple[str, ...]:
-    """The files of the listed ids; the task's test paths where ids alone do not decide.
+    """The files of the listed ids; the task's test paths, too, if not only ids decide.
 
-    Files and not ids: one id that does not exist would make pytest run nothing at all. A name that
-    is not an id has no file, so the test paths must include its test.
+    These are files, not ids, since pytest would run nothing if one id did not exist. A name that is
+    not an id has no file, so the test paths must include its test.
     """
     key = task.answer_key
     pass_to_pass = () if key.pass_to_pass == "baseline" else key.pass_to_pass
@@ -369,7 +369,7 @@ def _outside_test_paths(files: dict[str, None], task: Task) -> tuple[str, ...]:
 
 
 def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
-    """A report without the tests that decide nothing, so that a record stays small."""
+    """A report with only the tests that decide, so that a record stays small."""
     key = task.answer_key
     if not key.fail_to_pass or key.pass_to_pass == "baseline":
         return facts
@@ -396,9 +396,9 @@ def judged_evidence(context: StageContext, run: PytestRun) -> Evidence:
 def unchanged_tests(
     context: PreparedContext, baseline: Evidence
 ) -> Mapping[PurePosixPath, FileContent]:
-    """The files of the base that control runs may rewrite, as they are.
+    """The unchanged files of the base that control runs may rewrite.
 
-    The final test writes them too: else their time stamps would differ from a control run's.
+    The final test writes them, too. Otherwise their time stamps would differ in a control run.
     """
     prepared = context.prepared
     if context.control_level is ControlLevel.OFF:

@@ -40,7 +40,7 @@ _JUDGED_IN_PLACE = (
 
 
 class FinalTestPreparation:
-    """Owns what is prepared for one final test; `close` removes what is left."""
+    """Owns the preparations of one final test; `close` removes the unused ones."""
 
     def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
         self._context = context
@@ -50,7 +50,7 @@ class FinalTestPreparation:
         self.kept = ExitStack()  # the agent's sandbox, if the task's script judges in it
 
     def begin(self) -> None:
-        """Open the sandbox, plan the sealed run and open its own.
+        """Open the sandbox, plan the sealed run and open the sandbox of the sealed run.
 
         Raises:
             GitCheckoutError: the hidden tests do not fit the base commit.
@@ -61,7 +61,7 @@ class FinalTestPreparation:
             self.controls.prepare()
 
     def start_sealed(self) -> None:
-        """Start the tests of the sealed run: the agent has ended, and its change is read now."""
+        """Start the tests of the sealed run after the agent's end, while its change is read."""
         if self.controls is not None:
             self.controls.start_tests()
 
@@ -71,13 +71,13 @@ class FinalTestPreparation:
             self.sandbox.start_tests(judged_tests.judged_request(self._context))
 
     def take_sandbox(self) -> judged_tests.UpcomingSandbox | None:
-        """The sandbox, which the caller now owns."""
+        """Hand the sandbox over to the caller."""
         sandbox, self.sandbox = self.sandbox, None
         return sandbox
 
     @contextmanager
     def alone(self) -> Iterator[ControlRuns]:
-        """The control runs, in this attempt's turn to be judged; none runs afterwards.
+        """The control runs, in this attempt's turn to be judged; they have ended afterwards.
 
         Raises:
             RunCancelled: the run was cancelled.
@@ -90,7 +90,7 @@ class FinalTestPreparation:
             controls.close()
 
     def close(self) -> None:
-        """Remove what the final test has not taken."""
+        """Remove everything that the final test has not taken."""
         if self.controls is not None:
             self.controls.close()
         if self.sandbox is not None:
@@ -128,10 +128,10 @@ def baseline_run(context: PreparedContext) -> StageOutput:
 
 
 def _idle_steps(context: PreparedContext) -> Evidence:
-    """The steps without an agent, in a container as an agent has it."""
+    """The steps without an agent, in a container like an agent's."""
 
     def save(name: str, content: bytes) -> None:
-        """Save a file where no file of the attempt itself has its place."""
+        """Save a file under a path that no file of the attempt itself has."""
         context.save(name if name.startswith("services/") else f"baseline/{name}", content)
 
     own = replace(context, save=save)
@@ -155,13 +155,13 @@ def final_test(
 ) -> FinalTestOutput:
     """Apply the change to the state before the agent, write the hidden tests, and run them.
 
-    The sealed run comes first; what control runs show against the attempt is among the findings.
+    The sealed run comes first; evidence of control runs against the attempt is among the findings.
 
     Args:
         context: The inputs.
         baseline: The evidence of the baseline run.
         change: The agent's change.
-        preparation: What was prepared while the agent worked.
+        preparation: The preparation that was made while the agent worked.
         work: The agent's work, for a script that judges.
 
     Raises:
@@ -209,9 +209,10 @@ def _differing_output(
 def _repeated_if_services_fail(
     run: Callable[[], Evidence], is_final: Callable[[Evidence], bool]
 ) -> Evidence:
-    """The evidence of a run; of a second one if services failed in the first, and it did not pass.
+    """The evidence of a run; repeated once if it did not pass and services failed in it.
 
-    If the agent's work is the cause, they fail again; otherwise they do not count against it.
+    If the agent's work is the cause, services fail again; otherwise their failure does not count
+    against the agent.
     """
     first = run()
     if not first.warnings or is_final(first):
@@ -268,7 +269,7 @@ def _run_hidden_tests(
         try:
             judged_tests.write_files(sandbox, files, emptied=change.emptied)
         except DoesNotFitError as error:
-            if change.files:  # the agent left more than a sandbox may hold
+            if change.files:  # the agent's files exceed the disk limit
                 raise error.blamed_on(Fault.AGENT.value) from error
             raise
 

@@ -26,7 +26,7 @@ from agentbench.tasks.mirror import Mirror
 
 _MIRROR = "mirror"
 
-# The mirror belongs to another user; git accepts that only from a global configuration.
+# The mirror belongs to another user; git accepts this only by a global configuration.
 _CLONE_SCRIPT = """\
 set -e
 printf '[safe]\\n\\tdirectory = *\\n' > "$1/gitconfig"
@@ -40,8 +40,8 @@ else
 fi
 git fetch --quiet --depth=1 --no-tags --no-recurse-submodules "file://$3" "$4"
 """
-# One new commit of the exported files: no parent, remote, tag, reflog or stray object is left.
-# The author and date are fixed, so that nothing of the upstream commit shows.
+# Makes one new commit of the exported files, without a parent, remote, tag, reflog or stray object.
+# The author and date are fixed, so that they reveal nothing about the upstream commit.
 _CHECKOUT_SCRIPT = """\
 set -e
 cd "$1"
@@ -74,7 +74,7 @@ cmp "$2/all" "$2/reachable"
 test -z "$(git for-each-ref --format='%(refname)' | grep -v '^refs/heads/main$')"
 test ! -e .git/objects/info/alternates
 """
-# Git hashes files again that are not older than its index, and then touches their objects.
+# Git hashes files again that are not older than its index, and touches their objects.
 _TRUST_INDEX = ("touch", "-d", "2100-01-01T00:00:00", ".git/index")
 _TOUCH_TIMEOUT = timedelta(minutes=1)
 _CHECKOUT_ENVIRONMENT = {
@@ -143,7 +143,7 @@ def _open_sandbox(
 
 
 def git_checkout(context: StageContext, clone: CloneOutput) -> StageOutput:
-    """Write the commit's files and remove its history; the script checks that none is left.
+    """Write the commit's files and remove its history; the script checks that no history is left.
 
     Raises:
         GitCheckoutError: the repository has no such commit, or a patch of the task does not fit it.
@@ -174,7 +174,7 @@ def _write_files(context: StageContext, sandbox: Sandbox) -> CommandResult:
 
 
 def check_out_shared(context: StageContext, opened: ExitStack) -> Sandbox | None:
-    """Check out the task's commit in a new sandbox, as a start for tasks with similar commits.
+    """Check out the task's commit in a new sandbox, for tasks with similar commits to start from.
 
     Returns:
         The sandbox; None if it failed.
@@ -207,7 +207,7 @@ def _check_patches(context: StageContext, mirror: Mirror) -> None:
 def setup(
     context: StageContext, clone: CloneOutput, store: Callable[[Sandbox], PreparedTask]
 ) -> SetupOutput:
-    """Run each command in turn until one fails; the last one that ran is the evidence.
+    """Run the commands in turn until one fails; the last one that ran is the evidence.
 
     Args:
         context: The inputs.
@@ -248,22 +248,22 @@ def setup(
 def _setup_lines(
     context: StageContext, mirror: Mirror | None
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The commands that are left to run, each with its variables."""
+    """The remaining commands, each with its variables."""
     task = context.task
     if context.shared_setup is None:
-        # The version is that of the project, and not of the packages that it needs.
+        # The version is for the project, not for the packages that it needs.
         yield from ((line, task.environment.env) for line in task.setup.shared)
     versions = version_settings(mirror) if task.setup.commands else {}
     yield from ((line, {**versions, **task.environment.env}) for line in task.setup.commands)
 
 
 def version_settings(mirror: Mirror | None) -> dict[str, str]:
-    """The version of the commit, for projects that read it from the history that was removed.
+    """The version of the commit, for projects that would read it from the removed history.
 
-    The variables are those of setuptools-scm, which hatch-vcs reads too, and of pbr, which supports
-    neither epochs nor local versions.
+    The variables are those of setuptools-scm, which hatch-vcs also reads, and of pbr, which
+    supports neither epochs nor local versions.
     """
-    # Here and not at the top: reading a project's declarations imports several parsers.
+    # Imported here, since this imports several parsers.
     from packaging.version import Version
 
     from agentbench.tasks.project_versions import scm_version

@@ -1,7 +1,7 @@
 """The evidence of an attempt whose sealed run differs: its final test is not run.
 
 Code that gave a wrong value must not see the right one: it could leave a mark for a later attempt
-at the same task. So the sealed run's own report, with what the host found, is the evidence.
+at the same task. So the evidence is the sealed run's own report, with the findings of the host.
 """
 
 import dataclasses
@@ -24,13 +24,13 @@ _NOT_JUDGED = "not judged: other tests gave wrong values without their expected 
 def sealed_report(
     run: PytestRun, plan: SealedPlan, judged: JudgedSeal, *, fixed: Collection[NodeId]
 ) -> PytestRun:
-    """The sealed run as a run of the hidden tests: tests with wrong values have failed.
+    """The sealed run as a run of the hidden tests, in which tests with wrong values have failed.
 
     Args:
         run: The sealed run.
         plan: Its files, and the tests' own ids.
-        judged: What the host found.
-        fixed: The tests that the task wants to be fixed.
+        judged: The findings of the host.
+        fixed: The tests that the task requires to be fixed.
     """
     original = {new: old for old, new in plan.renamed.items()}
     mismatches: dict[NodeId, SealedMismatch] = {}

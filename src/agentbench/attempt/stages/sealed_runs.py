@@ -1,7 +1,7 @@
 """The sealed run of an attempt: hidden tests without expected values, compared on the host.
 
 The reference solution is run under the same seal once for a task, before the first attempt is
-judged. Its recordings stand for what the host cannot read in the tests.
+judged. Its recordings replace expected values that the host cannot read in the tests.
 """
 
 from collections import Counter
@@ -26,8 +26,8 @@ from agentbench.scoring.evidence import CaseOutcome, Evidence
 
 SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts
-_MOST_ROUNDS = 3  # of finding out which conditions the sealed tests have to evaluate themselves
-_FEW = 4  # a run with so small a share of mismatches, or with one, is repeated: a flaky test
+_MOST_ROUNDS = 3  # to find out which conditions the sealed tests have to evaluate themselves
+_FEW = 4  # one differing test, or a quarter of all, may be flaky: the run is repeated
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class SealedRuns:
         return self.runs.context
 
     def prepare(self) -> None:
-        """Seal the files; run the reference solution if this was never done.
+        """Seal the files; run the reference solution unless its recordings are stored.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
@@ -70,7 +70,7 @@ class SealedRuns:
                 self._run_reference(change)
 
     def _written(self, file: str) -> bytes | None:
-        """A file that every run writes; None: it writes none there."""
+        """The content of a file that every run writes; None: the runs do not write it."""
         hidden = self._context.hidden_tests.files
         is_written = file in self.tests.files or PurePosixPath(file) in hidden
         return self.runs.content(file) if is_written else None
@@ -86,8 +86,8 @@ class SealedRuns:
     def run(self, change: ChangedFiles) -> JudgedSeal | None:
         """Run the sealed tests with a change, and compare what they recorded; None without a seal.
 
-        Few tests that differ are tried once more, and what the reference solution changes from run
-        to run is ignored.
+        If few tests differ, the run is repeated. Values that differ between runs of the reference
+        solution are ignored.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
@@ -99,7 +99,7 @@ class SealedRuns:
         differing = self._judge().differing
         if 0 < len(differing) <= max(1, len(self.tests.fixed) // _FEW):
             self._run_once(change)
-            if self._judge().differing != differing:  # a flaky test, or a guess: most runs count
+            if self._judge().differing != differing:  # a flaky test, or a guess: majority counts
                 self._run_once(change)
         judged = self._judge()
         reference = self.runs.reference_change() if judged.mismatches else None
@@ -122,7 +122,7 @@ class SealedRuns:
         return None
 
     def report(self) -> PytestRun | None:
-        """The report of an attempt that differs, if the reference solution has shown the seal."""
+        """The report of an attempt that differs, if the reference solution ran under the seal."""
         judged, last = self._settled, self._last
         if judged is None or last is None or not judged.mismatches or not self._reference.runs:
             return None
@@ -130,7 +130,7 @@ class SealedRuns:
 
     @property
     def judged(self) -> JudgedSeal | None:
-        """What the runs show; None without a run."""
+        """The result of the runs; None without a run."""
         return self._settled
 
     def record(self) -> SealedRun | None:
@@ -151,7 +151,7 @@ class SealedRuns:
         self._outcomes.append(self._outcome(self._last))
 
     def _run_reference(self, change: ChangedFiles) -> None:
-        """Run the reference solution under the seal, and store what it recorded."""
+        """Run the reference solution under the seal, and store its recordings."""
         known, run = self._reference, self._reference_run(change)
         if not known.runs and not self._outcomes:  # the seal can still change
             known, run = self._with_names(known, run, change)
@@ -169,10 +169,10 @@ class SealedRuns:
     def _with_names(
         self, known: SealedReference, run: ReferenceRun, change: ChangedFiles
     ) -> tuple[SealedReference, ReferenceRun]:
-        """The same, or a run in which tests keep their names, if that makes more of them pass."""
+        """The given run, or one in which tests keep their names, if more tests pass in it."""
         fixed = frozenset(self.tests.fixed)
         if 2 * len(fixed.intersection(run.passed)) >= len(fixed):
-            return known, run  # another run would cost more than it shows
+            return known, run  # most tests pass; another run is not worth its cost
         renamed, kept = self._plan, known.model_copy(update={"keeps_names": True})
         self._plan = self._planned(kept)
         second = self._reference_run(change)
@@ -184,7 +184,7 @@ class SealedRuns:
     def _with_pairs(
         self, known: SealedReference, run: ReferenceRun, change: ChangedFiles
     ) -> tuple[SealedReference, ReferenceRun]:
-        """The same, or a run without the expected ones of pairs of computed values."""
+        """The given run, or one without the expected sides of comparisons of computed values."""
         if not self._plan.has_pairs:
             return known, run
         paired = self._plan.pairs_fixed_by(run, self._reference_run(ChangedFiles()))
@@ -199,7 +199,7 @@ class SealedRuns:
         return reference_run(outcome.passed, outcome.recordings)
 
     def _judge(self) -> JudgedSeal:
-        """What the runs show; a test differs if it does so in most of them."""
+        """The result of the runs; a test differs if it differs in most of them."""
         judged = [self._plan.judge(outcome, self._reference) for outcome in self._outcomes]
         counts = Counter(test for each in judged for test in each.differing)
         differing = {test for test, count in counts.items() if 2 * count > len(judged)}

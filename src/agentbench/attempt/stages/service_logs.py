@@ -1,4 +1,4 @@
-"""Sandboxes with the services and the network of their task: their logs, and failures of services.
+"""Sandboxes with the services and the network of their task; logs and failures of the services.
 
 Every stage has fresh services. A service that fails before the agent works is the task's fault,
 unless something outside has killed it. Later the failure is a warning: the tests decide, and their
@@ -53,7 +53,7 @@ def open_sandbox(
             source,
             limits=limits or context.limits,
             network=network.first is True,
-            mounts=tuple(dict.fromkeys((*mounts, *additional))),  # both may need the relay
+            mounts=tuple(dict.fromkeys((*mounts, *additional))),  # both may contain the relay
             cancel=context.cancel,
             use=use,
         )
@@ -61,7 +61,7 @@ def open_sandbox(
     try:
         with open_with_network(opened, network, lasting=use.lasting) as sandbox:
             yield sandbox
-            if not use.lasting:  # else it belongs to two stages
+            if not use.lasting:  # a lasting one belongs to two stages
                 _save_network_log(context, sandbox)
     except ServiceError as error:
         _save_logs(context, error.logs)
@@ -79,7 +79,7 @@ def agent_network(context: StageContext, sandbox: Sandbox) -> Iterator[None]:
     if usual == own:
         yield
         return
-    assert isinstance(sandbox, LastingSandbox)  # of a container engine, or one with a proxy
+    assert isinstance(sandbox, LastingSandbox)  # a container's, or one with a proxy
     sandbox.set_network(own)
     yield
     sandbox.set_network(usual)
@@ -87,7 +87,7 @@ def agent_network(context: StageContext, sandbox: Sandbox) -> Iterator[None]:
 
 @contextmanager
 def watched_services(context: StageContext, sandbox: Sandbox) -> Iterator[list[ServiceReport]]:
-    """A list of the services that failed in the block, filled at its end; saves all logs.
+    """A list of the services that failed in the block, filled at the block's end; saves all logs.
 
     Raises:
         SandboxError: the engine is lost.
@@ -106,7 +106,7 @@ def require_services(context: StageContext, failures: Sequence[ServiceReport]) -
     """Check that no service has failed, before an agent works.
 
     Raises:
-        ServiceError: one has.
+        ServiceError: a service has failed.
     """
     if failures:
         what = "; ".join(service_warnings(failures))
@@ -116,7 +116,7 @@ def require_services(context: StageContext, failures: Sequence[ServiceReport]) -
 
 
 def service_warnings(failures: Sequence[ServiceReport]) -> tuple[str, ...]:
-    """What a record says of services that failed."""
+    """The warnings of a record about services that failed."""
     return tuple(f"service {each.name} {each.failure}" for each in failures)
 
 

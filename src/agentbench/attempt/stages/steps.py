@@ -1,8 +1,8 @@
-"""Walks through the steps of a task in one container: each begins, is worked on and is judged.
+"""Runs the steps of a task in one container: each is begun, worked on and judged in turn.
 
-The container and its processes go on through all steps. A verifier with its own container judges
-while the agent's is frozen. After a verifier in the agent's container its files are removed, before
-anything of the next step begins.
+The container and its processes run through all steps. A verifier with its own container judges
+while the agent's is frozen. The files of a verifier in the agent's container are removed before the
+next step begins.
 """
 
 import dataclasses
@@ -37,8 +37,8 @@ class StepWalk:
     """The steps that were run, and the agent's work after the last one."""
 
     def __init__(self, context: PreparedContext, sandbox: Sandbox) -> None:
-        """Walk in a sandbox that is not used for anything else."""
-        assert isinstance(sandbox, LastingSandbox)  # of a container engine
+        """Run the steps in a sandbox that is not used for anything else."""
+        assert isinstance(sandbox, LastingSandbox)  # only a container engine has steps
         self._context = context
         self._sandbox = sandbox
         self.steps: list[StepEvidence] = []
@@ -47,7 +47,7 @@ class StepWalk:
         self.artifacts: Artifacts = {}
 
     def run(self, solve: SolveStep | None, *, judges_last: bool) -> None:
-        """Run the steps until one of them ends the rest.
+        """Run the steps in turn until one of them ends the rest.
 
         Args:
             solve: The agent's work; None: nothing is done.
@@ -69,7 +69,7 @@ class StepWalk:
 
     @property
     def needs_sandbox(self) -> bool:
-        """Whether the last step still has to be judged, in the sandbox."""
+        """Whether the last step still has to be judged in the sandbox."""
         verifier, last = self._context.task.answer_key.verifier, self.steps[-1]
         is_open = last.setup is None and last.verifier is None
         return is_open and verifier is not None and verifier.is_shared
@@ -96,10 +96,10 @@ class StepWalk:
         self.steps[-1] = self.steps[-1].model_copy(update=facts)
 
     def _begin(self, step: TaskStep) -> ExceptionFact | None:
-        """Write the step's files and run its set-up; why it cannot begin, or None."""
+        """Write the step's files and run its set-up; returns why it cannot begin, or None."""
         context, sandbox = self._context, self._sandbox
         files = step_files(context.task.folder, step.name)
-        # What broke it may be in the container since the agent's first step, but not before.
+        # After the agent's first step, the agent may have left the cause in the container.
         is_first = len(self.steps) == 1
         fault = Fault.TASK if is_first else Fault.AGENT
         with nullcontext() if is_first else agent_outcome.blamed_on_agent(context):
@@ -116,10 +116,10 @@ class StepWalk:
         return exception_fact(StageName.FINAL_TEST, error.blamed_on(fault.value))
 
     def _judge(self, change: JudgedChange) -> Evidence:
-        """The verifier's evidence; it judges here, or elsewhere while nothing runs here."""
+        """The evidence of the verifier, which runs here, or elsewhere while this one is frozen."""
         context, sandbox = self._context, self._sandbox
         verifier = context.task.answer_key.verifier
-        assert verifier is not None  # a task with steps has one
+        assert verifier is not None  # a task with steps has a verifier
         _say(context, "the verifier runs")
         work = AgentRunOutput(
             evidence=Evidence(),
@@ -140,9 +140,9 @@ class StepWalk:
 
 
 def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
-    """The evidence of all steps without an agent: what doing nothing is worth.
+    """The evidence of all steps without an agent: the rewards for doing nothing.
 
-    A later step that needs work before it cannot begin then, which is no fault of the task.
+    A later step may need earlier work, so it is not the task's fault if it cannot begin.
 
     Raises:
         SandboxError: a sandbox is lost, or could not be created.
@@ -153,7 +153,7 @@ def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
     if last.setup is None or len(walk.steps) == 1:
         return combined_evidence(walk.steps, total, strategy)
     evidence = combined_evidence(walk.steps[:-1], total, strategy)
-    assert evidence.rewards is not None  # it is made of rewards
+    assert evidence.rewards is not None  # it is combined from rewards
     update = {"unfinished": f"step {last.name} could not begin: {last.setup.message}"}
     return evidence.model_copy(update={"rewards": evidence.rewards.model_copy(update=update)})
 
@@ -161,7 +161,7 @@ def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
 def judge_last_step(
     context: PreparedContext, change: JudgedChange | None, work: AgentRunOutput
 ) -> tuple[StepEvidence, ...]:
-    """The steps of an agent's work, the last of them judged, if it was not judged before.
+    """The steps of an agent's work; judges the last one if it was not judged before.
 
     Raises:
         SandboxError: the sandbox could not be created or is lost.
@@ -178,7 +178,7 @@ def judge_last_step(
 
 
 def context_in(context: PreparedContext, step: TaskStep) -> PreparedContext:
-    """The inputs in a step, with its files as a part of the state before the agent's work.
+    """The inputs of a step, with its files as a part of the state before the agent's work.
 
     Raises:
         InputError: a file cannot be read.
@@ -203,7 +203,7 @@ def context_in(context: PreparedContext, step: TaskStep) -> PreparedContext:
 
 
 def _run_setup(context: PreparedContext, sandbox: Sandbox, fault: Fault) -> ExceptionFact | None:
-    """Run the set-up script of a step; why it failed, or None."""
+    """Run the set-up script of a step; returns why it failed, or None."""
     result = sandbox.run(
         Command(
             argv=("bash", f"{sandbox.workspace}/{SETUP_SCRIPT}"),

@@ -1,8 +1,8 @@
-"""A task's own script as its judge: runs it on the agent's work, and reads its rewards.
+"""A task's own verifier script: runs it on the agent's work, and reads its rewards.
 
 The script and its files are written to a fresh sandbox after the agent has ended; no agent sees
-them. The rewards are read from a bounded tar stream; nothing of it is unpacked, and no link is
-followed. `reward.json` outranks `reward.txt`, as in Harbor.
+them. The rewards are read from a bounded tar stream; it is not unpacked, and no link is followed.
+`reward.json` outranks `reward.txt`, as in Harbor.
 """
 
 import json
@@ -73,11 +73,11 @@ class VerifierOutput(Struct, frozen=True, kw_only=True):
     """The rewards and reports of a verifier."""
 
     facts: RewardFacts
-    reports: Mapping[str, bytes] = field(default_factory=dict)  # of tests, in usual formats
+    reports: Mapping[str, bytes] = field(default_factory=dict)  # of tests, in common formats
 
 
 class _WrongRewardError(ValueError):
-    """A file of rewards that has other content; the message says which."""
+    """A file of rewards has invalid content; the message says which."""
 
 
 NO_VERIFIER_OUTPUT = VerifierOutput(
@@ -85,7 +85,7 @@ NO_VERIFIER_OUTPUT = VerifierOutput(
         fault=f"the verifier left no {_REWARD_TEXT} or {_REWARD_JSON} in /logs/verifier"
     )
 )
-"""The output if there is not a folder of the verifier."""
+"""The output if the verifier's folder does not exist."""
 
 
 def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
@@ -99,7 +99,7 @@ def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
                     break
                 _take(archive, member, files, faults)
     except tarfile.TarError as error:
-        faults[""] = f"what the verifier left cannot be read: {str(error)[:100]}"
+        faults[""] = f"the verifier's files cannot be read: {str(error)[:100]}"
     reports = {name: files[name] for name in sorted(_REPORTS & files.keys())}
     return VerifierOutput(facts=_facts(files, faults), reports=reports)
 
@@ -188,7 +188,7 @@ def is_judged_in_place(task: Task) -> bool:
 def open_agent_sandbox(
     context: PreparedContext, mounts: Sequence[ReadOnlyMount], *, plain_workspace: bool
 ) -> AbstractContextManager[Sandbox]:
-    """The sandbox of an agent, in which the task's script may judge, too.
+    """The sandbox of an agent, in which the task's script may judge later.
 
     Raises:
         SandboxError: it could not be created.
@@ -221,8 +221,8 @@ def run_verifier(
     Args:
         context: The inputs; the task has a verifier.
         change: The agent's change.
-        name: The name of the run, for its files. In that of the baseline no service may fail.
-        work: The agent's work: its sandbox if the script judges there, and other files of it.
+        name: The name of the run, for its files. In the baseline run, no service may fail.
+        work: The agent's work: its sandbox if the script judges there, and its other files.
         ends_sandbox: Whether no command can be run in that sandbox afterwards.
 
     Raises:
@@ -286,7 +286,7 @@ def _run_script(context: PreparedContext, verifier: Verifier, sandbox: Sandbox) 
 
 @contextmanager
 def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
-    """The state before the agent; in an image of the verifier's own, with the same workspace."""
+    """The state before the agent, or the verifier's own image, with the same workspace."""
     prepared = context.prepared
     limits = replace(
         context.limits,
@@ -321,10 +321,10 @@ def _verifiers_task(task: Task, verifier: Verifier, user: UserName) -> Task:
 
 
 def empty_script_folders(task: Task, place: Sandbox) -> None:
-    """Empty the script's folders in the agent's sandbox; with steps also that of the agent's logs.
+    """Empty the script's folders in the agent's sandbox; with steps, the agent's logs, too.
 
     Raises:
-        SandboxError: it is lost, or what the agent left there cannot be removed.
+        SandboxError: it is lost, or the agent's files there cannot be removed.
     """
     owner = AGENT_USER if task.agent_sandbox_user == AGENT_USER else ROOT_USER
     folders = [_TESTS_FOLDER, _VERIFIER_LOGS, *([_AGENT_LOGS] if task.steps else [])]
@@ -339,7 +339,7 @@ def empty_script_folders(task: Task, place: Sandbox) -> None:
 def _base_files(
     prepared: PreparedTask, verifier: Verifier
 ) -> dict[PurePosixPath, FileContent | None]:
-    """The base's files, as far as the verifier takes them."""
+    """The files of the base that the verifier takes."""
     return {
         path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
         for path, entry in prepared.base.items()
@@ -348,7 +348,7 @@ def _base_files(
 
 
 def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
-    """Write the agent's change, as far as the verifier takes it."""
+    """Write the parts of the agent's change that the verifier takes."""
     if change is None:
         return
     files = {path: file for path, file in change.files.items() if verifier.is_taken(path)}
@@ -360,7 +360,7 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) ->
 
 
 def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:
-    """The content of /logs/verifier; nothing if the script removed that folder."""
+    """The content of /logs/verifier; empty if the script removed that folder."""
     try:
         with sandbox.read_tree(_VERIFIER_LOGS) as chunks:
             return read_verifier_output(chunks)

@@ -101,7 +101,7 @@ def path_outside_root(fault: str) -> JsonObject:
 
 
 def no_pytest(details: str, mask: PathMask) -> JsonObject:
-    """The answer without a pytest or without a sandbox to run it in."""
+    """The answer if pytest, or a sandbox to run it in, is missing."""
     return answer_to_error("spawn", mask.text(envelope.spawn_message(details)))
 
 

@@ -37,7 +37,7 @@ class ToolArguments(pydantic.BaseModel):
 
 
 class NamedTool(StrEnum):
-    """The base of tables of tools: the name of each, and what it takes, answers and is for."""
+    """The base of tables of tools: name, arguments, answer and purpose of each tool."""
 
     arguments: type[ToolArguments]
     answer: type[Schema]
@@ -123,19 +123,19 @@ class ExecuteArguments(ToolArguments):
         default=None,
         ge=1,
         le=10_000,
-        description="Stop after so many failures. Default: run all.",
+        description="Stop after this number of failures. Default: run all.",
         examples=[1],
     )
     timeout_s: Seconds = pydantic.Field(
         default=300,
         ge=1,
         le=3600,
-        description="Seconds the run may take; what was done by then is reported.",
+        description="Time limit of the run in seconds; the results so far are reported.",
         examples=[60],
     )
     last_failed: bool = pydantic.Field(
         default=False,
-        description="Only the tests that failed in the last run, or all if none did.",
+        description="Only the tests that failed in the last run, or all tests if none failed.",
         examples=[False],
     )
     detail: Literal["compact", "full"] = pydantic.Field(
@@ -160,7 +160,7 @@ class DiscoverArguments(ToolArguments):
 
 
 def read_arguments(model: type[ArgumentsT], arguments: Mapping[str, object] | None) -> ArgumentsT:
-    """Parse a call's arguments, of which null is a missing one.
+    """Parse a call's arguments; null counts as a missing argument.
 
     Raises:
         InvalidArgumentsError: they are invalid; names all faults.
@@ -215,7 +215,7 @@ def _without_null(field: JsonObject) -> JsonObject:
 
 
 def _without_titles(value: object, *, has_names: bool = False) -> object:
-    """A schema without titles, which only repeat, to save a model's attention."""
+    """A schema without titles, which would only repeat names to the model."""
     if isinstance(value, list):
         return [_without_titles(item) for item in value]
     if not isinstance(value, dict):

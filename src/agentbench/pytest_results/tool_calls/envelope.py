@@ -140,13 +140,13 @@ class PytestAnswer(Schema):
     text_output: str = ""
     collection_errors: tuple[model.CollectionError, ...] = ()
     complete: bool = Field(default=False, description="false when the run died midway")
-    source: ReportSource | None = Field(default=None, description="which reporter told all this")
-    omitted: tuple[str, ...] = Field(default=(), description="what was left out for size")
+    source: ReportSource | None = Field(default=None, description="the reporter that it comes from")
+    omitted: tuple[str, ...] = Field(default=(), description="the parts that were omitted for size")
     spawn_error: str | None = None
     detail: str | None = None
     versions: model.Versions | None = None
-    node_ids: tuple[NodeId, ...] = Field(default=(), description="what discover_tests found")
-    explanation: str | None = Field(default=None, description="what explain_failure says")
+    node_ids: tuple[NodeId, ...] = Field(default=(), description="the result of discover_tests")
+    explanation: str | None = Field(default=None, description="the result of explain_failure")
     error: ErrorObject | None = None
 
 
@@ -190,7 +190,7 @@ def message_of(run: PytestRun, timeout_s: float) -> str:
         case PytestOutcome.USAGE:
             text = f"{_FAILED}: Invalid pytest arguments{_cause(_usage_error(command))}"
         case PytestOutcome.UNVERIFIED:
-            text = f"{_FAILED}: it exited {result.exit_code}, and no report bears that out"
+            text = f"{_FAILED}: it exited {result.exit_code}, but no report confirms that"
         case _:
             text = _counts(result)
     return text

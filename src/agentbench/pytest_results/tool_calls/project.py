@@ -152,7 +152,7 @@ def call_tests(
 
     Raises:
         SandboxError: the sandbox is lost, or cannot resolve paths.
-        RunCancelled: it was cancelled; no process of it runs any more.
+        RunCancelled: it was cancelled; all its processes have ended.
     """
     try:
         if isinstance(arguments, ExecuteArguments):
