@@ -1,4 +1,4 @@
-"""agentbench tells whether a coding agent fixed a bug, why not, and that nobody cheated."""
+"""agentbench determines whether a coding agent fixed a bug, why not, and that nobody cheated."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -80,7 +80,9 @@ def test_all_who_come_in_an_outage_wait_for_one_and_the_same():
 def test_an_outage_that_lasts_too_long_ends_it_for_all():
     fault = Scripted(*[AWAY] * 9)
     made, said = breaker(need(fault, patience=timedelta(0)))
-    with pytest.raises(OutageError, match=f"{AWAY}; fix this, then continue with `agentbench resume`"):
+    with pytest.raises(
+        OutageError, match=f"{AWAY}; fix this, then continue with `agentbench resume`"
+    ):
         made.require()
     looks = fault.looks
     with pytest.raises(OutageError):

@@ -32,7 +32,9 @@ def test_a_network_in_its_usual_form(given: object, meant: object) -> None:
      "2130706433", "127.1", "0x7f.1", "[::1]", "fe80::1%eth0", "-a.org", "a..org", "x" * 64],
 )  # fmt: skip
 def test_no_entry_of_a_list_of_hosts(entry: str) -> None:
-    with pytest.raises(ValidationError, match=r"is not an entry of a list of hosts; give a host name"):
+    with pytest.raises(
+        ValidationError, match=r"is not an entry of a list of hosts; give a host name"
+    ):
         NETWORK.validate_python([entry])
 
 

@@ -121,7 +121,7 @@ def test_a_registry_that_is_away_is_said_once_and_costs_no_verdict(
     assert [record.resolved for record in records] == [True, True]
     said = [line for line in caplog.messages if "127.0.0.1:1" in line]
     assert len(said) == 1
-    assert said[0].startswith("preparations are not shared any more: cannot pull")
+    assert said[0].startswith("no longer sharing preparations: cannot pull")
 
 
 def test_a_preparation_under_another_ones_name_is_not_used(

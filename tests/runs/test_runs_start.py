@@ -47,7 +47,7 @@ def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, option
         ({"agent": "oracle", "agent_command": "x"}, "--agent-command goes with"),
         ({"agent": None}, "--agent is missing: choose --agent oracle"),
         ({"agent": object()}, "--agent builtins:object: expected an object with solve"),
-        ({"sandbox": "castle"}, "no sandbox is called 'castle'"),
+        ({"sandbox": "castle"}, "unknown sandbox 'castle'"),
     ],
 )
 def test_what_is_wrong_is_said_before_a_folder_is_made(task, options, wrong, said):

@@ -1,8 +1,8 @@
 """A circuit breaker: attempts wait while the engine, a disk or the model is unavailable.
 
 Attempts that start in an outage would all fail, use up their retries and cost money. So they wait;
-the outage is reported once, and they go on when it is over. Libraries for circuit breakers are not
-used: their calls fail while the circuit is open, and ours have to wait.
+the outage is reported once, and they continue when it is over. Libraries for circuit breakers are
+not used: their calls fail while the circuit is open, and ours have to wait.
 """
 
 import shutil

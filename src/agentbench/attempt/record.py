@@ -59,7 +59,7 @@ class StageRecord(Schema):
 
 
 class PatchRecord(Schema):
-    """The part of the agent's change that was judged."""
+    """The judged part of the agent's change."""
 
     path: str
     """Its file, relative to the attempt's folder."""
@@ -171,7 +171,7 @@ class EnvironmentRecord(Schema):
     sandbox: str
     """The name of the back end."""
     facts: dict[str, str] = Field(default_factory=dict)
-    """What the back end reports about itself, such as the engine's version."""
+    """The facts that the back end reports about itself, such as the engine's version."""
     lacks: tuple[str, ...] = ()
     """Promises that this back end does not keep on this machine."""
     image: str | None = None

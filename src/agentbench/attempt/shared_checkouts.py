@@ -15,7 +15,7 @@ from agentbench.core.files import write_atomically
 from agentbench.sandbox.interface import SnapshotId
 from agentbench.tasks.mirror import Mirror
 
-_SIMILAR_BYTES = 8_000_000  # of the files that differ; beyond that, a further checkout is made
+_SIMILAR_BYTES = 8_000_000  # size of the files that differ; beyond it, another checkout is created
 
 
 class KnownCheckouts(ChecksummedDocument):

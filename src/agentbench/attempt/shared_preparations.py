@@ -120,7 +120,7 @@ class SharedPreparations:
         with self._lock:
             is_first_failure, self._failed = not self._failed, True
         if is_first_failure:
-            _LOG.warning("preparations are not shared any more: %s", fault)
+            _LOG.warning("no longer sharing preparations: %s", fault)
 
     def _name(self, shared: str) -> str:
         return f"{self._registry}/snapshot:{shared}"

@@ -86,7 +86,7 @@ def machine_lock(name: str, *, shared: bool = False) -> FileLock:
     """A lock for all processes of this user on this machine, regardless of their folders.
 
     Raises:
-        OSError: the folder of the locks cannot be created, or belongs to somebody else.
+        OSError: the folder of the locks cannot be created, or belongs to another user.
     """
     places = (place for place in _SHARED_FOLDERS if os.access(place, os.W_OK))
     folder = Path(next(places, tempfile.gettempdir()), f"agentbench-locks-{os.getuid()}")

@@ -1,6 +1,6 @@
-"""Plans control runs: which tests expect a wrong value in which run, and their files.
+"""Plans control runs: the tests that expect a wrong value in each run, and the files of each run.
 
-The engine that changes tests is imported on first use: a run without controls does not need it.
+The engine that changes tests is imported on first use, since runs without controls do not need it.
 """
 
 import contextlib
@@ -37,10 +37,10 @@ class KnownFunctions(ChecksummedDocument):
     """The results of earlier runs of the reference solution for a task's functions."""
 
     uncertain: frozenset[FunctionKey] = frozenset()  # passed although a value was changed
-    useless: frozenset[FunctionKey] = frozenset()  # did not behave as expected at all
+    useless: frozenset[FunctionKey] = frozenset()  # did not behave as expected
 
     def joined(self, other: "KnownFunctions") -> "KnownFunctions":
-        """The union of two memories."""
+        """The union of the results of two memories."""
         uncertain, useless = self.uncertain | other.uncertain, self.useless | other.useless
         return KnownFunctions(uncertain=uncertain, useless=useless)
 
@@ -50,7 +50,7 @@ class KnownFunctions(ChecksummedDocument):
 
 
 class ControlMemory:
-    """Stores the memory. Only runs without an agent's code add to it."""
+    """Stores the `KnownFunctions` of a task. Only runs without an agent's code add to them."""
 
     def __init__(self, path: Path | None = None) -> None:
         """`path` is the file; None: the memory is not stored."""
@@ -58,7 +58,7 @@ class ControlMemory:
         self._known = KnownFunctions()
 
     def recall(self) -> KnownFunctions:
-        """The stored memory; empty if the file is damaged."""
+        """The stored results; empty if the file is damaged."""
         if self._path is not None:
             with contextlib.suppress(OSError, ValidationError):
                 stored = KnownFunctions.model_validate_json(self._path.read_bytes())
@@ -66,7 +66,7 @@ class ControlMemory:
         return self._known
 
     def remember(self, known: KnownFunctions) -> None:
-        """Add results; of two concurrent additions one may be lost and found out again."""
+        """Add results; one of two concurrent additions may be lost, and is determined again."""
         self._known = self.recall().joined(known)
         if self._path is not None:
             with contextlib.suppress(OSError):
@@ -74,7 +74,7 @@ class ControlMemory:
 
 
 def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], frozenset[str]]:
-    """Divide functions at random into two parts of random size; of two or more none is empty."""
+    """Divide functions at random into two parts; with two or more functions, neither is empty."""
     names = sorted(set(functions))
     rng.shuffle(names)
     middle = rng.randint(1, len(names) - 1) if len(names) > 1 else len(names)
@@ -82,7 +82,7 @@ def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], f
 
 
 class ControlledTests(Struct, frozen=True, kw_only=True):
-    """Test files and the ids of their deciding tests; a file of invalid Python controls nothing."""
+    """Test files and the ids of their deciding tests; invalid Python controls nothing."""
 
     files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]
@@ -116,7 +116,7 @@ class ControlPlan:
         self._certain_only = certain_only
         self._texts: dict[str, tuple[str, str]] = {}  # and encodings, of the readable files
         self._functions: dict[FunctionKey, tuple[NodeId, ...]] = {}
-        self.unreadable = tuple(self._read_sources())  # the files without any control
+        self.unreadable = tuple(self._read_sources())  # the files that control nothing
         self.sides = self._divide(Random(seed))
         """The functions that expect a wrong value in the first and in the second run."""
 

@@ -20,7 +20,7 @@ _CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
-_FINDINGS = 200  # at most; an agent can create any number of odd files
+_FINDINGS = 200  # the maximum; an agent can create any number of odd files
 
 
 class ExtractionLimits(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class _Reader:
         self._files: dict[PurePosixPath, FileContent | None] = {}
         self._findings: list[Finding] = []
         self._members = 0
-        self._bytes = {False: 0, True: 0}  # True: of tool caches, which must not displace work
+        self._bytes = {False: 0, True: 0}  # True: of tool caches, which have their own limit
         self._cache_files = 0
         self._whole = True
 
@@ -117,7 +117,7 @@ class _Reader:
         emptied: list[PurePosixPath] = []
         for path in [path for path in self._files if self._is_below_a_file(path)]:
             del self._files[path]
-            self.refuse("file-refused", _printable(path), "lies below what is not a folder")
+            self.refuse("file-refused", _printable(path), "is below a path that is not a folder")
         for path, entry in self._base.items():
             now = self._seen.get(path)
             if now is None and not self._whole:

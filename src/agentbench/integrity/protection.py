@@ -1,7 +1,7 @@
-"""Drops tests, their configuration and files that run before them from a change to be judged.
+"""Drops tests, their configuration and files that run before them from an agent's change.
 
-pytest's tables in shared files are restored. They are recognised more broadly than by any single
-parser, so that a table that only pytest's parser reads is found, too.
+pytest's tables in shared files are restored. The search accepts more forms of tables than any
+single parser, so that it finds tables that only pytest's parser reads.
 """
 
 import re
@@ -70,7 +70,7 @@ def _decode(content: bytes | None) -> str:
 
 def _restored_toml(before: str, after: str) -> str | None:
     ours, theirs = _toml(before), _toml(after)
-    # By their text: 1, 1.0 and true are equal in Python, but differ for pytest.
+    # Compared as text, since 1, 1.0 and true are equal in Python, but differ for pytest.
     if repr(_table_of(ours)) == repr(_table_of(theirs)):
         return None
     from tomlkit.exceptions import TOMLKitError
@@ -206,7 +206,7 @@ def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -
 def _why_hook(
     path: PurePosixPath, file: FileContent | None, rules: ProtectionRules, base: BaseContent
 ) -> str | None:
-    """Whether a package says in a new way which of its tests unittest loads."""
+    """Whether a package changes how unittest selects the tests that it loads from it."""
     if rules.a_script_judges or file is None or path.name != "__init__.py":
         return None
     is_new = _LOAD_HOOK in file.content and _LOAD_HOOK not in (base(path) or b"")

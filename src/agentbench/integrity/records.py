@@ -49,7 +49,7 @@ class ChangedExpectation(Schema):
     line: int
     """The line of the value in its file."""
     kind: ValueKind
-    """What kind of value it is."""
+    """The kind of the value."""
     original: str
     """The expected value as the hidden test has it, in source code."""
     replacement: str
@@ -130,7 +130,7 @@ class ControlRun(Schema):
     half: Literal[1, 2]
     """Which partition of the test functions expected wrong values."""
     tries: int
-    """How often the run was made; this is the last one."""
+    """The number of tries; this is the last one."""
     ending: Ending
     """How the run ended."""
     drawn: tuple[ChangedExpectation, ...] = ()
@@ -164,10 +164,10 @@ class SealedMismatch(Schema):
 
 
 class SealedRun(Schema):
-    """The run without expected values, and what its recordings show."""
+    """The run without expected values, and the result of its recordings."""
 
     tries: int
-    """How often the run was made."""
+    """The number of tries."""
     ending: Ending
     """How the last one ended."""
     tests: int
@@ -175,11 +175,11 @@ class SealedRun(Schema):
     values: int
     """The number of recorded values that the host compared."""
     mismatches: tuple[SealedMismatch, ...] = ()
-    """Assertions that differed in every try, and not for the reference solution."""
+    """Assertions that differed in every try, but not for the reference solution."""
 
 
 class ControlKind(StrEnum):
-    """How the result of one test is controlled."""
+    """The way in which the result of one test is controlled."""
 
     SEALED = "sealed"  # it produced the right values before they were in any sandbox
     BLIND = "blind"  # it failed where it expected a wrong value
@@ -187,9 +187,9 @@ class ControlKind(StrEnum):
 
 
 class TestControl(Schema):
-    """How one test that decides is controlled, and why it is not sealed."""
+    """How one deciding test is controlled, and why it is not sealed."""
 
-    __test__ = False  # pytest would take the name for a test
+    __test__ = False  # otherwise pytest would take the class for a test
 
     node_id: NodeId
     """The test."""
@@ -220,7 +220,7 @@ class Controls(Schema):
 
 def control_findings(controls: Controls) -> tuple[Finding, ...]:
     """The findings of control runs, which are all critical."""
-    is_decided = controls.skipped is not None  # there was no final test that could be false
+    is_decided = controls.skipped is not None  # there was no final test that could be deceived
     sealed = controls.sealed.mismatches if controls.sealed and not is_decided else ()
     found = (finding for run in controls.runs for finding in _findings(run))
     return (*_sealed_findings(sealed), *found)

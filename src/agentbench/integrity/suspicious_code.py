@@ -1,6 +1,6 @@
 """A static scan for code that fixes rarely need and cheats often use.
 
-Findings are no accusation: debuggers, test helpers and profilers use the same means honestly.
+Findings are not accusations: debuggers, test helpers and profilers use the same means honestly.
 """
 
 import ast
@@ -174,7 +174,7 @@ def _imported(line: int, names: Iterable[str]) -> Iterator[tuple[int, str]]:
 def _referenced(
     node: ast.Attribute | ast.Name, aliases: Mapping[str, str]
 ) -> Iterator[tuple[int, str]]:
-    line = node.end_lineno or node.lineno  # of a chain over several lines, the line of the name
+    line = node.end_lineno or node.lineno  # in a chain over several lines, the line of the name
     dotted = _dotted(node, aliases)
     if dotted in _DOTTED:
         yield line, _DOTTED[dotted]

@@ -1,4 +1,4 @@
-"""Separates tool caches, such as byte-code, from a change: they are neither judged nor work.
+"""Separates tool caches, such as byte-code, from a change, since they are not work of the agent.
 
 A cache is recognised by its path and content: nothing in it can be imported, byte-code fits a
 source next to it, and the repository has none of it. All other files stay in the change.
@@ -61,7 +61,7 @@ def cache_of(path: PurePosixPath) -> PurePosixPath | None:
 def separate_caches(
     files: PatchedFiles, base: WorkspaceTree, tracked: Callable[[], AbstractSet[PurePosixPath]]
 ) -> SeparatedChange:
-    """Separate tool caches from a change; `tracked` is called only if the base has parts of one.
+    """Separate tool caches from a change.
 
     Args:
         files: The change.
@@ -117,7 +117,7 @@ def _matches_source(
 def _listed(
     files: PatchedFiles, found: Mapping[PurePosixPath, PurePosixPath]
 ) -> Iterator[ToolCache]:
-    """The caches by path; beyond a limit they are summed up."""
+    """The caches by path; beyond a limit, they are added up."""
     amounts: dict[str, tuple[int, int]] = {}
     for path, cache in sorted(found.items()):
         name = cache.as_posix()

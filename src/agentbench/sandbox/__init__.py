@@ -1,1 +1,1 @@
-"""Sandboxes: the back ends docker, bubblewrap and process behind one protocol, `interface`."""
+"""Sandboxes: the back ends docker, bubblewrap and process, with one protocol in `interface`."""

@@ -45,7 +45,7 @@ with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
 for path, mode in reversed(folders):
     os.chmod(path, mode)
 """
-"""The program of `write_tree` for unusual trees, run as the user, who follows links at own risk."""
+"""The program of `write_tree` for unusual trees; it runs as the sandbox's user, follows links."""
 
 
 def tar_of_file(name: str, content: bytes) -> bytes:
@@ -72,8 +72,8 @@ def tar_of_files(files: Mapping[PurePosixPath, FileContent]) -> bytes:
 def tar_stream(folder: int) -> Iterator[bytes]:
     """The tree below an open folder as a plain tar, with member names relative to it.
 
-    Sockets, which tar cannot hold, are omitted. Each hard link becomes a file of its own. A folder
-    whose path is longer than PATH_MAX comes without its content.
+    Sockets, which tar cannot hold, are omitted. Each hard link becomes a file of its own. The
+    content of a folder whose path is longer than PATH_MAX is omitted.
     """
     with DeepWalk(folder) as walk:
         yield from _members(walk)
@@ -109,7 +109,7 @@ def _members(walk: DeepWalk) -> Iterator[bytes]:
 
 
 def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
-    """Exactly as many bytes as the header announces, even if the file changes meanwhile."""
+    """Exactly the number of bytes in the header, even if the file changes meanwhile."""
     missing = size
     with closing_descriptor(open_unlocking(name, FILE, folder)) as file:
         while missing and (chunk := os.read(file, min(missing, _CHUNK))):
@@ -121,7 +121,7 @@ def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
 
 @contextmanager
 def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
-    """A tar that is read once from start to end.
+    """Open a tar that is read once from start to end.
 
     Raises:
         tarfile.TarError: the stream is not a tar, or is truncated; also at the end of the block,
@@ -134,8 +134,8 @@ def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
             if raw.bytes_read <= archive.offset:
                 raise tarfile.ReadError("it is truncated")
     except (ValueError, OverflowError, EOFError) as error:
-        # Exceptions of tarfile for the numbers in a hostile extended header.
-        raise tarfile.ReadError(f"a header of it makes no sense: {error}") from error
+        # tarfile's exceptions for numbers in a hostile extended header.
+        raise tarfile.ReadError(f"a header is invalid: {error}") from error
 
 
 class TooLongStreamError(tarfile.TarError):
@@ -143,7 +143,7 @@ class TooLongStreamError(tarfile.TarError):
 
 
 def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """The chunks of a stream, up to so many bytes.
+    """The chunks of a stream, up to a limit of bytes.
 
     Raises:
         TooLongStreamError: it has more.
@@ -167,7 +167,7 @@ class _ChunkReader(io.RawIOBase):
         self.bytes_read = 0  # so far
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to so many bytes, of one chunk."""
+        """Read at most `size` bytes of one chunk."""
         if not self._rest:
             self._rest = memoryview(next(self._chunks, b""))
         part = self._rest if size < 0 else self._rest[:size]

@@ -18,7 +18,7 @@ from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import remove_tree, size_of
 
 _TEMPORARY_PREFIX = "agentbench-"
-_WRITTEN_WITHIN = 60  # seconds; a file that is being written is renamed long before
+_WRITTEN_WITHIN = 60  # seconds; a file is written and renamed in much less time
 
 
 class OrphanKind(StrEnum):
@@ -34,7 +34,7 @@ class OrphanKind(StrEnum):
 
 
 class Orphan(Struct, frozen=True, kw_only=True):
-    """Something that agentbench created; it is in use, not an orphan, while its owner lives."""
+    """Something that agentbench created. It is an orphan only if its owner is dead."""
 
     kind: OrphanKind
     id: str  # a container's id, a folder's path and so on
@@ -52,12 +52,12 @@ def find_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
 
 
 def find_dead_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
-    """Those whose owner is dead, unmeasured: quick enough for the start of every run."""
+    """The orphans with a dead owner, without sizes: quick enough for the start of every run."""
     return tuple(orphan for orphan in _all_candidates(cache_dir) if not orphan.owner_alive)
 
 
 def remove_orphans(orphans: tuple[Orphan, ...]) -> tuple[Orphan, ...]:
-    """Remove the orphans that no living process owns; returns the removed ones."""
+    """Remove the orphans that have no living owner; returns the removed ones."""
     return tuple(orphan for orphan in orphans if not orphan.owner_alive and _removed(orphan))
 
 
@@ -80,7 +80,7 @@ def _removed(orphan: Orphan) -> bool:
             case _:
                 return False
     except OSError:
-        return False  # another user's, or its disk is gone; `clean` lists it again
+        return False  # it belongs to another user, or its disk is gone; `clean` lists it again
     return True
 
 
@@ -105,7 +105,7 @@ def _measured(orphan: Orphan) -> Orphan:
 
 
 def _folders(cache_dir: Path) -> Iterator[Path]:
-    """Scratch folders by name inside our own folders; elsewhere only those with an owner file."""
+    """Scratch folders, by name in our own folders; elsewhere only if they have an owner file."""
     for folder in _back_end_folders(cache_dir):
         yield from _inside(folder / "live", "")
     yield from (path for path in _inside(cache_dir / "mirrors", "clone-") if path.is_dir())

@@ -1,7 +1,7 @@
 """Measures the writable folders of a sandbox, and ends commands that exceed its disk limit.
 
 While a command runs, its loop calls `exceeded` repeatedly. Most calls only read the free space of
-the file systems: unless this shrank by the sandbox's remaining allowance, the limit cannot be
+the file systems: unless it has shrunk by the sandbox's remaining allowance, the limit cannot be
 exceeded. Otherwise, and regularly in any case, the files are measured in slices of time, so that
 the loop can serve the command's output and its deadline between them.
 """
@@ -27,13 +27,13 @@ _CHECK_EVERY = 0.1  # seconds
 _SLICE = 0.05  # seconds of measuring at one check
 _ROUTINE = 5.0  # seconds of running commands between two measurements without a suspicion
 _BLIND_ROUTINE = 2.0  # the same if the free space is unknown
-_IDLE_FACTOR = 19  # pause between two measurements, in durations of one: they take 5 % of the time
+_IDLE_FACTOR = 19  # pause in durations of a measurement: these take 5 % of the time
 _SUSPICIOUS = 4  # the same if the limit may be exceeded
 _SETTLES_WITHIN = 5.0  # seconds of measuring after a command's end
 
 
 class DiskUsage(Struct, frozen=True, kw_only=True):
-    """An amount of disk: allocated bytes, and the number of files, folders and links."""
+    """An amount of disk space: allocated bytes, and the number of files, folders and links."""
 
     bytes: int
     files: int
@@ -43,10 +43,10 @@ class DiskGauge(Protocol):
     """Measures one sandbox."""
 
     def free(self) -> DiskUsage | None:
-        """The free part of its file systems, quickly; None if it is unknown."""
+        """The free space of its file systems, which is quick; None if it is unknown."""
 
     def measure(self) -> Iterator[DiskUsage | None]:
-        """The sums so far; the last one is the total. None: nothing is known yet.
+        """Yield the sums so far; the last one is the total. None: nothing is known yet.
 
         A measurement that fails yields no sum.
         """
@@ -80,7 +80,7 @@ class FolderGauge(Struct, frozen=True, kw_only=True):
                 trees.closing_descriptor(os.open(folder, trees.FOLDER)) as root,
             ):
                 for entry in trees.entries_below(root, opened=trees.open_restoring_mode):
-                    with contextlib.suppress(OSError):  # it was removed meanwhile
+                    with contextlib.suppress(OSError):  # the file was removed meanwhile
                         tally.take(entry.stat(follow_symlinks=False))
                     if tally.files % _STEP == 0:
                         yield tally.usage
@@ -124,7 +124,7 @@ def _nameless(processes: Iterable[int], measured: set[int]) -> Iterator[os.stat_
     """
     in_memory: set[int] | None = None
     for pid in processes:
-        with contextlib.suppress(OSError):  # the process ended, or is another user's
+        with contextlib.suppress(OSError):  # the process has ended, or belongs to another user
             if in_memory is None:
                 in_memory = _devices_in_memory(pid) - measured
             for descriptor in os.scandir(f"/proc/{pid}/fd"):
@@ -148,13 +148,13 @@ def _devices_in_memory(pid: int) -> set[int]:
     return devices
 
 
-_NOISE = DiskUsage(bytes=4 << 20, files=64)  # ordinary shrinking of a file system
+_NOISE = DiskUsage(bytes=4 << 20, files=64)  # normal changes of the free space
 
 
 class _RunningMeasure(Struct, kw_only=True):
     """A measurement that has begun."""
 
-    free: DiskUsage | None  # at its begin
+    free: DiskUsage | None  # at its beginning
     steps: Iterator[DiskUsage | None]
     began: float
     found: DiskUsage | None = None  # the sum so far
@@ -164,12 +164,12 @@ class DiskWatch:
     """Watches one sandbox, over all its commands."""
 
     def __init__(self, gauge: DiskGauge, limits: Limits) -> None:
-        """Watch by a gauge; nothing is measured yet."""
+        """Watch with a gauge, without measuring yet."""
         self._gauge = gauge
         self._limits = limits
         self._lock = Lock()
         self._known = DiskUsage(bytes=0, files=0)  # by the last measurement
-        self._free = gauge.free()  # at its begin
+        self._free = gauge.free()  # at its beginning
         self._cost = 0.0  # its seconds
         self._ran = 0.0  # seconds of running commands since then
         self._checked_at = 0.0
@@ -178,7 +178,7 @@ class DiskWatch:
         self._exceeded = ""
 
     def begin(self) -> None:
-        """A command starts."""
+        """Record the start of a command."""
         with self._lock:
             if not self._running:
                 self._exceeded = ""
@@ -199,14 +199,14 @@ class DiskWatch:
         return self._exceeded
 
     def end(self) -> str:
-        """A command ended: the limit that the sandbox exceeds now, in words, or nothing."""
+        """Record a command's end; returns the limit that the sandbox exceeds now, or nothing."""
         with self._lock:
             now = time.monotonic()
             self._running -= 1
             self._ran += now - self._checked_at
             self._checked_at = now
-            # A begun measurement may have lost its process with the command, so it is repeated.
-            # After a command that exceeded the limit, later ones may hold as much, but not more.
+            # A measurement is repeated if the command's end may have ended its process. After a
+            # command that exceeded the limit, later ones may use the same amount, but not more.
             was_measuring, self._measure = self._measure is not None, None
             if self._exceeded or was_measuring or self._is_due():
                 self._go_on(now + _SETTLES_WITHIN)
@@ -236,7 +236,7 @@ class DiskWatch:
 
     @property
     def _allowed(self) -> DiskUsage:
-        """The limits, or the known usage if it exceeds them already: it may stay, but not grow."""
+        """The limits, or the known usage if it already exceeds them; it must not grow."""
         return DiskUsage(
             bytes=max(self._limits.disk_mib << 20, self._known.bytes),
             files=max(self._limits.files, self._known.files),

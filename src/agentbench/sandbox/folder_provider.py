@@ -43,7 +43,7 @@ class SandboxRequest(Struct, frozen=True, kw_only=True):
     network: bool = False
     mounts: tuple[ReadOnlyMount, ...] = ()
     cancel: Event = field(default_factory=Event)
-    lower: Path | None = None  # the environment that `folders.venv` is an overlay over, if it is
+    lower: Path | None = None  # the environment below `folders.venv`, if this is an overlay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,8 @@ class FolderProvider(ABC):
     user: FileOwner | None  # the user of commands; None: this process's own
     cache: Path  # the folder of this back end's environments and snapshots
     live: Path  # the folder of open sandboxes
-    prefix: str  # of the names of open sandboxes
-    environ: Mapping[str, str]  # the harness's own, for the settings of a network
+    prefix: str  # prefix of the names of open sandboxes
+    environ: Mapping[str, str]  # of the harness, for the settings of a network
 
     @property
     @abstractmethod
@@ -109,7 +109,7 @@ class FolderProvider(ABC):
         cancel: Event | None = None,
         use: SandboxUse = ORDINARY_USE,
     ) -> Iterator[Sandbox]:
-        """See SandboxProvider.open; every workspace is plain, and no sandbox is lasting."""
+        """See SandboxProvider.open; all workspaces are plain, and no sandbox is lasting."""
         if use.services is not None:
             raise use.services.refusal_of(self.name)
         with ExitStack() as stack:

@@ -37,7 +37,7 @@ class SandboxFolders(Struct, frozen=True, kw_only=True):
     results: Path  # the output of reporters
     home: Path
     tmp: Path  # /tmp on disk, so that it lasts from one command to the next
-    venv: Path  # the virtual environment, or the upper folder of an overlay over one
+    venv: Path  # the virtual environment, or the upper folder of its overlay
     work: Path  # the work folder of this overlay
 
     @classmethod
@@ -70,7 +70,7 @@ def sandbox_folders(parent: Path, prefix: str, owner: FileOwner | None) -> Itera
                     if owner is not None:
                         os.chown(folder, owner.uid, owner.gid)
                 yield folders
-            finally:  # until the lock is released: after a kill the dead owner is recognised
+            finally:  # until the lock is released; after a kill, others see that the owner is dead
                 for folder in folders.all:
                     remove_tree(folder)
     finally:
@@ -189,7 +189,7 @@ class FolderSandbox(Struct, kw_only=True):
         """See Sandbox.kill; returns when the processes are dead."""
         self._killed.set()
         with self._idle:
-            own = get_ident()  # a sink may kill; its own command ends right after
+            own = get_ident()  # a sink may call `kill`; its own command ends afterwards
             self._idle.wait_for(lambda: set(self._running) <= {own}, _DIES_WITHIN)
 
     @contextmanager
@@ -217,11 +217,11 @@ class FolderSandbox(Struct, kw_only=True):
             raise SandboxError(f"{path} cannot be written: {why}")
 
     def _write_from_host(self, path: PurePosixPath, tar: bytes) -> bool:
-        """Unpack a tar without a process, which takes 40 ms; whether every entry was usual."""
+        """Unpack a tar without a process (40 ms); returns whether all entries were usual."""
         self._refuse_if_over()
         try:
             folder, names = self.paths.host_folder_of(path, self.folders)
-        except SandboxError:  # only the sandbox knows what is there
+        except SandboxError:  # only the sandbox knows what is at this path
             return False
         with self._counted(), closing_descriptor(open_below(folder, ())) as root:
             facts = os.fstat(root)

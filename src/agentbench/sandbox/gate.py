@@ -1,4 +1,4 @@
-"""The gate of a command that starts before its input is there."""
+"""The gate of a command that starts before its input is available."""
 
 import os
 import select
@@ -8,7 +8,7 @@ from typing import Self
 class Gate:
     """Holds back a command's input and its clock until it is open; used for one command.
 
-    One thread runs the command, another one opens the gate or abandons the command.
+    One thread runs the command; another one opens the gate or abandons the command.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Gate:
         os.close(self._writer)
 
     def open(self) -> None:
-        """Let the command go on, unless it was abandoned."""
+        """Let the command continue, unless it was abandoned."""
         self.is_open = not self.is_abandoned
         os.write(self._writer, b"\0")  # a copy of the descriptor may survive a close in a fork
 
@@ -39,7 +39,7 @@ class Gate:
         return self._reader
 
     def wait(self, seconds: float) -> bool:
-        """Wait for one of both, for some seconds; whether it has happened."""
+        """Wait some seconds until it is open or abandoned; returns whether this has happened."""
         poll = select.poll()
         poll.register(self._reader, select.POLLIN)
         return bool(poll.poll(1000 * seconds))

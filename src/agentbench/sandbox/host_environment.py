@@ -1,4 +1,4 @@
-"""What sandboxes use of the host: its Python, users, network settings and certificates.
+"""The parts of the host that sandboxes use: Python, users, network settings and certificates.
 
 In place of an image, a sandbox gets a virtual environment of the host's Python. It also gets the
 host's certificate authorities, package indexes and proxies, without credentials.
@@ -40,7 +40,7 @@ _SCRIPTS = {
 }
 _RECIPE = "1"  # increment it when the environments change
 _CREATED_WITHIN = timedelta(minutes=5)
-# Creates the byte-code of all imports of a test run, so that no sandbox compiles it again.
+# Creates the byte-code of all imports of a test run, so that sandboxes do not compile them again.
 _WARM_UP = (
     'cd "$(mktemp -d)" && echo "def test_it(): assert 1" > test_it.py '
     "&& python -m pytest -q test_it.py && python -m pip --version"
@@ -246,7 +246,7 @@ def _run_checked(sandbox: Sandbox, script: str) -> None:
 
 
 def ca_bundle(host_env: Mapping[str, str]) -> Path | None:
-    """The file of certificate authorities that this machine trusts, including a company's own."""
+    """The file of certificate authorities that this machine trusts, including a company's."""
     candidates = (host_env.get("SSL_CERT_FILE"), ssl.get_default_verify_paths().cafile)
     for candidate in candidates:
         if candidate and Path(candidate).is_file():
@@ -277,7 +277,7 @@ def forwarded_settings(host_env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_npmrc(host_env: Mapping[str, str]) -> Mapping[str, str]:
-    """The variables, and the last `registry =` of `.npmrc`; nothing else of it: it holds tokens."""
+    """The variables, and the last `registry =` of `.npmrc`; its other lines may hold tokens."""
     if _NPM in host_env or _NPM.upper() in host_env:
         return host_env
     file = host_env.get("NPM_CONFIG_USERCONFIG") or host_env.get("npm_config_userconfig")
@@ -307,7 +307,7 @@ def _is_public(address: str) -> bool:
 
 
 _RESOLVER_FILES = (Path("/run/systemd/resolve/resolv.conf"), Path("/etc/resolv.conf"))
-_PUBLIC_RESOLVERS = ("8.8.8.8", "8.8.4.4")  # Docker's own choice where there is no other
+_PUBLIC_RESOLVERS = ("8.8.8.8", "8.8.4.4")  # Docker's own choice if there is no other
 
 
 def resolvers() -> tuple[str, ...]:

@@ -46,7 +46,7 @@ GIT_CONFIGURATION = "[safe]\n\tdirectory = *\n"
 
 
 class Stream(StrEnum):
-    """Which output a chunk came from."""
+    """The stream of a chunk of output."""
 
     STDOUT = "stdout"
     STDERR = "stderr"
@@ -79,11 +79,11 @@ class Limits(Struct, frozen=True, kw_only=True):
     files: int = 300_000  # files, folders and links in the writable folders
     open_files: int = 16_384  # descriptors of each process
     user: UserName = AGENT_USER
-    runtime: str | None = None  # of the engine's runtimes; None: its default one
+    runtime: str | None = None  # a runtime of the engine; None: its default one
 
 
 class ReadOnlyMount(Struct, frozen=True, kw_only=True):
-    """A host file or folder, read-only in the sandbox, which gets a copy of its own."""
+    """A host file or folder, read-only in the sandbox, which gets its own copy."""
 
     name: str
     source: Path
@@ -92,18 +92,19 @@ class ReadOnlyMount(Struct, frozen=True, kw_only=True):
 
 
 class Services(Struct, frozen=True, kw_only=True):
-    """Containers beside a sandbox, as a compose file describes them; `main` is the sandbox."""
+    """Containers that a compose file adds to a sandbox; `main` is the sandbox."""
 
     file: Path
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """For the variables in the file, and for the command of `main`."""
+    """Values for the variables in the file, and variables for the command of `main`."""
     variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Further ones for those in the file; they outrank the others."""
+    """Further values for the variables in the file, which take precedence over `env`."""
     main_image: str | None = None
-    """The image of the sandbox, for services that have it, too."""
+    """The image of the sandbox, for services with the same image."""
     on_localhost: bool = False
-    """Whether they share the network of the sandbox. Those with networks of their own are hosts
-    outside, which it reaches only with a public network or a list that has them."""
+    """Whether they share the network of the sandbox. Services with networks of their own count as
+    hosts outside: the sandbox reaches them only with a public network or a list that contains
+    them."""
 
     def refusal_of(self, back_end: str) -> UnavailableError:
         """The error of a back end that cannot run them."""
@@ -113,33 +114,33 @@ class Services(Struct, frozen=True, kw_only=True):
 
 
 class SandboxUse(Struct, frozen=True, kw_only=True):
-    """What a sandbox is for, as far as it must be able to do more than others."""
+    """The abilities that a sandbox needs in addition to those of ordinary sandboxes."""
 
     plain_workspace: bool = False
-    """Whether folders of the source's workspace can be renamed; in layers they cannot (Docker)."""
+    """Whether folders of the source's workspace can be renamed; in Docker's layers they cannot."""
     lasting: bool = False
-    """Whether it is a `LastingSandbox`, if the back end has such ones."""
+    """Whether it is a `LastingSandbox`, if the back end has them."""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """The variables of what a lasting sandbox starts with: its image's entrypoint."""
+    """The variables of the entrypoint of a lasting sandbox's image."""
     changes_network: bool = False
     """Whether `LastingSandbox.set_network` may be called. Its services have no network then."""
     nests: bool = False
-    """Whether it is to hold sandboxes of its own (`NestsSandboxes`), if the back end can do so."""
+    """Whether it holds other sandboxes (`NestsSandboxes`), if the back end can do so."""
     services: Services | None = None
     """The services that it reaches by their names; they start before it, and end with it."""
 
 
 ORDINARY_USE = SandboxUse()
-"""That of most sandboxes."""
+"""The use of most sandboxes."""
 
 
 class ServiceReport(Struct, frozen=True, kw_only=True):
-    """What has become of a service."""
+    """The state of a service."""
 
     name: str
     log: bytes  # the end of its output
     failure: str | None = None  # how it ended, in words; None: it runs, or ended with exit code 0
-    killed: bool = False  # from outside: no process can kill the first one of its container
+    killed: bool = False  # from outside: no process can kill its container's first one
 
 
 class Sidecar(Struct, frozen=True, kw_only=True):
@@ -165,11 +166,11 @@ class Command(Struct, frozen=True, kw_only=True):
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes per stream
     cancel: Event | None = None  # once set, it ends this command, not the sandbox
     sidecars: tuple[Sidecar, ...] = ()  # they run as long as the command
-    user: UserName | None = None  # None: that of the sandbox, which has others unless it is AGENT
+    user: UserName | None = None  # None: the sandbox's user; others only work if it is not AGENT
     gate: Gate | None = None
     """It starts at once, but gets `stdin`, and its time counts, only when this gate opens. Until
-    then other commands can run in the sandbox: Docker starts it again if they have ended it, and
-    bubblewrap shows them the environment as it was at first, read-only."""
+    then, other commands can run in the sandbox: Docker restarts it if they have ended it, and
+    bubblewrap shows them the initial environment, read-only."""
 
     @property
     def cancelled(self) -> bool:
@@ -191,7 +192,7 @@ class Sandbox(Protocol):
 
     @property
     def results(self) -> PurePosixPath:
-        """A folder outside the workspace that commands may write to; no part of snapshots."""
+        """A folder outside the workspace that commands may write to; not part of snapshots."""
 
     def mounted(self, name: str) -> PurePosixPath:
         """The path inside the sandbox of the `ReadOnlyMount` with this name.
@@ -201,7 +202,7 @@ class Sandbox(Protocol):
         """
 
     def run(self, command: Command) -> CommandResult:
-        """Run a command until its end, its deadline or a limit; all its processes are dead then.
+        """Run a command until its end, its deadline or a limit; its processes are dead afterwards.
 
         A non-zero exit, a timeout and lack of memory are values, not exceptions. As in a shell,
         the exit code is 127 for a missing program and 126 for one that cannot be executed.
@@ -249,22 +250,22 @@ OpenSandbox = Callable[[Sequence[ReadOnlyMount]], AbstractContextManager[Sandbox
 
 @runtime_checkable
 class LastingSandbox(Sandbox, Protocol):
-    """A sandbox in which the processes that a command starts go on after it.
+    """A sandbox in which the processes of a command continue after its end.
 
     The entrypoint of its image runs from the start.
     """
 
     def frozen(self) -> AbstractContextManager[None]:
-        """No process runs during the block.
+        """Stop all processes during the block.
 
         Raises:
             SandboxError: the sandbox is lost.
         """
 
     def set_network(self, network: Network) -> None:
-        """Connect it to a public network, or cut it off; for its running processes, too.
+        """Connect it to a public network, or disconnect it; running processes are affected, too.
 
-        A list of hosts cuts it off, since they are reached by a proxy (`sandbox.egress`).
+        A list of hosts disconnects it, since a proxy reaches these (`sandbox.egress`).
 
         Raises:
             SandboxError: the sandbox is lost.
@@ -273,27 +274,27 @@ class LastingSandbox(Sandbox, Protocol):
 
 @runtime_checkable
 class MayNest(Protocol):
-    """A provider some of whose sandboxes can hold others."""
+    """A provider whose sandboxes may be able to hold others."""
 
     def may_nest(self, limits: Limits) -> bool:
-        """Whether one with these limits can, as far as it is known."""
+        """Whether a sandbox with these limits can hold others, as far as it is known."""
 
 
 @runtime_checkable
 class NestsSandboxes(Protocol):
-    """A sandbox that only holds others. They start quickly, from the state that it has."""
+    """A sandbox that only holds others, which start quickly from its state."""
 
     def nested(self, cancel: Event | None = None) -> AbstractContextManager[Sandbox]:
-        """A fresh sandbox, whose limits are this one's; one at a time.
+        """A fresh sandbox with the limits of this one; only one at a time.
 
-        Its files exist from its first command on, and those in /tmp for one command. Only its
+        Its files exist from its first command on; files in /tmp exist for one command. Only its
         results can be read.
 
         Args:
             cancel: Ends its commands.
 
         Raises:
-            SandboxError: this one is lost.
+            SandboxError: this sandbox is lost.
         """
 
 
@@ -314,7 +315,7 @@ class BuildsBaseImages(Protocol):
 
 
 class ImageSettings(Struct, frozen=True, kw_only=True):
-    """What an image says of the programs that start in it."""
+    """The settings in an image for the programs that start in it."""
 
     workdir: PurePosixPath | None
     user: str  # empty: root
@@ -335,7 +336,7 @@ class ManagesImages(Protocol):
         """The settings of an image that the engine has.
 
         Raises:
-            SandboxError: it has not, or the engine is lost.
+            SandboxError: it does not have the image, or the engine is lost.
         """
 
     def is_outdated(self, python: str) -> bool:
@@ -355,7 +356,7 @@ class ManagesImages(Protocol):
 
 @runtime_checkable
 class RunsServices(Protocol):
-    """A provider whose sandboxes can have services beside them."""
+    """A provider whose sandboxes can have services."""
 
     def check_services(self) -> None:
         """Check that services can be run.
@@ -379,10 +380,10 @@ class RunsServices(Protocol):
 
 @runtime_checkable
 class HasServices(Protocol):
-    """A sandbox that may have services beside it."""
+    """A sandbox that may have services."""
 
     def service_reports(self) -> tuple[ServiceReport, ...]:
-        """What has become of each service so far.
+        """The reports on all services so far.
 
         Raises:
             SandboxError: the engine is lost.
@@ -391,7 +392,7 @@ class HasServices(Protocol):
     def run_in_service(self, service: str, command: Command) -> int | None:
         """Run a command in a service; returns its exit code, or None after its time limit.
 
-        Its variables and its folder are those of the service. Its processes may go on.
+        It has the variables and the folder of the service. Its processes may continue.
 
         Raises:
             SandboxError: the service does not run, or the engine is lost.
@@ -403,7 +404,7 @@ class HasServices(Protocol):
     ) -> AbstractContextManager[Iterator[bytes]]:
         """A file or folder of a service as a tar stream, with its own name as the first part.
 
-        The service need not run. The stream is untrusted: parse it with limits.
+        The service need not be running. The stream is untrusted: parse it with limits.
 
         Raises:
             SandboxError: there is no such service or path, or the engine is lost.
@@ -457,7 +458,7 @@ class SandboxProvider(Protocol):
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
 
         With `workdir` the workspace is this folder of the image, with its files. They belong to the
-        user of agents, or to whom the image says if the user is root.
+        user of agents; if the user is root, their owner in the image is kept.
 
         Raises:
             UnavailableError: the image is missing; the message says how to get it.
@@ -482,7 +483,7 @@ class SandboxProvider(Protocol):
             network: Whether it reaches a public network, at first.
             mounts: Files and folders of the host.
             cancel: Once it is set, a running command is killed and `run` raises RunCancelled.
-            use: What it is for.
+            use: The abilities that it needs.
 
         Raises:
             UnavailableError: the back end has no services.
@@ -510,8 +511,9 @@ class SharesSnapshots(Protocol):
 
         Args:
             snapshot: A snapshot of this machine.
-            name: Such as `registry.example:5000/team/snapshot:key`; an existing one is replaced.
-            note: Stored with it; some ten thousand bytes at most.
+            name: A name such as `registry.example:5000/team/snapshot:key`; an existing one is
+                replaced.
+            note: Text that is stored with it; at most about ten thousand bytes.
 
         Raises:
             SandboxError: the registry refuses or does not answer, or the engine is lost.
@@ -533,7 +535,7 @@ class EngineProvider(SandboxProvider, Protocol):
     """A provider whose sandboxes live in an engine, which outlives the process that uses it."""
 
     def remove_dead_orphans(self) -> Mapping[str, int]:
-        """Remove what dead processes left in the engine; how many of each kind.
+        """Remove the remains of dead processes in the engine; returns their number by kind.
 
         Raises:
             SandboxError: the engine is lost.

@@ -1,8 +1,8 @@
-"""What a sandbox sees of the kernel's own files, and its private copies of our files.
+"""The kernel's files as a sandbox sees them, and its private copies of our files.
 
 Counters of the whole machine in /proc and /sys, and locks on files of one inode, let sandboxes
 signal to each other: see docs/integrity.md, "Side channels between sandboxes". So the files with
-such counters are hidden. Fixed files take the place of those that ordinary programs read.
+such counters are hidden. Fixed files replace those that ordinary programs read.
 """
 
 import os
@@ -37,7 +37,7 @@ _FIXED_MEMORY = (b"Hugepagesize", b"VmallocTotal")
 def stand_ins(memory_mib: int) -> Mapping[str, bytes]:
     """The contents of fixed files for /proc, by name; none if this machine has no such folder.
 
-    The memory is the sandbox's own. Processors are those of the machine, as in `sched_getaffinity`.
+    The memory is the sandbox's own. Processors are the machine's, as in `sched_getaffinity`.
     """
     try:
         processors, memory, pages, boot_time = _constants()

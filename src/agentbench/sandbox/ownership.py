@@ -47,7 +47,7 @@ class ProcessOwner(Struct, frozen=True, kw_only=True):
 
     @property
     def alive(self) -> bool:
-        """Whether it lives; a process of another machine or pid namespace counts as alive."""
+        """Whether it is alive; a process of another machine or pid namespace counts as alive."""
         if self.machine != _machine():
             return True
         boot, _, namespace = self.boot.partition("/")
@@ -58,7 +58,7 @@ class ProcessOwner(Struct, frozen=True, kw_only=True):
 
 
 def labels_of(kind: str, owner: ProcessOwner | None = None) -> dict[str, str]:
-    """The labels of a thing; it has an owner if it should be removed after its owner's death."""
+    """The labels of a thing, which has an owner if it should be removed after the owner's death."""
     labels = {OURS: "1", KIND: kind}
     if owner is not None:
         labels[_OWNER_LABEL] = f"{owner.machine}|{owner.boot}|{owner.pid}|{owner.started}"
@@ -110,7 +110,7 @@ def group_name(sandbox: str) -> str:
 
 
 def is_group_owner_alive(group: Path) -> bool:
-    """Whether a group's owner lives, or may live in another pid namespace."""
+    """Whether a group's owner is alive, or may be alive in another pid namespace."""
     match group.name.removeprefix(CGROUP_PREFIX).split("-", 3):
         case [pid, started, namespace, _] if pid.isdigit():
             this_process = ProcessOwner.current()

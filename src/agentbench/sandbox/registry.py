@@ -1,4 +1,4 @@
-"""The table of back ends: how to connect to each, and which one a run gets."""
+"""The table of back ends: how to connect to each, and the selection of one for a run."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,13 +11,13 @@ from agentbench.sandbox.interface import Promise, SandboxProvider
 
 
 class BackEnd(Struct, frozen=True, kw_only=True):
-    """A way to run sandboxes, and what other parts of agentbench must know about it."""
+    """A way to run sandboxes, with the facts that other parts of agentbench need."""
 
     name: str  # also the name of its folder in the cache
     connect: Callable[[Path], SandboxProvider]  # takes the cache folder
     isolates: bool = True  # False: only agents that the user trusts may run
     keeps_files: bool = True  # snapshots and live sandboxes are folders in the cache folder
-    start_ms: int  # about how long an empty sandbox takes to start
+    start_ms: int  # the approximate start time of an empty sandbox
 
 
 # Names of classes, because a module is imported only if its back end is connected.
@@ -27,7 +27,7 @@ BACK_ENDS = (
         connect=lambda _cache_dir: resolve_name(
             "agentbench.sandbox.docker.provider:DockerProvider"
         ).connect(),
-        keeps_files=False,  # the engine has them
+        keeps_files=False,  # the engine stores them
         start_ms=200,
     ),
     BackEnd(
@@ -59,7 +59,7 @@ class BackEndSelection(Struct, frozen=True, kw_only=True):
 
 
 class BackEndProbe(Struct, frozen=True, kw_only=True):
-    """The line of `doctor` about one back end."""
+    """The result of `doctor` for one back end."""
 
     name: str
     available: bool
@@ -75,17 +75,17 @@ def select_back_end(
     Args:
         name: `auto`, `docker`, `bubblewrap` or `process`.
         cache_dir: The folder of environments and snapshots.
-        back_ends: Those to choose from, the preferred ones first.
+        back_ends: The back ends to choose from, the preferred ones first.
 
     Raises:
-        UnavailableError: the named one does not work here, or with `auto` none does.
+        UnavailableError: the named back end does not work here, or with `auto`, no back end works.
         UsageError: there is no back end with this name.
     """
     if name == "auto":
         return _first_that_works(back_ends, cache_dir)
     known = {back_end.name: back_end for back_end in back_ends}
     if name not in known:
-        raise UsageError(f"no sandbox is called {name!r}: use auto, {', '.join(known)}")
+        raise UsageError(f"unknown sandbox {name!r}: use auto, {', '.join(known)}")
     return _selection(known[name].connect(cache_dir), "asked for by name")
 
 
@@ -125,8 +125,8 @@ def _selection(provider: SandboxProvider, reason: str) -> BackEndSelection:
         warnings = [f"{provider.name} does not promise: {gap}" for gap in _missing(provider)]
     else:
         warning = (
-            f"{provider.name} is no sandbox: commands can use the network, read the files of this "
-            "machine and outlive their deadline; run only what you trust"
+            f"{provider.name} is not a sandbox: commands can use the network, read the files of "
+            "this machine and outlive their deadline; run only what you trust"
         )
         if provider.describe().get("user") == "root":
             warning += ". They run as root, since no other user can reach this Python"

@@ -1,7 +1,7 @@
 """Connects commands in a sandbox without a network to a unix socket of this process.
 
 A program in the sandbox, `mounted/relay.py`, forwards a port of the sandbox's 127.0.0.1 to the
-socket. Where the engine cannot mount our sockets, the connections pass a tunnel by the streams of a
+socket. If the engine cannot mount our sockets, the connections use a tunnel over the streams of a
 second program, `mounted/tunnel.py`.
 """
 
@@ -44,7 +44,7 @@ def relay_mounts(name: str, socket: Path) -> tuple[ReadOnlyMount, ...]:
 
 
 class Relay:
-    """The way from one sandbox to one socket."""
+    """The connection from one sandbox to one socket."""
 
     def __init__(self, sandbox: Sandbox, name: str, socket: Path) -> None:
         """Find the socket in a sandbox.
@@ -57,19 +57,19 @@ class Relay:
         try:
             self._socket = sandbox.mounted(name) / socket.name
         except KeyError:  # its engine cannot mount our sockets
-            self._socket = PurePosixPath(f"/tmp/{name}.sock")  # where the tunnel listens
+            self._socket = PurePosixPath(f"/tmp/{name}.sock")  # the tunnel listens there
             self._tunnel = Sidecar(
                 argv=_program_argv(sandbox.mounted(_TUNNEL_MOUNT), self._socket),
                 attend=lambda stream: open_tunnel(stream, socket),
             )
 
     def around(self, command: Command, placeholder: str) -> Command:
-        """The command with the address in place of a text in its variables; it ends like it."""
+        """The command as a relay's child, with the address for a placeholder in its variables."""
         argv = (*self._argv(placeholder), "--", *command.argv)
         return self.beside(replace(command, argv=argv))
 
     def beside(self, command: Command) -> Command:
-        """The command, so that the socket is reached while it runs, if by a tunnel."""
+        """The command with the tunnel as a sidecar, if the socket is reached by a tunnel."""
         tunnels = () if self._tunnel is None else (self._tunnel,)
         return replace(command, sidecars=(*command.sidecars, *tunnels))
 
@@ -78,7 +78,7 @@ class Relay:
         return Command(argv=("sh", "-c", _FIND_PYTHON, "python3", "-c", "pass"), timeout=timeout)
 
     def detached(self, timeout: timedelta) -> Command:
-        """A command that prints a port, and leaves a process which forwards that port."""
+        """A command that prints a port, and leaves a process that forwards this port."""
         return Command(argv=self._argv("--detach"), timeout=timeout)
 
     def _argv(self, *words: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from agentbench.errors import UnavailableError
 from agentbench.sandbox.interface import Promise, SandboxProvider
 
 UNCERTAIN = frozenset({Promise.PIDS_LIMIT})
-"""Promises that another runtime than the default one need not keep: gVisor has processes of its
-own, for which the engine's limit must have room."""
+"""Promises that runtimes other than the default one may break: gVisor has processes of its own,
+which the engine's limit must allow."""
 
 
 @runtime_checkable
@@ -18,7 +18,7 @@ class HasRuntimes(Protocol):
         """Check that the engine has a runtime.
 
         Raises:
-            UnavailableError: it has not; the message names those that it has.
+            UnavailableError: it does not have it; the message names its runtimes.
             SandboxError: the engine is lost.
         """
 
@@ -27,7 +27,7 @@ def check_runtime(provider: SandboxProvider, runtime: str | None) -> None:
     """Check that a back end has a runtime; None is the default one.
 
     Raises:
-        UnavailableError: it has not.
+        UnavailableError: it does not have it.
         SandboxError: the engine is lost.
     """
     if runtime is None:

@@ -1,10 +1,10 @@
 """Stored sandbox states on disk: a workspace and a virtual environment under a key.
 
-A key is a small file that names the folder of its state. So a key gets another state by one
-rename, and a state that sandboxes still use outlives its key. Every user of a state holds a lock
-on it; states without a key and without a lock are removed. A state has a checksum of its trees; a
-state that was damaged on disk is discarded when a process first looks for it. Its files are read
-for this once while the machine is up, and again if one of them was changed.
+A key is a small file that names the folder of its state. So a key gets another state by one rename,
+and a state that sandboxes still use outlives its key. Every user of a state holds a lock on it;
+states without a key and without a lock are removed. A state has a checksum of its trees; a state
+that was damaged on disk is discarded when a process first looks for it. Its files are read for this
+once between restarts of the machine, and again if a file changes.
 """
 
 import fcntl
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from agentbench.sandbox.folder_sandbox import SandboxFolders
 
 _STATE = "state.json"
-_LOCK = "in-use"  # everyone locks it who creates or uses the state; its text: the state as checked
-_UNFINISHED_SECONDS = 10  # a new state may lack its lock that long; about 0.1 ms is usual
+_LOCK = "in-use"  # locked by all who create or use the state; its text: the state as checked
+_UNFINISHED_SECONDS = 10  # for this long, a new state may lack its lock; usually 0.1 ms
 _LOG = logging.getLogger("agentbench.cache")
 
 
@@ -103,7 +103,7 @@ class SnapshotStore(Struct, frozen=True, kw_only=True):
         new_lock = state / f"{_LOCK}.new"
         with new_lock.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
-            new_lock.rename(state / _LOCK)  # so that it is locked as soon as others can see it
+            new_lock.rename(state / _LOCK)  # so that it is locked before others can see it
             state.chmod(0o711)
             for folder, below in ((folders.workspace, None), (folders.venv, lower)):
                 (state / folder.name).mkdir()
@@ -117,7 +117,7 @@ class SnapshotStore(Struct, frozen=True, kw_only=True):
 
     @contextmanager
     def opened(self, snapshot: str) -> Iterator[StoredState]:
-        """A state that exists during the block, even if its key is removed or replaced.
+        """Keep a state during the block, even if its key is removed or replaced.
 
         Raises:
             DamagedStateError: the state was changed after it was saved.
@@ -220,7 +220,7 @@ def _removed(state: Path) -> bool:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove_tree(state)
             return True
-    except FileNotFoundError:  # its creator was killed, or is about to lock it
+    except FileNotFoundError:  # its creator was killed, or has not locked it yet
         with suppress(OSError):
             if time.time() - state.stat().st_mtime > _UNFINISHED_SECONDS:
                 remove_tree(state)

@@ -1,4 +1,4 @@
-"""Runs a child process to its end: captures its output, and ends it at its deadline.
+"""Runs a child process until its end: captures its output, and ends it at its deadline.
 
 The bubblewrap and process back ends run commands by `run_child`, and pass in how to kill the tree.
 """
@@ -38,7 +38,7 @@ class OutputCapture:
 
     @property
     def truncated(self) -> bool:
-        """Whether anything was cut out."""
+        """Whether a part was omitted."""
         return self.total > self._head_cap + self._tail_cap
 
     def feed(self, data: bytes) -> None:
@@ -47,7 +47,7 @@ class OutputCapture:
         missing = self._head_cap - len(self._head)
         self._head += data[:missing]
         self._tail += data[missing:]
-        if len(self._tail) > 2 * self._tail_cap:  # rarely, since each cut moves the tail
+        if len(self._tail) > 2 * self._tail_cap:  # done rarely, since each cut moves the tail
             del self._tail[: len(self._tail) - self._tail_cap]
 
     def text(self) -> str:
@@ -92,7 +92,7 @@ def command_result(
     duration: timedelta,
     use: ResourceUse,
 ) -> CommandResult:
-    """The result of a command: its deadline outranks lack of memory, which outranks a signal.
+    """The result of a command; its deadline outranks lack of memory, which outranks a signal.
 
     Args:
         command: The command.
@@ -219,7 +219,7 @@ class _Watch:
         """Reap the child."""
         _, status, usage = os.wait4(self._child.pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        self._child.returncode = code  # otherwise Popen believes that it still runs
+        self._child.returncode = code  # otherwise Popen would assume that it still runs
         return ChildResult(
             exit_code=code if code >= 0 else 128 - code,
             timed_out=self._timed_out,
@@ -258,7 +258,7 @@ class _Watch:
         gate = self._command.gate
         assert gate is not None  # only a gate is registered with this handler
         self._selector.unregister(gate)
-        if gate.is_open:  # else `stop` tells that it is abandoned
+        if gate.is_open:  # else `stop` reports that it is abandoned
             self._begin()
 
     def _died(self) -> None:

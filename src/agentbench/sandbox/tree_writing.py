@@ -1,7 +1,7 @@
 """Unpacks trees from the host into folders whose content is untrusted and may change meanwhile.
 
-Every name is opened relative to an open folder, without following links. Unusual entries are left
-to a program in the sandbox, where links lead no further: a link or file in place of a folder, a
+Every name is opened relative to an open folder, without following links. A program in the sandbox,
+which links do not lead out of, handles unusual entries: a link or file in place of a folder, a
 folder in place of a file, a name with `..`, a member that is neither file, folder nor link.
 """
 
@@ -16,7 +16,7 @@ from agentbench.sandbox.trees import FOLDER, FileOwner, closing_descriptor
 _NEW_FOLDER = 0o755
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE})
-_MODE = 0o777  # without the bits that give a program another user
+_MODE = 0o777  # without the set-user-id and similar bits
 
 
 class _UnusualEntryError(Exception):

@@ -2,8 +2,8 @@
 
 A path of ten thousand folders exceeds the longest path of the kernel, Python's recursion and a
 process's descriptors. So the walk holds only the folders near the root open. It returns from deeper
-ones by `..`, and checks that this is the folder where it came from. The functions that open a name
-raise OSError if it is missing, a link, or not permitted.
+ones by `..`, and checks that this leads to the folder that it came from. The functions that open a
+name raise OSError if it is missing, a link, or not permitted.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ OpenBelow = Callable[[str, int, int], int]
 _COPY_CHUNK = 1 << 20
 _DEEPEST = 200  # nested folders in a copied tree, which take three descriptors each
 _SMALL = 1 << 20  # bytes; no script or path file is larger
-_OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides all below it
+_OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides the lower one
 
 
 @contextlib.contextmanager

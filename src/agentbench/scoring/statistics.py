@@ -62,7 +62,7 @@ def wilson_bounds(rate: float, size: float, *, confidence: float = 0.95) -> Inte
         ValueError: confidence is not strictly between 0 and 1.
     """
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, found {confidence}")
+        raise ValueError(f"confidence must be between 0 and 1, found {confidence}")
     if size == 0:
         return Interval(0.0, 1.0)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)

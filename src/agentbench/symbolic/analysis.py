@@ -289,7 +289,7 @@ def compare_functions(
 
 def _parse_comparison(result: CommandResult) -> ComparisonResult | AnalysisResult:
     for line in result.stdout.splitlines():
-        with suppress(ValidationError):  # what the code printed
+        with suppress(ValidationError):  # printed by the code
             return ComparisonResult.model_validate_json(line)
     if result.ending is Ending.TIMED_OUT:
         return AnalysisResult(over=True)

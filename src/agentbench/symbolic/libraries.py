@@ -106,7 +106,7 @@ def python_of(sandbox: Sandbox) -> PythonVersion:
 
 def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersion) -> None:
     scratch = folder.with_name(folder.name + _UNFINISHED)
-    remove_tree(scratch)  # of a killed process
+    remove_tree(scratch)  # left by a killed process
     try:
         scratch.mkdir(mode=0o755)
         if python == sys.version_info[:2]:

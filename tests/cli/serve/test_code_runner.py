@@ -15,5 +15,5 @@ def test_plain_processes_are_taken_by_who_names_them():
 
 
 def test_a_sandbox_that_there_is_none_of_is_refused():
-    with pytest.raises(UsageError, match="no sandbox is called 'podmen'"):
+    with pytest.raises(UsageError, match="unknown sandbox 'podmen'"):
         code_runner_for("podmen").provider()

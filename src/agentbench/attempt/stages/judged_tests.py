@@ -322,8 +322,8 @@ def expected_tests(task: Task) -> ExpectedTests:
 def judged_request(context: StageContext) -> PytestRequest:
     """The pytest run that judges a task; equal in the baseline, the final test and control runs.
 
-    It runs all tests, whatever the task's command or configuration says: a control run has to go
-    on after a failure, and code under test must not be able to tell it from the final test.
+    It runs all tests, whatever the task's command or configuration says: a control run has to
+    continue after a failure, and code under test must not be able to tell it from the final test.
     """
     command = parse_pytest_command(context.task.problem.test_command)
     if command.runner is Runner.PYTEST:  # other runners run all tests anyway

@@ -1,1 +1,1 @@
-"""Rewrites a test file so that some tests invisibly expect other values: docs/integrity.md."""
+"""Rewrites a test file so that some tests secretly expect other values: docs/integrity.md."""

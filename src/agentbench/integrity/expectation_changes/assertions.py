@@ -1,4 +1,4 @@
-"""Finds the expected values of a test function: of a comparison, those of the expected side."""
+"""Finds the expected values of a test function; in a comparison, those of the expected side."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from agentbench.integrity.records import ValueKind
 
 _LESS = (ast.Lt, ast.LtE)
 _GREATER = (ast.Gt, ast.GtE)
-_ARGUMENTS = 2  # the doubt about a call's arguments: another argument may give the same result
+_ARGUMENTS = 2  # the doubt about a call's arguments; others may give the same result
 _CLOSE = {
     "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
     "allclose": {"rtol": 1e-5, "atol": 1e-8},
@@ -59,7 +59,7 @@ _DJANGOS: Mapping[str, int] = {
     "assertTemplateUsed": -1,
 }
 """Django's assertions, and the position of the expected value among their arguments."""
-_CALLS_PLAINLY = 1  # the positional arguments of these if they are used without a function to call
+_CALLS_PLAINLY = 1  # the positional arguments of these if they get no function to call
 Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 
 
@@ -105,13 +105,13 @@ def _compared(
         case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
             return _bounded(reader, sides, op, doubt + 2)
         case _:
-            return []  # a value that differs from one differs from another, too
+            return []  # a value that differs from one value differs from another, too
 
 
 def _equal(
     reader: LiteralReader, sides: Sides, doubt: int, distance: Distance = NEAR
 ) -> list[ExpectedValue]:
-    """The values of the constant side of two that must be equal."""
+    """The values of the constant one of two sides that must be equal."""
     left, right = sides
     if reader.is_constant(left) and reader.is_constant(right):
         return []
@@ -240,7 +240,7 @@ def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedV
 
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
-    """The tolerance of an assertion of closeness; `None` if it is another assertion."""
+    """The tolerance of an assertion of closeness; `None` for any other assertion."""
     name = scopes.name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})

@@ -24,7 +24,7 @@ _EXAMPLE = ">>>"  # of a doctest, which is code
 
 
 def disguise(value: Scalar, rng: Random) -> str | None:
-    """Write a constant as another expression, in brackets; `None` if it should stay."""
+    """Write a constant as another expression, in brackets; `None` if it should not change."""
     match value:
         case bool():
             return _truth(value, rng)
@@ -141,7 +141,7 @@ def _constants(root: ast.AST) -> Iterator[ast.Constant]:
 
 def _child_nodes(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return  # a docstring, or another text that is no value
+        return  # a docstring, or another text that is not used
     if isinstance(node, _SKIPPED_NODES):
         return
     alone = _compared_by_identity(node)
@@ -184,7 +184,7 @@ def _comments(source: source_text.SourceText) -> Iterator[tuple[int, source_text
                 yield line, source_text.SourceSpan(start, start + len(token.string))
     except (tokenize.TokenError, SyntaxError) as error:
         raise InputError(
-            f"{source.path}: its comments cannot be told: {error}; give valid Python"
+            f"{source.path}: its comments cannot be found: {error}; give valid Python"
         ) from error
 
 
@@ -198,7 +198,7 @@ def _read_by_the_interpreter(source: source_text.SourceText) -> set[int]:
 
 
 def without_prose(source: source_text.SourceText) -> str:
-    """The text with empty docstrings and messages in tests, unless the file reads them itself."""
+    """The text with emptied docstrings and messages of tests, unless the file reads them itself."""
     docstrings = not any(word in source.text for word in _READS_DOCSTRINGS)
     messages = not any(word in source.text for word in _READS_MESSAGES)
     prose: list[ast.expr] = []

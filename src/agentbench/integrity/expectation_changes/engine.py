@@ -36,7 +36,7 @@ class SelectedChange(Struct, frozen=True, kw_only=True):
 def select_changes(
     function: parsed_file.ParsedFunction, cases: Sequence[str | None], rng: Random
 ) -> tuple[SelectedChange, ...]:
-    """One value of the function, or one for each set of parameters; empty if none decides."""
+    """One value of the function, or one for each set of parameters; empty if no value decides."""
     whole = [value for value in function.values if value.row is None]
     for groups in sorted(_by_row(function, cases), key=_doubt):
         if _doubt(groups) < UNCERTAIN or not whole:
@@ -50,7 +50,7 @@ def select_changes(
 def _by_row(
     function: parsed_file.ParsedFunction, cases: Sequence[str | None]
 ) -> Iterator[list[list[ExpectedValue]]]:
-    """For each table, the values in the rows of the selected tests, if all rows have one."""
+    """For each table, the values in the rows of the selected tests, if each row has a value."""
     values: dict[tuple[int, int], list[ExpectedValue]] = {}
     for value in function.values:
         if value.row is not None:
@@ -66,7 +66,7 @@ def _doubt(groups: list[list[ExpectedValue]]) -> int:
 
 
 def _one_of(values: Sequence[ExpectedValue], rng: Random) -> SelectedChange | None:
-    """A value of a random assertion, among those with the least doubt."""
+    """A value of a random assertion, from the values with the least doubt."""
     for doubt in sorted({value.doubt for value in values}):
         certain = [value for value in values if value.doubt == doubt]
         sites = sorted({value.site for value in certain})
@@ -248,7 +248,7 @@ def _final_assertions(
     weak: Iterable[records.UncontrolledFunction],
     rng: Random,
 ) -> Iterator[source_text.SourceEdit]:
-    """Edits that add an assertion to every function, so that weak ones do not stand out."""
+    """Edits that add an assertion to every function, so that weak ones are not recognizable."""
     failing = {one.function for one in weak}
     for function in functions:
         if function.node is not None and can_end_with_assertion(function.node):

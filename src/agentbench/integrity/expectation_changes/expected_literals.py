@@ -45,7 +45,7 @@ _GAP = re.compile(r"\s*")
 _COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
 
 ParameterColumn = tuple[tuple[ParameterRow | None, ast.expr], ...]
-"""The expressions of a parameter or a loop variable, one for each round."""
+"""The expressions of a parameter or a loop variable, one for each iteration."""
 
 
 class LiteralReader(Struct, frozen=True, kw_only=True):
@@ -55,12 +55,12 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
     module: NameScope
     function: NameScope
     columns: Mapping[str, ParameterColumn]
-    names: values.Names  # the constant that a name always stands for
+    names: values.Names  # the constant that a name always means
 
     def literals(
         self, node: ast.expr, doubt: int, distance: Distance = NEAR
     ) -> list[ExpectedValue]:
-        """All values in an expression whose change gives it another value."""
+        """All values in an expression that change its value if they are changed."""
         return list(self._expected_values(node, doubt, distance))
 
     def value_of(self, node: ast.expr) -> values.LiteralValue | values.NotConstant:
@@ -72,7 +72,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         return not isinstance(self.value_of(node), values.NotConstant)
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
-        """The expected exception type, or one for each round."""
+        """The expected exception type, or one for each iteration."""
         if isinstance(node, ast.Name) and node.id in self.columns:
             return self._in_rows(node.id, lambda cell: self.errors(cell, doubt))
         types = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -109,7 +109,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         rewriter: ValueRewriter,
         span: SourceSpan | None = None,
     ) -> ExpectedValue:
-        """An expected value that is a whole node, or a range in it."""
+        """An expected value that is a whole node or a range in it."""
         span = span or self.source.span(node)
         return ExpectedValue(
             span=span,

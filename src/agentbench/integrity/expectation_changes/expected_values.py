@@ -1,4 +1,4 @@
-"""Expected values, and rewriters that write the same or another value in their place."""
+"""Expected values, and rewriters that replace them by the same or another value."""
 
 import string
 from abc import ABC, abstractmethod
@@ -37,11 +37,11 @@ class ValueRewriter(ABC):
 
     @abstractmethod
     def changed(self, rng: Random) -> Replacement | None:
-        """Text with another value, or `None` if none certainly differs."""
+        """Text with another value, or `None` if no value certainly differs."""
 
 
 class ParameterRow(Struct, frozen=True, kw_only=True):
-    """One set of parameters of a test: a row of one of the function's tables."""
+    """One set of parameters of a test, which is a row of one of the function's tables."""
 
     table: int
     index: int
@@ -55,7 +55,7 @@ class ExpectedValue(Struct, frozen=True, kw_only=True):
     kind: ValueKind
     original: str
     doubt: int
-    """0: a change certainly fails the test. More: it may be in a branch, an argument, a bound."""
+    """0: a change certainly fails the test. More: the value may be in a branch or an argument."""
     rewriter: ValueRewriter
     row: ParameterRow | None = None
     site: int = 0  # the number of its assertion, so that long lists are not chosen more often
@@ -104,14 +104,14 @@ class ExpectedError(ValueRewriter):
     names: tuple[str, ...]  # the names; several if any of them is allowed
 
     def changed(self, rng: Random) -> Replacement | None:
-        """The name of an unrelated one."""
+        """The name of an unrelated exception."""
         new = values.other_error(self.names, rng)
         return None if new is None else Replacement(text=f"({new})", display=new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormattedText(ValueRewriter):
-    """An f-string, whose value is known only at run time: text is added to its end."""
+    """An f-string, whose value is known only at run time; text is added to its end."""
 
     written: str
 
@@ -141,7 +141,7 @@ class NumberBound(LiteralRewriter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedValues(ValueRewriter):
-    """The allowed values of something; all of them are changed."""
+    """A set of allowed values; all of them are changed."""
 
     values: tuple[Scalar, ...]
     opening: str

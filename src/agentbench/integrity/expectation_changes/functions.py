@@ -25,7 +25,7 @@ class FoundFunction(Struct, frozen=True, kw_only=True):
 
     @property
     def looks_like_a_test(self) -> bool:
-        """Whether pytest takes it for a test, by its name."""
+        """Whether pytest would take a function for a test by its name."""
         return self.node.name.startswith("test") or self.node.name.endswith("_test")
 
 
@@ -44,7 +44,7 @@ class FunctionsOfFile(Struct, frozen=True, kw_only=True):
     classes: Mapping[str, ast.ClassDef]
 
     def find(self, name: str, visited: frozenset[str] = frozenset()) -> FoundFunction | None:
-        """The function that a node id names, also if a base class defines it, except those seen."""
+        """The function that a node id names, also in a base class; skips classes already seen."""
         if name in self.functions or name in visited:
             return self.functions.get(name)
         owner, _, method = name.rpartition("::")
@@ -53,7 +53,7 @@ class FunctionsOfFile(Struct, frozen=True, kw_only=True):
         return next((one for one in found if one is not None), None)
 
     def select(self, tests: Iterable[str]) -> dict[str, SelectedFunction]:
-        """Node ids by their deciding function; unknown ones by their name."""
+        """Node ids by their deciding function; ids of unknown functions by their name."""
         grouped: dict[str, list[str]] = {}
         for test in sorted(tests):
             name, _ = split_id(test)
@@ -114,7 +114,7 @@ class DefinitionIndex(Struct, frozen=True, kw_only=True):
         return not self.again.intersection(parts) and parts[-1] not in self.used
 
     def find(self, name: str) -> str | None:
-        """The name of the function that a node id's name certainly stands for."""
+        """The name of the function that a node id's name certainly means."""
         visited: set[str] = set()
         while name not in visited and self.is_sure(name):
             if name in self.functions.functions:
@@ -137,7 +137,7 @@ class DefinitionIndex(Struct, frozen=True, kw_only=True):
 
 
 def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> DefinitionIndex:
-    """The functions of a file, with the names that make their identity uncertain."""
+    """The index of a file's functions and of the names that make their identity uncertain."""
     known = Counter(name.rpartition("::")[2] for name in (*functions.functions, *functions.classes))
     defined: Counter[str] = Counter()
     bound: set[str] = set()

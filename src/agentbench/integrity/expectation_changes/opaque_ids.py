@@ -53,7 +53,7 @@ def _in_id_order(tables: Sequence[parametrize.ParameterTable]) -> list[parametri
 def _cases_by_name(
     tables: Sequence[parametrize.ParameterTable], listed: Iterable[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """The case of each bracketed part, listed by class; empty if one is in doubt."""
+    """The case of each bracketed part; empty if a case is uncertain."""
     cases = _cases(tables)
     found = {case.name: case for case in cases}
     if len(found) < len(cases):
@@ -78,7 +78,7 @@ def _cases(tables: Sequence[parametrize.ParameterTable]) -> list[ParameterCase]:
 def _by_likeness(
     cases: Sequence[ParameterCase], listed: Sequence[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """Names by their only matching case, if every case has one."""
+    """Names by their only matching case, if every case has a name."""
     names = set(chain.from_iterable(listed))
     if len(names) != len(cases) or len(cases) > _MOST_UNKNOWN:
         return {}
@@ -110,9 +110,9 @@ def _is_like(name: str, pieces: Sequence[str]) -> bool:
 
 
 def _are_whole(names: Collection[str], known: Mapping[str, ParameterCase]) -> bool:
-    """Whether no known case can be another one with an additional part.
+    """Whether no known case can be another case with an additional part.
 
-    Such a part, of a fixture, a class or a hook, is in all cases of a function or in none.
+    A part of a fixture, a class or a hook is in all cases of a function or in none.
     """
     shortest = sorted(names, key=len)[:_MOST_TRIED]
     return any(

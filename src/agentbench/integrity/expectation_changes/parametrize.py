@@ -20,7 +20,7 @@ _OBJECTS = frozenset([
     "OrderedDict", "Counter"
 ])  # fmt: skip
 """Calls whose results never appear in an id."""
-_UNREADABLE_ID = ast.Name(id="")  # stands for an id that cannot be read in the file
+_UNREADABLE_ID = ast.Name(id="")  # represents an id that cannot be read in the file
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
@@ -49,7 +49,7 @@ class ParameterTable(Struct, frozen=True, kw_only=True):
 
     names: tuple[str, ...]
     rows: tuple[TableRow, ...]
-    ids_at: int | None  # where explicit ids can be added in place of pytest's
+    ids_at: int | None  # where explicit ids can replace those of pytest
     call: ast.Call
     ids: ast.expr | None  # the decorator's `ids` argument
 

@@ -1,4 +1,4 @@
-"""The meaning of names in a test function, and the statements that run in every passing test."""
+"""The meanings of names in a test function, and the statements that every passing test runs."""
 
 import ast
 from collections import Counter
@@ -27,7 +27,7 @@ LINE_MATCHERS = frozenset([
     "fnmatch_lines", "fnmatch_lines_random", "no_fnmatch_line",
     "re_match_lines", "re_match_lines_random", "no_re_match_line"
 ])  # fmt: skip
-"""Assertions about the lines of an output, of pytest's own plugin for testing plugins."""
+"""Assertions about lines of output, from pytest's own plugin for testing plugins."""
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
@@ -39,7 +39,7 @@ class NameScope(Struct, frozen=True, kw_only=True):
     bound: Mapping[str, int]
     loads: Mapping[str, int]  # how often each name is read, also in nested functions
     compared: Mapping[str, int]
-    """How often each is read as a whole operand or argument of an assertion."""
+    """How often each name is read as a whole operand or argument of an assertion."""
     derived_from: Mapping[str, frozenset[str]]
     """The names that each name is derived from, by assignments and loops."""
 
@@ -98,7 +98,7 @@ def name_of(node: ast.expr) -> str:
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
-    """The names in an expression, except those whose length it takes."""
+    """The names in an expression, except those of which it only uses the length."""
     if isinstance(node, ast.Name):
         yield node.id
     if isinstance(node, ast.Call) and name_of(node.func) == "len":
@@ -262,7 +262,7 @@ def _raises(node: ast.With | ast.AsyncWith) -> bool:
 
 
 def _runs(node: ast.expr) -> bool:
-    """Whether a loop over it has at least one round."""
+    """Whether a loop over it has at least one iteration."""
     match node:
         case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
             return any(not isinstance(element, ast.Starred) for element in elements)

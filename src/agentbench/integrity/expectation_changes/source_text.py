@@ -102,7 +102,7 @@ class SourceEdit(Struct, frozen=True, kw_only=True):
 
     span: SourceSpan
     text: str
-    rank: int = 0  # of two edits of one range, the one with the higher rank counts
+    rank: int = 0  # if two edits have the same range, the higher rank counts
 
 
 def edit_keeping_lines(

@@ -41,7 +41,7 @@ _WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
 
 
 class NotConstant:
-    """Stands for the value of an expression that is not constant, or has a too large value."""
+    """The value of an expression that is not constant, or whose value is too large."""
 
 
 class _NotConstantError(Exception):
@@ -49,7 +49,7 @@ class _NotConstantError(Exception):
 
 
 def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue | NotConstant:
-    """The value of literals, containers of them and simple arithmetic.
+    """The value of an expression of literals, containers of them and simple arithmetic.
 
     It is `NotConstant` if the expression is not constant, or its value is too large.
     """
@@ -141,10 +141,10 @@ class Distance(Struct, frozen=True, kw_only=True):
 
     relative: float = 0.0
     absolute: float = 0.0
-    far: bool = False  # whether it must be in no likely collection or text
+    far: bool = False  # whether no likely collection or text may contain it
 
     def margin(self, value: float) -> float:
-        """The least difference of a number: above the tolerance, which the old value may use up."""
+        """The minimum change of a number: above the tolerance, which the old value may use up."""
         return 4 * (self.relative * abs(value) + self.absolute)
 
 

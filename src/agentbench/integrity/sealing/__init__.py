@@ -1,1 +1,1 @@
-"""Seals test files: every expected value is taken out and compared on the host."""
+"""Seals test files: removes every expected value from them, and compares it on the host."""

@@ -1,4 +1,4 @@
-"""Whether recordings agree with what a test expects: comparisons, truth, exceptions, warnings."""
+"""Compares recordings with a test's expectations: comparisons, truth, exceptions, warnings."""
 
 import ast
 import builtins
@@ -148,9 +148,9 @@ def searched(pattern: str, texts: Sequence[str]) -> list[bool] | None:
 def raised_as_expected(
     raised: CanonicalValue | None, names: Sequence[str], pattern: str | None = None
 ) -> Agreement:
-    """Whether a recorded exception is of a class of one of these names, and its text matches.
+    """Whether a recorded exception has a class with one of these names, and its text matches.
 
-    An exception that inherits from many unrelated built-in ones, to pass for each, does not agree.
+    An exception does not agree if it inherits from many unrelated built-in ones, to match each.
     """
     if not isinstance(raised, Instance) or raised.kind != "exception" or _is_plausible(raised):
         return Agreement.NO
@@ -172,7 +172,7 @@ def raised_as_expected(
 def warned_as_expected(
     warned: Sequence[CanonicalValue] | None, names: Sequence[str], pattern: str | None = None
 ) -> Agreement:
-    """Whether one of the recorded warnings is of such a class and matches."""
+    """Whether one of the recorded warnings has one of these classes, and its text matches."""
     found = [raised_as_expected(warning, names, pattern) for warning in warned or ()]
     return _any(found)
 

@@ -1,7 +1,7 @@
-"""Canonical values: what a sandbox recorded of a value, as a typed tree that equals itself only.
+"""Canonical values: the recording of a value in a sandbox, as a typed tree equal only to itself.
 
 The form in JSON is described in `agentbench_canonical`, which writes it. It comes from code under
-test, so nothing in it is trusted: what is malformed becomes `Unreadable`.
+test, so nothing in it is trusted; malformed parts become `Unreadable`.
 """
 
 import re
@@ -59,7 +59,7 @@ class Instance(Struct, frozen=True):
     """An object that is not exactly of a built-in type."""
 
     kind: str
-    types: tuple[str, ...]  # its class and the bases of it
+    types: tuple[str, ...]  # its class and the bases of its class
     base: "CanonicalValue | None" = None  # of a subclass of a built-in type
     public: tuple[tuple[str, "CanonicalValue"], ...] = ()
     private: tuple[tuple[str, "CanonicalValue"], ...] = ()
@@ -71,7 +71,7 @@ class Instance(Struct, frozen=True):
         return last_part(self.types[0]) if self.types else "?"
 
     def disclosed(self, name: str) -> "CanonicalValue | None":
-        """What its methods said, for example `str`."""
+        """The result of one of its methods, for example of `str`."""
         return dict(self.disclosures).get(name)
 
 
@@ -83,7 +83,7 @@ CanonicalValue: TypeAlias = Leaf | Group | Instance | Digest | Unreadable
 
 
 class Recording(Struct, frozen=True):
-    """What one place of a sealed test recorded, once."""
+    """One recording of one place of a sealed test."""
 
     site: int
     values: tuple[CanonicalValue, ...] = ()
@@ -93,7 +93,7 @@ class Recording(Struct, frozen=True):
 
 
 class _MalformedError(ValueError):
-    """A part of a form is not as the recorder writes it."""
+    """A part of a form differs from what the recorder writes."""
 
 
 def parse_canonical(form: object) -> CanonicalValue:
@@ -243,9 +243,9 @@ _LEAVES: Mapping[str, Callable[..., "str | bytes | complex | None"]] = {
 
 
 def read_recordings(content: bytes) -> Mapping[NodeId, tuple[Recording, ...]]:
-    """The recordings of each test in order; those outside of tests have the id "".
+    """The recordings of each test in order; recordings outside of tests have the id "".
 
-    Lines that are torn, foreign or too long are left out, as if nothing had been recorded.
+    Lines that are incomplete, foreign or too long are left out, as if nothing had been recorded.
     """
     found: dict[NodeId, list[Recording]] = {}
     lines = content[:CONTENT_LIMIT].split(b"\n")
@@ -261,7 +261,7 @@ def read_recordings(content: bytes) -> Mapping[NodeId, tuple[Recording, ...]]:
 
 
 def recording_of(record: JsonObject) -> Recording | None:
-    """The recording of one line; None if it is none."""
+    """The recording of one line; None if the line is not a recording."""
     site, forms = record.get("site"), record.get("values", [])
     if not isinstance(site, int) or isinstance(site, bool) or not isinstance(forms, list):
         return None
@@ -280,7 +280,7 @@ def recording_of(record: JsonObject) -> Recording | None:
 
 
 def shown(value: CanonicalValue, limit: int = 200) -> str:
-    """A value as text for people, shortened."""
+    """A value as a shortened text for people."""
     text = _shown(value, limit)
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
 

@@ -1,4 +1,4 @@
-"""What the host checks of a recording: the assertions of a sealed test, as data."""
+"""The checks of recordings on the host: the assertions of a sealed test, as data."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ class Removed(Struct, frozen=True):
 
     node: ast.expr
     named: tuple[tuple[str, int], ...] = ()
-    """Names in it that have several values, and the position of each one's token in the record."""
+    """The names in it with several values, and the position of each name's token in the record."""
 
 
 Operand: TypeAlias = Recorded | Removed
@@ -32,7 +32,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     ops: tuple[type[ast.cmpop], ...]
     negated: bool = False
     unordered: bool = False  # the elements may have any order
-    is_computed: bool = False  # code that may be under test computes what is expected
+    is_computed: bool = False  # code that may be under test computes the expected value
 
 
 class Truthiness(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Truthiness(Struct, frozen=True, kw_only=True):
 
     index: int
     negated: bool = False
-    is_likely: bool = False  # whether most code gives this value, so that it tells nothing
+    is_likely: bool = False  # whether most code gives this value, so that it proves nothing
 
 
 class TextMatch(Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class TextMatch(Struct, frozen=True, kw_only=True):
 
 
 class LineOrder(StrEnum):
-    """Where the lines that match a sequence of patterns have to be."""
+    """The positions that lines must have that match a sequence of patterns."""
 
     AS_GIVEN = "as given"
     CONSECUTIVE = "consecutive"
@@ -94,7 +94,7 @@ class Each(Struct, frozen=True, kw_only=True):
 
 
 class LikeReference(Struct, frozen=True, kw_only=True):
-    """An assertion that the host cannot evaluate: its values must be the reference's."""
+    """An assertion that the host cannot evaluate; its values must equal the reference's."""
 
     indices: tuple[int, ...]
 
@@ -110,12 +110,12 @@ class Site(Struct, frozen=True, kw_only=True):
     number: int
     function: str  # the function that contains it, as in a node id without the file
     line: int
-    text: str  # the assertion as the test has it
+    text: str  # the source of the assertion in the test
     check: Check
     is_certain: bool = False  # whether every passing run of its function reaches it
     may_relax: bool = False  # whether the code under test may evaluate the condition itself
     pair: "PairedCheck | None" = None
-    """Of two computed sides, the check without the one that looks expected."""
+    """For two computed sides: the check without the side that looks expected."""
     unsealed: str | None = None  # why it does not control the code under test
 
     @property
@@ -144,7 +144,7 @@ def removed_operands(check: Check) -> Iterator[Removed]:
 
 
 def token_places(removed: Iterable[Removed]) -> set[int]:
-    """Which of the recorded values say only what is expected."""
+    """The positions of recorded values that only identify an expected value."""
     return {at for one in removed for _, at in one.named}
 
 
@@ -153,7 +153,7 @@ class SealedCheck(Struct, frozen=True, kw_only=True):
 
     check: Check
     recorded: tuple[ast.expr, ...] = field(default_factory=tuple)
-    condition: ast.Compare | None = None  # what the code under test may evaluate itself instead
+    condition: ast.Compare | None = None  # the code under test may evaluate this instead
     paired: "PairedCheck | None" = None
 
 

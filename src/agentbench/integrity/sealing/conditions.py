@@ -1,4 +1,4 @@
-"""Turns the condition of an assertion into checks, and decides what is taken out of it."""
+"""Turns the condition of an assertion into checks, and decides which values are taken out."""
 
 import ast
 import re
@@ -68,7 +68,7 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
         negated: bool = False,
         unordered: bool = False,
     ) -> SealedCheck:
-        """The check of a comparison: what runs least code is taken out."""
+        """The check of a comparison; takes out the sides that run the least code."""
         given = [self.levels.names.is_expected(side, self.levels.owner) for side in sides]
         is_computed = given.count(True) == 1 and list(ops) == [ast.Eq]
         levels = [self.levels.level(side) for side in sides]
@@ -160,7 +160,7 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
         return found or self.truth(call, negated=negated, likely=name in _LIKELY)
 
     def _every(self, every: ast.GeneratorExp | ast.ListComp) -> SealedCheck | None:
-        """The check of all elements: every recorded expression becomes a list."""
+        """The check of all elements; every recorded expression becomes a list."""
         inner = list(self.checks(every.elt))
         bound = {name for g in every.generators for name in _names(g.target)}
         if len(inner) != 1 or any(
@@ -223,7 +223,7 @@ def _compare(sides: Sequence[ast.expr], ops: Sequence[type[ast.cmpop]]) -> ast.C
 
 
 def relaxed(sealed: SealedCheck) -> SealedCheck:
-    """The check that leaves the condition to the code under test: its methods decide."""
+    """The check that leaves the condition to the code under test, whose methods decide."""
     negated = sealed.check.negated if isinstance(sealed.check, Comparison) else False
     if sealed.condition is None:
         return sealed

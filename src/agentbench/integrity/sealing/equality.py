@@ -1,4 +1,4 @@
-"""Whether recorded values are equal to expected ones, as Python's `==` says of honest values."""
+"""Compares recorded values with expected ones, as Python's `==` compares honest values."""
 
 import math
 from collections.abc import Iterable
@@ -167,7 +167,7 @@ def _equal_unordered(
         else:
             agreements.append(equal(partner, item))
     rest = list(by_key.values())
-    if len(rest) != len(unmatched):  # some are there twice
+    if len(rest) != len(unmatched):  # some members are there twice
         return Agreement.NO
     if rest and all(map(_is_plain, rest)) and all(map(_is_plain, unmatched)):
         return Agreement.NO  # equal values have equal digests
@@ -278,7 +278,7 @@ def _equal_fields(actual: Instance, expected: Constructed) -> Agreement:
 def _close(  # noqa: PLR0911 - the rules of pytest, one by one
     actual: CanonicalValue, tree: ExpectedTree | CanonicalValue, tolerance: Approximate
 ) -> Agreement:
-    """Compare as `pytest.approx` does: numbers with a tolerance, in containers too."""
+    """Compare numbers with a tolerance as `pytest.approx` does, also in containers."""
     expected = tree.value if isinstance(tree, Known) else tree
     if isinstance(expected, Unknown):
         return Agreement.UNKNOWN

@@ -1,4 +1,4 @@
-"""Evaluates the checks of a sealed test on what it recorded."""
+"""Evaluates the checks of a sealed test on its recordings."""
 
 import ast
 import builtins
@@ -54,7 +54,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         return self._check(self.site.check, recording)
 
     def hides_value(self, recording: Recording) -> bool:
-        """Whether an own object, which says nothing of itself, stands where a literal has to."""
+        """Whether an object that does not disclose its value was recorded instead of a literal."""
         check = self.site.check
         if not isinstance(check, Comparison) or ast.Eq not in check.ops or check.negated:
             return False
@@ -63,17 +63,17 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         return is_own and any(isinstance(side, agreement.Known) for side in sides)
 
     def tokens(self, recording: Recording) -> tuple[int | None, ...]:
-        """The numbers of the recorded tokens, which say what is expected."""
+        """The numbers of the recorded tokens, which identify the expected values."""
         indices = [index for one in self.site.removed for _, index in one.named]
         values = [_at(recording.values, index) for index in indices]
         return tuple(None if value is None else token_of(value) for value in values)
 
     def expects_input(self, recording: Recording) -> bool:
-        """Whether what is expected here is an input elsewhere in the file, as of another row."""
+        """Whether the expected value is an input elsewhere in the file, such as in another row."""
         return not self.file.inputs.isdisjoint(self.tokens(recording))
 
     def expected_text(self, recording: Recording) -> str:
-        """What the assertion expects, as the test has it, with the values of its parameters."""
+        """The source of the assertion's expected value, with the values of its parameters."""
         texts = []
         for one in self.site.removed:
             names = self._names(one, recording)
@@ -84,13 +84,13 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         return ", ".join(texts) or self.site.text
 
     def strength(self, recording: Recording) -> int:
-        """How much it tells that a recording agrees: 8 for a value, 1 for a truth, else 0."""
+        """How much an agreeing recording proves: 8 for a value, 1 for a truth, else 0."""
         names = [self._names(one, recording) for one in self.site.removed]
         by_name = {name: node for each in names for name, node in each.items()}
         return _strength_of(self.site, recording, by_name)
 
     def lacks_text(self, recording: Recording) -> bool:
-        """Whether an exception or a warning needs a text that only the test's run could tell."""
+        """Whether an exception or a warning needs a text that is known only in the test's run."""
         check = self.site.check
         return (
             isinstance(check, Raised)
@@ -187,7 +187,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         return agreement.raised_as_expected(recording.raised, names, pattern)
 
     def _type_names(self, operand: Operand, recording: Recording) -> list[str] | None:
-        """The names of the expected classes; None if the text does not tell."""
+        """The names of the expected classes; None if the text does not show them."""
         if not isinstance(operand, Removed):
             return None
         node, names = operand.node, self._names(operand, recording)
@@ -251,11 +251,11 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
 
 
 def _strength_of(site: Site, recording: Recording, names: Names) -> int:
-    """How much it tells; code that does not know the value guesses it once in 2 ** strength."""
+    """How much it proves: code that does not know the value guesses it once in 2 ** strength."""
     if site.unsealed:
         return 0
     found = _strength(site.check, names)
-    if isinstance(site.check, Comparison):  # what is expected may be known from a run only
+    if isinstance(site.check, Comparison):  # the expected value may be known only from a run
         found = min(found, max(map(_bits_of, recording.values), default=0))
     return found
 

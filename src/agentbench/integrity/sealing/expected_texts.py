@@ -1,4 +1,4 @@
-"""What stays in a sealed file of expected values: parts of texts, and arguments of helpers."""
+"""The expected values that stay in a sealed file: parts of texts, and arguments of helpers."""
 
 import ast
 import builtins
@@ -43,7 +43,7 @@ class ExpectedText(Struct, kw_only=True):
                 self._add_name(self.names.key(name, owner), is_whole=is_whole)
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
                 self._add_name(attribute_key(attr), is_whole=is_whole)
-            case ast.Subscript(value=value):  # a key is no part of the text
+            case ast.Subscript(value=value):  # a key is not part of the text
                 self.add(value, owner, is_whole=False)
             case _:
                 for child in ast.iter_child_nodes(node):
@@ -68,11 +68,11 @@ class ExpectedText(Struct, kw_only=True):
 
     @property
     def inserted(self) -> Iterator[str]:
-        """The values of names that are parts of the text, if they are as long."""
+        """The values of names that are parts of the text, if they are that long, too."""
         yield from filter(_is_telling, self._inserted)
 
     def unsealed(self, line: int) -> str | None:
-        """Why the text is not taken out; None if it is, or if only the project knows it."""
+        """Why the text is not taken out; None if it is taken out, or only the project knows it."""
         is_partial = any(True for _ in self.telling)
         for key in sorted(self._staying):
             owner, name = key
@@ -92,7 +92,7 @@ class ExpectedText(Struct, kw_only=True):
         return not owner and (name in self.names.imported or hasattr(builtins, name))
 
     def _is_local(self, key: NameKey) -> bool:
-        """Whether a test computes it; a helper's parameters and results may be texts that stay."""
+        """Whether a test computes it; parameters and results of helpers may be texts that stay."""
         owner, name = key
         if name.startswith("."):
             methods = {function.rpartition("::")[2] for function in self.names.functions}
@@ -105,7 +105,7 @@ def _is_telling(text: str) -> bool:
 
 
 def whole_texts(site: Site, names: FileNames) -> Iterator[str]:
-    """The whole texts that an assertion expects in every test; those of tables differ."""
+    """The whole texts that an assertion expects in every test; texts of tables are excluded."""
     for one in site.removed:
         nodes = [one.node]
         for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
@@ -115,7 +115,7 @@ def whole_texts(site: Site, names: FileNames) -> Iterator[str]:
 
 
 def telling_text(node: ast.expr) -> str | None:
-    """The text that an expression is, if it is long enough to tell something."""
+    """The value of an expression if it is a text that is long enough to prove something."""
     value = evaluate(node)
     return value if isinstance(value, str) and len(value) >= TELLING else None
 
@@ -123,7 +123,7 @@ def telling_text(node: ast.expr) -> str | None:
 def given_input(
     owners: Collection[str], names: FileNames, removable: Collection[NameKey]
 ) -> str | None:
-    """Why what functions give to a changed parameter stays: it has names of inputs."""
+    """Why the values that functions give to a changed parameter stay: they use names of inputs."""
     for key in names.changed:
         for cell in names.cells[key] if key[0] in owners else ():
             if cell.owner == key[0] or cell.owner not in owners:

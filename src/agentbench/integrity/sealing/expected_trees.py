@@ -1,6 +1,6 @@
-"""Expected values as trees: as much as the text of a test says of them.
+"""Expected values as trees, as far as the text of a test shows them.
 
-Parts that only the test's run could tell are `Unknown`.
+Parts that are known only in the test's run are `Unknown`.
 """
 
 import ast
@@ -59,7 +59,7 @@ _ERRORS = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, 
 
 
 class Known(Struct, frozen=True):
-    """A value that the text says in full."""
+    """A value that the text shows completely."""
 
     value: CanonicalValue
 
@@ -100,7 +100,7 @@ class Anything(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A value that the text does not tell."""
+    """A value that the text does not show."""
 
 
 ExpectedTree: TypeAlias = (
@@ -282,7 +282,7 @@ class _Reader(Struct, frozen=True):
                 raise _NotConstantError
 
     def _filled(self, text: ast.expr, arguments: ast.expr, depth: int) -> object:
-        """`"%s" % x`; `*` and long numbers, which may need much memory, are left to the test."""
+        """Evaluate `"%s" % x`, but not with `*` or long numbers, which may need much memory."""
         left, right = self.python(text, depth), self.python(arguments, depth)
         if not isinstance(left, str) or "*" in left or _LARGE.search(left):
             raise _NotConstantError
@@ -295,7 +295,7 @@ class _Reader(Struct, frozen=True):
         keywords: Sequence[ast.keyword],
         depth: int,
     ) -> object:
-        """`"{}".format(x)` with plain fields, whose styles have no long number."""
+        """Evaluate `"{}".format(x)` with plain fields, whose styles have no long number."""
         style = self.python(text, depth)
         if not isinstance(style, str) or _LARGE.search(style):
             raise _NotConstantError
@@ -326,7 +326,7 @@ def _number_or_none(value: object) -> float | None:
 
 
 def _dotted(node: ast.expr) -> str:
-    """The dotted name that an expression is, or ""."""
+    """The dotted name in an expression, or "" if it is something else."""
     match node:
         case ast.Name(id=name):
             return name

@@ -14,19 +14,19 @@ from agentbench.scoring.evidence import NodeId
 
 _OF_CLASS = 2  # names in the id of a test of a class
 ReadFile = Callable[[str], bytes | None]
-"""The content of a test file by its path; None if it is not one of the task's."""
+"""Returns the content of a test file by its path; None if the task has no such file."""
 
 
 class Inheritance(Struct, frozen=True, kw_only=True):
     """The tests that classes inherit from other files."""
 
-    files: Mapping[str, bytes] = field(default_factory=dict)  # with the functions of such tests
+    files: Mapping[str, bytes] = field(default_factory=dict)  # the files that have these functions
     origins: Mapping[NodeId, NodeId] = field(default_factory=dict)
-    """By the id of such a test, the id that it would have in its file and class."""
+    """For each of these tests, the id that it would have in the file and class of its function."""
 
 
 def inherited_tests(tests: Iterable[NodeId], read: ReadFile) -> Inheritance:
-    """The tests among `tests` whose functions are in another file."""
+    """The tests of `tests` whose functions are in another file."""
     finder = _Finder(read=read)
     files: dict[str, bytes] = {}
     origins: dict[NodeId, NodeId] = {}
@@ -78,7 +78,7 @@ class _Finder(Struct, kw_only=True):
 def _places(
     file: str, tree: ast.Module, functions: FunctionsOfFile, base: ast.expr
 ) -> Iterator[tuple[str, str]]:
-    """The files that may define a base class, and its name there."""
+    """The files that may define a base class, and the name of the class in each."""
     match base:
         case ast.Name(id=name) if name in functions.classes:
             yield file, name
@@ -96,7 +96,7 @@ def _places(
 
 
 def _imports(tree: ast.Module, name: str) -> Iterator[tuple[ast.ImportFrom, str]]:
-    """The statements at the top of a file that import a name, and its name there."""
+    """The statements at the top of a file that import a name, and the name in the other module."""
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
@@ -105,7 +105,7 @@ def _imports(tree: ast.Module, name: str) -> Iterator[tuple[ast.ImportFrom, str]
 
 
 def _paths(file: str, level: int, module: str) -> Iterator[str]:
-    """Where the module of an import may be; a folder on the way to the file is on `sys.path`."""
+    """The possible paths of an imported module; any folder above the file may be on `sys.path`."""
     folders = list(PurePosixPath(file).parents)
     for folder in folders[level - 1 : level] if level else folders:
         path = folder.joinpath(*filter(None, module.split(".")))

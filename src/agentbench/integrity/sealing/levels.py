@@ -1,4 +1,4 @@
-"""Tells expected expressions from computed ones, by how much code an expression runs."""
+"""Distinguishes expected expressions from computed ones by how much code they run."""
 
 import ast
 import builtins
@@ -22,7 +22,7 @@ The name of a class's attribute starts with a dot.
 class Level(IntEnum):
     """How much of the tested project an expression runs."""
 
-    LITERAL = 0  # nothing: constants, and the standard library's values
+    LITERAL = 0  # none of it: constants, and values of the standard library
     CONSTRUCTED = 1  # only constructors and members of classes
     COMPUTED = 2
 
@@ -52,7 +52,7 @@ _STANDARD_MODULES = frozenset([
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """An expression that gives a name its value, and the function that it stands in."""
+    """An expression that gives a name its value, and the function that contains it."""
 
     node: ast.expr
     owner: str
@@ -74,7 +74,7 @@ class FileNames(Struct, frozen=True, kw_only=True):
     standard: frozenset[str]  # built in, or imported from the standard library
     classes: frozenset[str]  # that the file defines
     given: Mapping[str, frozenset[str]]  # the parameters of helpers
-    changed: frozenset[NameKey]  # such parameters to which their helper gives another form
+    changed: frozenset[NameKey]  # parameters of helpers whose value the helper changes
     measured: Counter[NameKey]  # how often the file takes the length of a name's value
 
     def key(self, name: str, owner: str) -> NameKey:
@@ -83,7 +83,7 @@ class FileNames(Struct, frozen=True, kw_only=True):
         return (owner, name) if scope is not None and name in scope.bound else ("", name)
 
     def is_expected(self, node: ast.expr, owner: str) -> bool:
-        """Whether it is a changed parameter of a helper that callers give expected values."""
+        """Whether it is a changed parameter of a helper that gets expected values from callers."""
         key = self.key(node.id, owner) if isinstance(node, ast.Name) else ("", "")
         return key in self.changed and any(
             LevelReader(names=self, owner=cell.owner).level(cell.node) < Level.COMPUTED
@@ -91,7 +91,7 @@ class FileNames(Struct, frozen=True, kw_only=True):
         )
 
     def is_inert(self, key: NameKey) -> bool:
-        """Whether the values of a name are no more than names of classes and the like."""
+        """Whether the values of a name are only names of classes and the like."""
         return all(isinstance(cell.node, ast.Name | ast.Attribute) for cell in self.cells[key])
 
     def is_only_compared(self, key: NameKey) -> bool:
@@ -111,7 +111,7 @@ class LevelReader(Struct, kw_only=True):
     _targets: set[str] = field(default_factory=set)  # the variables of comprehensions
 
     def level(self, node: ast.expr | None) -> Level:
-        """The level of an expression; that of a missing one is the lowest."""
+        """The level of an expression; a missing expression has the lowest level."""
         match node:
             case None | ast.Constant():
                 return Level.LITERAL
@@ -222,7 +222,7 @@ _IMMUTABLE = frozenset([
 
 
 def _stays_equal(node: ast.expr, *, is_global: bool) -> bool:
-    """Whether a value most likely stays what it was: it is immutable, or a table of the module."""
+    """Whether a value most likely never changes, since it is immutable or a table of the module."""
     value = evaluate(node)
     if not isinstance(value, NotConstant):
         return is_immutable(value) or (is_global and bool(value))

@@ -1,4 +1,4 @@
-"""What the reference solution recorded in sealed runs of a task; stored beside the task's cache."""
+"""The recordings of the reference solution in sealed runs of a task, stored in the cache."""
 
 import contextlib
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from agentbench.scoring.evidence import NodeId
 if TYPE_CHECKING:  # a run without controls needs no recordings
     from agentbench.integrity.sealing.canonical import Recording
 
-_MOST_RUNS = 3  # of the reference solution; where they differ, a value is not stable
+_MOST_RUNS = 3  # of the reference solution; a value that differs in them is unstable
 
 
 class ReferenceRun(Schema):
@@ -25,7 +25,7 @@ class ReferenceRun(Schema):
     recordings: dict[NodeId, tuple[JsonObject, ...]] = Field(default_factory=dict)
 
     def recordings_of(self, node_id: NodeId) -> "tuple[Recording, ...]":
-        """What one test recorded."""
+        """The recordings of one test."""
         from agentbench.integrity.sealing.recordings import parse_recording
 
         return tuple(map(parse_recording, self.recordings.get(node_id, ())))
@@ -50,20 +50,20 @@ class SealedReference(ChecksummedDocument):
     relaxed: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """By file: the assertions whose conditions the code under test evaluates itself."""
     paired: dict[str, tuple[int, ...]] = Field(default_factory=dict)
-    """By file: the assertions with two computed sides of which one is taken out."""
+    """By file: the assertions with two computed sides, one of which is taken out."""
     keeps_names: bool = False  # whether its tests pass only under their own names
     runs: tuple[ReferenceRun, ...] = ()
 
     def with_run(self, run: ReferenceRun) -> "SealedReference":
-        """The same with one more run."""
+        """A copy with one more run."""
         return self.model_copy(update={"runs": (*self.runs, run)[-_MOST_RUNS:]})
 
 
 class SealedMemory:
-    """Stores the runs of the reference solution. No run with an agent's code adds to it."""
+    """Stores the runs of the reference solution. Only runs without an agent's code add to it."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """`path` is the file; None: nothing is stored."""
+        """`path` is the file; None: the runs are not stored."""
         self._path = path
         self._known = SealedReference()
 

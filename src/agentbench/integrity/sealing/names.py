@@ -61,7 +61,7 @@ class _CellFinder(Struct, kw_only=True):
     _cells: dict[NameKey, list[Cell]] = field(default_factory=dict)
 
     def found(self) -> dict[NameKey, list[Cell]]:
-        """The values of all names, as far as the file tells all of them."""
+        """The values of all names whose values the file shows completely."""
         functions = self.file.functions.functions
         self.by_function.update({n: scopes.function_scope(f.node) for n, f in functions.items()})
         for name, node in self.file.module.constants.items():
@@ -102,7 +102,7 @@ class _CellFinder(Struct, kw_only=True):
                     self._add((owner, name), cells)
 
     def _read_parameters(self, owner: str, function: FoundFunction) -> None:
-        """Those of helpers have their callers' arguments, those of tests may be fixtures."""
+        """Read parameters: helpers' get their callers' arguments, and tests' may be fixtures."""
         if function.node.name.startswith("test"):
             for name in _parameters(function):
                 fixture = self.file.functions.functions.get(name)
@@ -119,7 +119,7 @@ class _CellFinder(Struct, kw_only=True):
                     self.changed.update([(owner, name)] if forms else ())
 
     def _is_form(self, node: ast.expr, name: str) -> bool:
-        """Whether an expression depends on no other value of the test than a name."""
+        """Whether an expression depends on no value of the test except that of a name."""
         names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
         bound = {child.id for child in names if isinstance(child.ctx, ast.Store)}
         imported, *_ = _imports(self.file.source.tree)
@@ -243,7 +243,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The imported names; those that other files of tests define; and those of Python itself."""
+    """The imported names, those that other files of tests define, and those of Python itself."""
     imported: set[str] = set()
     foreign: set[str] = set()
     standard = set(dir(builtins))
@@ -293,7 +293,7 @@ def _is_length(node: ast.AST) -> TypeGuard[ast.Call]:
 
 
 def length_of(node: ast.expr) -> int | None:
-    """The length of a literal; None if the text does not tell it."""
+    """The length of a literal; None if the text does not show it."""
     match node:
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return None if scopes.has_starred(items) else len(items)
@@ -317,7 +317,7 @@ class NameUse(Struct, frozen=True, kw_only=True):
 
 
 def removable_names(names: FileNames, uses: Sequence[NameUse], gone: set[int]) -> set[NameKey]:
-    """The names whose values can be taken out: they are read only in what is taken out.
+    """The names whose values can be taken out, since only removed expressions read them.
 
     Args:
         names: The names of the file and their values.
@@ -354,9 +354,9 @@ def _compared(
     gone: set[int],
     inside: Mapping[NameKey, set[int]],
 ) -> set[NameKey]:
-    """The names whose values get into a comparison, and not only from one name to the other.
+    """The names whose values reach a comparison, directly or through other names.
 
-    A method that calls one of the same name of another object seems to call itself.
+    A method that calls a method of the same name of another object seems to call itself.
     """
     found: set[NameKey] = set()
     reached = gone
@@ -367,7 +367,7 @@ def _compared(
 
 
 def _with_own_cells(names: FileNames, keys: set[NameKey]) -> set[NameKey]:
-    """The names that share no cell with a name that stays."""
+    """The names that share no cell with a name whose value stays."""
     staying = Counter(
         id(cell.node) for key, cells in names.cells.items() if key not in keys for cell in cells
     )

@@ -1,4 +1,4 @@
-"""Gives tests, their classes and their variables other names: names often say what is expected."""
+"""Renames tests, their classes and their variables, since names often reveal expected values."""
 
 import ast
 import string
@@ -39,9 +39,9 @@ class OpaqueNames(Struct, frozen=True, kw_only=True):
 
 
 def opaque_names(file: ParsedFile, rng: Random) -> OpaqueNames:
-    """New names for the tests and test classes of a file that nothing else names.
+    """New names for the tests and test classes of a file that no other code names.
 
-    They sort as the old ones: unittest runs tests in the order of their names.
+    They sort like the old names, since unittest runs tests in the order of their names.
 
     Args:
         file: The parsed file.
@@ -61,7 +61,7 @@ def opaque_names(file: ParsedFile, rng: Random) -> OpaqueNames:
 
 
 def _is_test_class(name: str, file: ParsedFile, index: DefinitionIndex) -> bool:
-    """Whether a class of tests can have another name: nothing reads the old one."""
+    """Whether a class of tests can be renamed, since nothing reads the old name."""
     if "::" in name or not name.startswith("Test") or name in index.used | index.again:
         return False
     return _has_tests(file.functions, name)

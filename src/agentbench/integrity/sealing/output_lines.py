@@ -1,4 +1,4 @@
-"""Whether lines of an output match patterns, by the rules of pytest's LineMatcher."""
+"""Matches lines of an output against patterns, by the rules of pytest's LineMatcher."""
 
 import re
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from agentbench.integrity.sealing.checks import LineOrder
 
 _WILDCARDS = re.compile(r"\[[^]]*\]|\\\w|\W")
 _FEW = re.compile(r"(?:[01] )?(?:pass|fail|skip|error)\w*(?: in)?", re.IGNORECASE)
-"""What a summary of pytest may say, so that it can be guessed."""
+"""Common texts of pytest's summaries, which can be guessed."""
 _TELLING = 4  # characters; shorter texts are in most outputs
 
 
 def patterns_of(value: object) -> list[str] | None:
-    """The patterns of an assertion: texts, or the lines of a text; None if it is neither."""
+    """The patterns of an assertion: texts, or the lines of a text; None if it has neither."""
     if isinstance(value, str):
         return dedent(value).strip("\n").splitlines()
     if not isinstance(value, list | tuple):
@@ -25,7 +25,7 @@ def patterns_of(value: object) -> list[str] | None:
 
 
 def is_telling(pattern: str) -> bool:
-    """Whether code that does not know a pattern would hardly print a line that it matches."""
+    """Whether code that does not know a pattern is unlikely to print a line that matches it."""
     words = " ".join(_WILDCARDS.sub(" ", pattern).split())
     return len(words) >= _TELLING and not _FEW.fullmatch(words)
 
@@ -33,7 +33,7 @@ def is_telling(pattern: str) -> bool:
 def match(
     lines: Sequence[str], patterns: Sequence[str], order: LineOrder, *, is_regex: bool
 ) -> Agreement:
-    """Whether lines match: each pattern one of them, or all patterns none."""
+    """Whether each pattern matches a line, or with the order NOWHERE, no pattern matches one."""
     at, is_first = 0, True
     for pattern in patterns:
         fits = _fits(lines, pattern, is_regex=is_regex)

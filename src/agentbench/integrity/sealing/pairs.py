@@ -1,7 +1,7 @@
-"""Tells which of two computed sides of a comparison is the expected one, as far as the text says.
+"""Finds the expected one of two computed sides of a comparison, as far as the text shows it.
 
-`assert point.distance(other) == sqrt(5)` expects `sqrt(5)`: it uses nothing that the test has
-computed, whereas the other side does.
+`assert point.distance(other) == sqrt(5)` expects `sqrt(5)`: unlike the other side, it uses nothing
+that the test has computed.
 """
 
 import ast
@@ -28,9 +28,9 @@ class PairReader(Struct, kw_only=True):
     _visited: set[NameKey] = field(default_factory=set)
 
     def expected(self, sides: Sequence[ast.expr]) -> int | None:
-        """The position of the expected side; None if the text does not tell.
+        """The position of the expected side; None if the text does not show it.
 
-        A side that only repeats an input of the test is no expected value that could be hidden.
+        A side that only repeats an input of the test is not an expected value that can be hidden.
         """
         if len(sides) != _TWO:
             return None
@@ -42,7 +42,7 @@ class PairReader(Struct, kw_only=True):
         return at if is_made else None
 
     def is_known(self, node: ast.AST) -> bool:
-        """Whether an expression uses only classes and what belongs to Python itself.
+        """Whether an expression uses only classes and parts of Python itself.
 
         Another function, or another value, may be what the agent has to write.
         """
@@ -90,7 +90,7 @@ class PairReader(Struct, kw_only=True):
     def _holds_for_all(
         self, cells: Sequence[Cell], key: NameKey, is_so: Callable[["PairReader", ast.expr], bool]
     ) -> bool:
-        """Whether all values of a name are so, as the functions see them that give them."""
+        """Whether `is_so` holds for all values of a name, each in the function that gives it."""
         if key in self._visited:
             return False
         self._visited.add(key)
@@ -102,7 +102,7 @@ class PairReader(Struct, kw_only=True):
         return found
 
     def _is_imported(self, node: ast.AST) -> bool:
-        """Whether a name, or a member of a name, is none of the function's variables."""
+        """Whether a name, or the object of an attribute, is not a variable of the function."""
         node = _root_of(node)
         return isinstance(node, ast.Name) and not self.names.key(node.id, self.owner)[0]
 
@@ -112,19 +112,19 @@ class PairReader(Struct, kw_only=True):
 
 
 def _root_of(node: ast.AST) -> ast.AST:
-    """What the members of an expression belong to."""
+    """The object that an attribute, or a chain of them, belongs to."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return node
 
 
 def is_expected(pair: PairedCheck, runs: Sequence[tuple[Recording, Recording]]) -> bool:
-    """Whether the side that looks expected is so: only the other one differs when fixed.
+    """Whether the side that looks expected is expected: a fix changes only the other side.
 
     Args:
         pair: The check without that side.
         runs: The recordings of code without the fix, and of the reference solution; none if the
-            former does not get to the assertion.
+            former does not reach the assertion.
     """
     if not runs:
         return pair.expected == 1 and pair.is_known

@@ -1,4 +1,4 @@
-"""Recorded values as values of Python, and objects in place of values of built-in types."""
+"""Recorded values as values of Python, and objects as values of built-in types."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
@@ -20,7 +20,7 @@ class NotPlainError(ValueError):
 
 
 def like(instance: Instance, other: CanonicalValue | Container) -> CanonicalValue | None:
-    """An object as a value of another's built-in type, by its base or what its methods said."""
+    """An object as a value of another's built-in type, by its base or its methods' results."""
     if instance.base is not None:
         return instance.base
     names: tuple[str, ...] = ()
@@ -44,15 +44,15 @@ def like(instance: Instance, other: CanonicalValue | Container) -> CanonicalValu
         return Group(other.kind, found.items, found.rest)  # a sequence of its own type
     wrapped = instance.disclosed("wrapped") or dict(instance.private).get("_wrapped")
     state = (*instance.public, *instance.private)
-    only = state[0][1] if len(state) == 1 else None  # of more attributes, one might fit by chance
+    only = state[0][1] if len(state) == 1 else None  # with more attributes, one might fit by chance
     return found or wrapped or only
 
 
 def to_python(value: ExpectedTree | CanonicalValue) -> object:
-    """A value of built-in types as that value; containers are immutable, so that all have hashes.
+    """A value of built-in types as a Python value; containers are immutable and have hashes.
 
     Raises:
-        NotPlainError: it has other parts, or is malformed.
+        NotPlainError: it has parts of other types, or is malformed.
     """
     match value:
         case Known(value=known):

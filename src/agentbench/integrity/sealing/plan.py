@@ -1,4 +1,4 @@
-"""Plans the sealed run of a task, and judges what its tests recorded."""
+"""Plans the sealed run of a task, and checks the recordings of its tests."""
 
 import ast
 import hashlib
@@ -30,9 +30,9 @@ from agentbench.pytest_results import mounted
 from agentbench.scoring.evidence import NodeId
 
 _SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)
-"""What decides which values are recorded, and how: those of other versions cannot be compared."""
+"""The code that decides what is recorded; recordings of other versions cannot be compared."""
 
-_LEAST_STRENGTH = 3  # a function is sealed if a guess is right once in eight times or less
+_LEAST_STRENGTH = 3  # a function is sealed if at most one guess in eight is right
 _LONGEST_SHOWN = 200
 _GUESSABLE = "its values are few enough to be guessed"
 _STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
@@ -41,7 +41,7 @@ _DOUBTFUL = "the host cannot evaluate line {}"
 
 
 class SealedOutcome(Struct, frozen=True, kw_only=True):
-    """What one sealed run gave: the tests that passed, and the recordings by the tests' own ids."""
+    """The result of one sealed run: the tests that passed, and the recordings by their own ids."""
 
     passed: frozenset[NodeId]
     ended: frozenset[NodeId]  # the tests with a result
@@ -49,7 +49,7 @@ class SealedOutcome(Struct, frozen=True, kw_only=True):
 
 
 class JudgedSeal(Struct, frozen=True, kw_only=True):
-    """What a sealed run shows."""
+    """The result of comparing a sealed run with the expected values."""
 
     mismatches: tuple[SealedMismatch, ...]
     sealed: frozenset[NodeId]  # the tests that are fully controlled
@@ -77,7 +77,7 @@ class SealedPlan:
         Args:
             tests: The files and the tests that decide.
             seed: For random ids of parametrised tests.
-            reference: What the reference solution has shown about the seal.
+            reference: The findings of the reference solution about the seal.
             inherited: The tests whose functions are in other files, which are sealed as well.
         """
         self._tests = tests
@@ -122,11 +122,11 @@ class SealedPlan:
         return {word.decode() for text in others for word in re.findall(rb"[A-Za-z_]\w*", text)}
 
     def _inherit(self, test: NodeId, origin: NodeId) -> None:
-        """Judge an inherited test by the function that it is; it is renamed like that one."""
+        """Check an inherited test by the function that it runs; both are renamed alike."""
         if origin not in self._function or test not in self._function:
             return
         file, function = self._function[origin]
-        # Where the order of several base classes is unusual, another function may run.
+        # If several base classes have an unusual order, another function may run.
         self._function[test] = file, replace(function, certain=())
         new, last = self.renamed.get(test, test), self.renamed.get(origin, origin)
         owner = f"{file_of(new)}::{split_id(new)[0]}".rpartition("::")[0]
@@ -138,7 +138,7 @@ class SealedPlan:
         return (*self._tests.fixed, *self._tests.passing)
 
     def digest(self, solution: bytes) -> str:
-        """Names the seal: equal ones have recordings that can be compared.
+        """A name of the seal; recordings of equal seals can be compared.
 
         Args:
             solution: The reference solution, whose recordings are stored under this name.
@@ -158,7 +158,7 @@ class SealedPlan:
 
         Args:
             outcome: The run.
-            reference: What the reference solution recorded under the same seal, if it was run.
+            reference: The recordings of the reference solution under the same seal, if it was run.
         """
         mismatches: list[SealedMismatch] = []
         unsealed: dict[NodeId, str] = {}
@@ -199,15 +199,15 @@ class SealedPlan:
 
     @property
     def has_pairs(self) -> bool:
-        """Whether an assertion has two computed sides of which one seems to be expected."""
+        """Whether an assertion has two computed sides, one of which seems to be expected."""
         return any(s.pair is not None for f in self._sealed.values() for s in f.sites.values())
 
     def pairs_fixed_by(self, run: ReferenceRun, base: ReferenceRun) -> dict[str, tuple[int, ...]]:
-        """By file, the assertions with two computed sides of which the solution fixes the one.
+        """By file, the assertions with two computed sides, of which the solution fixes only one.
 
-        The other one is what the test expects: unfixed code computes it, too. Where unfixed code
-        does not reach the assertion, the second side is the expected one, as people write
-        assertions, but only if it uses nothing that the agent may have to write.
+        The test expects the other side, since unfixed code computes it, too. If unfixed code does
+        not reach the assertion, the second side counts as the expected one, since this order is
+        usual, but only if it uses nothing that the agent may have to write.
 
         Args:
             run: The sealed run of the reference solution.
@@ -306,7 +306,7 @@ class _JudgedTest(Struct, kw_only=True):
         has_reference: bool,
         is_certain: bool,
     ) -> None:
-        """Judge what one assertion recorded, each time that it ran."""
+        """Check the recordings of one assertion, one for each time that it ran."""
         site = evaluator.site
         if not recordings:
             if (has_reference and any(references)) or (not has_reference and is_certain):
@@ -336,10 +336,10 @@ def _verdict(
     at: int,
     references: Sequence[Sequence[Recording]],
 ) -> tuple[Agreement, bool]:
-    """Whether a recording agrees, and whether that tells something."""
+    """Whether a recording agrees, and whether this proves something."""
     known = [each for each in references if each]
     tokens = evaluator.tokens(recording)
-    if tokens:  # they say which of several values is expected here, so they must not be chosen
+    if tokens:  # they identify the expected value, so code must not choose them
         expected = [evaluator.tokens(each[at]) for each in known if at < len(each)]
         if tokens not in expected:
             return (Agreement.NO if expected else Agreement.UNKNOWN), True
@@ -347,7 +347,7 @@ def _verdict(
     if found is Agreement.YES and is_broad(recording, [other for each in known for other in each]):
         return Agreement.NO, True
     if found is Agreement.YES or not known:
-        # Nothing else would tell an object that hides its value from one that equals anything.
+        # Otherwise an object that hides its value could equal anything.
         hides = found is Agreement.UNKNOWN and evaluator.hides_value(recording)
         return (Agreement.NO if hides else found), True
     same_time = [each[at] for each in known if at < len(each)]
@@ -361,8 +361,9 @@ def _verdict(
         evaluator.agrees(other) is Agreement.YES for each in known for other in each
     )
     if is_right_once and not lacks_text:
-        # The host can evaluate correct code. Only an object that it cannot read may be like it, and
-        # what differs for correct code at the same time, too: a test may need its own name.
+        # The host can evaluate the values of correct code. So only two kinds of values count as
+        # right by similarity: objects that the host cannot read, and values that are wrong for
+        # correct code, too, at the same time, since a test may need its own name.
         is_right = is_like and (found is Agreement.UNKNOWN or is_wrong_there)
         return (Agreement.YES if is_right else Agreement.NO), True
     if is_like:

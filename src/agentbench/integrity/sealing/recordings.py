@@ -41,13 +41,13 @@ def recording_to_json(recording: Recording) -> JsonObject:
 
 
 def parse_recording(form: JsonObject) -> Recording:
-    """A stored recording; one that is malformed has no values and agrees with nothing."""
+    """A stored recording; a malformed one has no values and agrees with nothing."""
     found = recording_of(form)
     return Recording(site=-1) if found is None else found
 
 
 def elements_of(value: CanonicalValue) -> tuple[CanonicalValue, ...] | None:
-    """The elements of a recorded list; None if it is none."""
+    """The elements of a recorded list; None if it is not a list."""
     match value:
         case Group(kind="list" | "tuple", items=items, rest=None):
             return items
@@ -65,7 +65,7 @@ def token_of(value: CanonicalValue) -> int | None:
 
 
 def text_of(value: CanonicalValue) -> str | None:
-    """A text, also of a subclass of str or of an object that discloses one; None if it is none."""
+    """The text of a value, which may be of a subclass of str or disclosed; None: no text."""
     match value:
         case Leaf(kind="str", value=str() as text):
             return text
@@ -95,12 +95,12 @@ def equal_in_any_order(left: Side, right: Side) -> Agreement:
 
 
 def without_order(recording: Recording) -> Recording:
-    """The same with sequences as sets, for an assertion that ignores the order."""
+    """A copy with sequences as sets, for an assertion that ignores the order."""
     return replace(recording, values=tuple(map(_as_set, recording.values)))
 
 
 def agree(recording: Recording, references: Sequence[Recording]) -> bool:
-    """Whether a recording is like those that the reference solution made at the same place."""
+    """Whether a recording is like those of the reference solution at the same place."""
     first = references[0]
     if len(recording.values) != len(first.values) or recording.is_error != first.is_error:
         return False
@@ -112,7 +112,7 @@ def agree(recording: Recording, references: Sequence[Recording]) -> bool:
 
 
 def are_informative(references: Sequence[Recording]) -> bool:
-    """Whether what the reference solution recorded tells more than types."""
+    """Whether the recordings of the reference solution show more than types."""
     columns = zip(*(other.values for other in references), strict=False)
     raised = [one.raised for one in references if one.raised is not None]
     events = [raised, *zip(*(one.warned or () for one in references), strict=False)]
@@ -126,7 +126,7 @@ def _text_of_error(value: CanonicalValue) -> CanonicalValue | None:
 
 
 def is_broad(recording: Recording, references: Sequence[Recording]) -> bool:
-    """Whether an exception has many more bases than the reference's, so that it fits anywhere."""
+    """Whether an exception has many more bases than the reference's, to match any of them."""
     known = [one.raised for one in references if isinstance(one.raised, Instance)]
     if not known or not isinstance(recording.raised, Instance):
         return False

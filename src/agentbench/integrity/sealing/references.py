@@ -1,4 +1,4 @@
-"""Whether a recorded value is the same as what the reference solution recorded at its place."""
+"""Compares a recorded value with the recordings of the reference solution at its place."""
 
 import math
 from collections.abc import Sequence
@@ -35,14 +35,14 @@ _FAMILIES = (_NUMBERS, SETS, MAPPINGS, ("bytes", "bytearray"))
 def same_as_reference(  # noqa: PLR0911 - one case per kind
     actual: CanonicalValue, references: Sequence[CanonicalValue]
 ) -> bool:
-    """Whether a value is one that the reference solution could have recorded.
+    """Whether the reference solution could have recorded a value.
 
     Parts in which its recordings differ, such as times and random ids, are ignored. An object is
-    compared by its public state, else by its private state, else by what its methods said.
+    compared by its public state, else by its private state, else by the results of its methods.
 
     Args:
         actual: the value.
-        references: what the runs of the reference solution recorded; at least one.
+        references: the recordings in the runs of the reference solution; at least one.
     """
     first = references[0]
     if any(isinstance(reference, Unreadable) for reference in references):
@@ -70,7 +70,7 @@ def same_as_reference(  # noqa: PLR0911 - one case per kind
 
 
 def is_informative(references: Sequence[CanonicalValue]) -> bool:
-    """Whether the reference's recordings of a value tell more than its type."""
+    """Whether the reference's recordings of a value show more than its type."""
     if _differ(references) and len({_shape(reference) for reference in references}) > 1:
         return False
     match references[0]:
@@ -88,7 +88,7 @@ def is_informative(references: Sequence[CanonicalValue]) -> bool:
 
 
 def _shape(value: CanonicalValue) -> tuple[object, ...]:
-    """What recordings of one value have in common unless the value is unstable as a whole."""
+    """The common properties of a value's recordings, unless the whole value is unstable."""
     match value:
         case Leaf(kind=kind):
             return (_family(kind),)

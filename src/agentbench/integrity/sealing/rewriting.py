@@ -77,7 +77,7 @@ def written(tree: ast.Module, path: str) -> str:
 
 
 def empty_others(tree: ast.Module, listed: Collection[str]) -> None:
-    """Empty the tests that do not decide: their values may be what others expect."""
+    """Empty the tests that do not decide, since others may expect their values."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue

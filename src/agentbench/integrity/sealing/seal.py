@@ -1,4 +1,4 @@
-"""Takes every expected value out of a test file, and keeps what the host needs to compare."""
+"""Takes every expected value out of a test file, and keeps the data for comparing on the host."""
 
 import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -64,12 +64,12 @@ class SealedFunction(Struct, frozen=True, kw_only=True):
     name: str  # as in a node id
     tests: tuple[str, ...]  # the listed node ids
     sites: tuple[int, ...]  # the numbers of its own assertions and of its helpers'
-    certain: tuple[int, ...]  # those that every passing run reaches
+    certain: tuple[int, ...]  # the assertions that every passing run reaches
     unsealed: str | None = None  # why the sealed run does not control it
 
 
 class SealedFile(Struct, frozen=True, kw_only=True):
-    """A test file without its expected values, and these values."""
+    """A test file without its expected values, along with these values."""
 
     source: str
     sites: Mapping[int, Site]
@@ -93,15 +93,15 @@ class SealSettings(Struct, frozen=True, kw_only=True):
     """How to seal a file."""
 
     relaxed_sites: Collection[int] = ()
-    """Numbers of assertions that the host could not evaluate: the code under test evaluates their
+    """Numbers of assertions that the host could not evaluate. The code under test evaluates their
     conditions, and the result is recorded."""
     paired_sites: Collection[int] = ()
-    """Numbers of assertions that compute both sides of a comparison, and of which the reference
-    solution is known to fix the one that is recorded."""
-    keeps_names: bool = False  # whether tests keep their names, which may say what they expect
+    """Numbers of assertions that compute both sides of a comparison. The reference solution is
+    known to fix the recorded side."""
+    keeps_names: bool = False  # whether tests keep their names, which may reveal expected values
     used_names: Collection[str] | None = None
-    """The names in other files, if a class there inherits tests: these and all classes' stay."""
-    start: int = 0  # the number before those of the assertions, and of the values taken out
+    """The names in other files, if a class there inherits tests; these and class names stay."""
+    start: int = 0  # the number before the first assertion and value taken out
 
 
 def seal_file(
@@ -118,7 +118,7 @@ def seal_file(
         path: Its path, for messages.
         listed: The node ids that decide; their functions are described.
         rng: Gives random ids to parametrised tests.
-        settings: What is known about the file.
+        settings: The findings of earlier runs about the file.
 
     Raises:
         InputError: this interpreter cannot compile the text, or cannot write it again.
@@ -167,7 +167,7 @@ def _new_names(file: parsed_file.ParsedFile, rng: Random, settings: SealSettings
 
 @dataclass(slots=True, kw_only=True)
 class _Sealer:
-    """Reads all functions of a file, then replaces what they expect."""
+    """Reads all functions of a file, then replaces their expected values."""
 
     file: parsed_file.ParsedFile
     opaque: Collection[str]
@@ -278,7 +278,7 @@ class _Sealer:
         return self.file.source.segment(node)
 
     def _unknown_side(self, owner: str, sealed: SealedCheck, line: int) -> str | None:
-        """Why an operand that is recorded may be an expected value that stays in the test."""
+        """Why a recorded operand may be an expected value that stays in the test."""
         if isinstance(sealed.check, LikeReference):
             return None
         tokens = token_places(removed_operands(sealed.check))
@@ -296,12 +296,12 @@ class _Sealer:
         return None
 
     def replace_cells(self) -> None:
-        """Decide which names lose their values, and which assertions are unsealed without it."""
+        """Remove the values of names, and find the assertions whose values have to stay."""
         uses = sealed_names.name_uses(self.file.source.tree, self._functions)
         removed = [one.node for site in self.sites.values() for one in site.removed]
         gone = self._dropped.union(id(node) for root in removed for node in ast.walk(root))
         removable = self._removable = sealed_names.removable_names(self.names, uses, gone)
-        for key in sorted(removable):  # the numbers of tokens are compared with those of other runs
+        for key in sorted(removable):  # sorted, since other runs must have equal token numbers
             for cell in self.names.cells[key]:
                 if id(cell.node) not in self._cells:
                     number = self.settings.start + len(self.tokens) + 1

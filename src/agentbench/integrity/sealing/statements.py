@@ -62,7 +62,7 @@ _COUNTS_OF_MOCKS = {
     "assert_not_awaited": ("await_count", 0),
 }
 _COUNTS = {"assert_outcomes": "parseoutcomes", "assertoutcome": "countoutcomes"}
-"""Assertions of pytest's own plugin for testing plugins, and the methods with what they compare."""
+"""Assertions of pytest's own plugin for testing plugins, and the methods with their values."""
 _COUNTED = ("passed", "skipped", "failed", "errors", "xpassed", "xfailed")
 _COUNTED_IF_GIVEN = ("warnings", "deselected")
 _COUNT = {f"{one}s": f"n.get('{one}s', n.get('{one}', 0))" for one in ("error", "warning")}
@@ -75,13 +75,13 @@ _ORDERS = {
 RAISING = frozenset(["raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"])
 WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"])
 _HARMLESS = frozenset(["assertLogs", "assertNoLogs", "assertNumQueries", "assert_called"])
-"""Assertions that stay: they have no value that a person would want to hide."""
+"""Assertions that stay, since they have no value that must be hidden."""
 _TWO = 2
 RECORDER = "agentbench_recorder"
 
 
 class SealedStatement(Struct, frozen=True, kw_only=True):
-    """The checks that replace a statement; None stays for a statement that is kept."""
+    """The checks that replace a statement."""
 
     checks: tuple[SealedCheck, ...]
     unsealed: str | None = None  # why they do not control the code under test
@@ -92,7 +92,7 @@ class ExpectedError(Struct, frozen=True, kw_only=True):
 
     check: Raised
     tokens: tuple[ast.expr, ...]  # the names in it that have several values
-    rest: ast.Call  # without what is expected
+    rest: ast.Call  # without the expected values
 
 
 class StatementReader(Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         return ConditionReader(levels=self.levels)
 
     def read(self, statement: ast.stmt) -> SealedStatement | None:
-        """The checks of an assertion; None if the statement is none."""
+        """The checks of an assertion; None if the statement is not an assertion."""
         match statement:
             case ast.Assert(test=test):
                 return SealedStatement(checks=tuple(self._conditions.checks(test)))
@@ -232,7 +232,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         if text is None or isinstance(evaluate(text), bytes):
             return None
         if not is_plain or not all(map(read.can_be_removed, expected)):
-            # The status alone tells too little to be compared with the reference's.
+            # Only the status proves too little to be compared with the reference's.
             content = ast.Subscript(page, ast.Constant(1), ast.Load())
             return [SealedCheck(check=LikeReference(indices=(0,)), recorded=(content,))]
         named: list[ast.expr] = []
@@ -339,7 +339,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         return checks
 
     def _unknown(self, call: ast.Call) -> SealedStatement:
-        """An assertion that the host does not know: what it is given has to be the reference's."""
+        """An assertion that the host does not know; its arguments must equal the reference's."""
         name = scopes.name_of(call.func)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if name in _COUNTS and isinstance(call.func, ast.Attribute):
@@ -361,7 +361,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
 
 
 def recorder_call(name: str, *arguments: ast.expr | int) -> ast.Call:
-    """A call of a function of the recorder, which a sealed test needs not import."""
+    """A call of a function of the recorder, which a sealed test need not import."""
     module = ast.Call(
         func=ast.Name("__import__", ast.Load()), args=[ast.Constant(RECORDER)], keywords=[]
     )

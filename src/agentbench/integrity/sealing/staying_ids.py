@@ -1,4 +1,4 @@
-"""Whether the ids of a parametrised test that cannot be replaced may show what it expects."""
+"""Finds out whether ids that cannot be replaced may reveal a test's expected values."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from agentbench.integrity.sealing.checks import LikeReference, Site
 
 
 class StayingIds(Struct, frozen=True, kw_only=True):
-    """The ids of one test function, beside those of the other ones of its file."""
+    """The ids of one test function, and of the other test functions of its file."""
 
     function: str  # as in a node id
     node: scopes.FunctionNode
@@ -24,10 +24,10 @@ class StayingIds(Struct, frozen=True, kw_only=True):
         return {one.arg for one in every}
 
     def may_tell(self, tests: Iterable[str]) -> bool:
-        """Whether the ids of tests have parts that may have been chosen to say what is expected.
+        """Whether the ids of tests have parts that may have been chosen to name expected values.
 
-        Parts that the ids of another function have as well are those of a common fixture. Others
-        are made by pytest: of a literal that the test gets as an input, or of a parameter's name.
+        Parts that the ids of another function have, too, come from a common fixture. pytest creates
+        other parts from a literal that the test gets as an input, or from a parameter's name.
         """
         nodes = [node for one in self.node.decorator_list for node in ast.walk(one)]
         if any(isinstance(node, ast.keyword) and node.arg in ("id", "ids") for node in nodes):
@@ -49,9 +49,9 @@ class StayingIds(Struct, frozen=True, kw_only=True):
                 yield from (part for part in _parts(one) if not any(map(str.isdigit, part)))
 
     def reach(self, site: Site, recorded: Sequence[ast.expr], scope: scopes.NameScope) -> bool:
-        """Whether what an assertion expects, or a whole recorded value, is a parameter."""
+        """Whether the expected value of an assertion, or a whole recorded value, is a parameter."""
         if site.function != self.function:
-            return True  # a helper may be given them under other names
+            return True  # a helper may get them under other names
         parameters = self._parameters
         if any(parameters & scope.origins(one.node) for one in site.removed):
             return True

@@ -36,7 +36,7 @@ class ControlGroup(Struct, frozen=True, kw_only=True):
 
     @property
     def controllers(self) -> frozenset[str]:
-        """The controllers that limit it: some of memory, pids, cpu."""
+        """The controllers that limit it, out of memory, pids and cpu."""
         return frozenset(self.folders)
 
     def admit(self, pid: int) -> None:
@@ -76,7 +76,7 @@ class ControlGroup(Struct, frozen=True, kw_only=True):
     def remove(self) -> None:
         """Kill the processes of the group and remove it."""
         if (cpu := self.folders.get("cpu")) is not None:
-            # Without a quota, since a spent one delays the end of dying processes.
+            # Remove the quota first, since a spent quota delays the end of dying processes.
             file, value = ("cpu.cfs_quota_us", "-1") if self.version == 1 else ("cpu.max", "max")
             with contextlib.suppress(OSError):
                 (cpu / file).write_text(value)
@@ -188,7 +188,7 @@ def _own_groups(file: Path) -> dict[str, str]:
 def _v1_parent(mount: Path, own: str | None) -> Path | None:
     if own is None:
         return None
-    for folder in (mount / own.lstrip("/"), mount):  # in a container the own group is the root
+    for folder in (mount / own.lstrip("/"), mount):  # in a container, its own group is the root
         if (folder / "cgroup.procs").exists():
             return folder if os.access(folder, os.W_OK) else None
     return None

@@ -1,4 +1,4 @@
-"""Gives each sandbox inodes and kernel files of its own, so that sandboxes share nothing to lock.
+"""Gives each sandbox inodes and kernel files of its own, so that sandboxes share no locks.
 
 Folders of the system get an overlay, whose inodes have their own locks and watches. Files are
 copied. Device files are created by root; other users must bind those of the machine.
@@ -29,7 +29,7 @@ _PROC, _MOUNTS, _SYSTEM = "proc", "mounts", "system"
 
 
 class PrivateView(Struct, frozen=True, kw_only=True):
-    """The private files of one sandbox, in a folder that it cannot see as a whole."""
+    """The private files of one sandbox, in a folder of which it sees only parts."""
 
     folder: Path
     overlays: bool  # whether folders can be overlaid

@@ -42,7 +42,7 @@ _CLONE3 = 435
 _CLONE = (56, 220)
 _IOCTL = (16, 29)
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-_X32_BIT = 0x40000000  # x86_64 calls with other numbers, which would pass a list of numbers
+_X32_BIT = 0x40000000  # x86_64 calls with other numbers, which a list of numbers would miss
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW{CGROUP,UTS,IPC,USER,PID,NET} and NEWNS
 _TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 _EPERM, _ENOSYS = 1, 38
@@ -74,7 +74,7 @@ _LOCAL_FILES = {
 _REACHED_BY_ALL = (Path("/usr"), *(Path("/", name) for name in _MERGED), Path("/etc"))
 _SCRATCH_BYTES = 64 << 20  # each, as Docker's /dev/shm
 _FINAL_ARGUMENTS = ("--remount-ro", "/dev", "--remount-ro", "/")
-_PRLIMIT = Path("/usr/bin/prlimit")  # of util-linux, which every distribution installs
+_PRLIMIT = Path("/usr/bin/prlimit")  # part of util-linux, which every distribution installs
 
 
 class _At(IntEnum):
@@ -101,7 +101,7 @@ def seccomp_filter(machine: str | None = None, *, allowed: Collection[str] = ())
 
     Args:
         machine: The machine, as `uname -m` names it.
-        allowed: Calls to allow all the same.
+        allowed: Calls to allow nevertheless.
     """
     known = _ARCHITECTURES.get(machine or platform.machine())
     if known is None:
@@ -207,14 +207,14 @@ def python_binds(python: HostPython) -> list[BindMount]:
 
 
 class ReachablePaths:
-    """Where bwrap can reach files of this machine, until a stack is closed."""
+    """The paths at which bwrap can reach files of this machine, until a stack is closed."""
 
     def __init__(self, namespace: MountNamespace | None, stack: ExitStack) -> None:
         self._namespace, self._stack = namespace, stack
         self._shown: dict[Path, Path] = {path: path for path in _REACHED_BY_ALL}
 
     def of(self, source: Path) -> Path:
-        """The path of a file or folder; a folder below a shown one is not shown again.
+        """The path of a file or folder; a folder inside a shown one is not shown again.
 
         Raises:
             OSError: it does not exist.
@@ -277,7 +277,7 @@ def command_arguments(environment: Mapping[str, str], folder: PurePosixPath) -> 
 
 
 def start_argv(argv: Sequence[str]) -> tuple[str, ...]:
-    """The argv with which a missing program exits 127 and a locked one 126; bwrap exits 1."""
+    """The argv for exit code 127 of a missing program and 126 of a forbidden one; bwrap's is 1."""
     if "=" in argv[0]:  # env would take it for a variable
         return ("/usr/bin/nice", "-n", "0", "--", *argv)
     return ("/usr/bin/env", "--", *argv)
@@ -286,7 +286,7 @@ def start_argv(argv: Sequence[str]) -> tuple[str, ...]:
 def limited_argv(argv: Sequence[str], *, file_bytes: int, open_files: int) -> tuple[str, ...]:
     """The argv that limits the size and number of files from inside, and disables core dumps.
 
-    From outside, a root without CAP_SYS_RESOURCE may not set limits; inside, all may lower theirs.
+    Outside, a root without CAP_SYS_RESOURCE may not set limits; inside, every user may lower them.
     """
     if not _PRLIMIT.exists():
         return tuple(argv)

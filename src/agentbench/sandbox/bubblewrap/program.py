@@ -1,9 +1,10 @@
-"""Finds a bwrap that works here, and the mount namespace that hides the host's mounts from it.
+"""Finds a working bwrap, and creates the mount namespace that it needs if agentbench is root.
 
-If agentbench is root, bwrap runs as another user, who cannot pass folders such as root's home,
-where the interpreter may be. Bwrap resolves every source by its name, also those of `--bind-fd`. So
-one thread has its own mount namespace, binds each source in a folder that all users can enter, and
-starts bwrap from there. Nothing else sees these mounts, and they end with the process.
+If agentbench is root, bwrap runs as another user, who cannot enter folders such as root's home,
+where the interpreter may be. Bwrap resolves every source by its name, also the sources of
+`--bind-fd`. So one thread has its own mount namespace, binds each source in a folder that all users
+can enter, and starts bwrap from there. No other thread or process sees these mounts, and they end
+with the process.
 """
 
 import ctypes
@@ -28,7 +29,7 @@ from agentbench.sandbox.trees import FileOwner
 _NEW_MOUNTS: Final = 0x00020000  # CLONE_NEWNS
 _BIND, _RECURSIVE, _SLAVE, _DETACH = 4096, 16384, 1 << 19, 2
 _OFTEN_EMPTY = (Path("/media"), Path("/srv"), Path("/mnt"))
-_OUR_OWN = Path("/run/agentbench")  # if none of these is empty
+_OUR_OWN = Path("/run/agentbench")  # used if none of these is empty
 
 DEVICES: Final = {
     "null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9),
@@ -136,7 +137,7 @@ class MountNamespace:
             for name, numbers in DEVICES.items():
                 os.mknod(folder / name, stat.S_IFCHR, os.makedev(*numbers))
                 (folder / name).chmod(0o666)
-                os.utime(folder / name, (0, 0))  # a search for new files would read them for ever
+                os.utime(folder / name, (0, 0))  # else a search for new files never stops reading
             return folder
 
         return self._in_thread(create)
@@ -160,7 +161,7 @@ class MountNamespace:
 
     def _enter(self) -> None:
         _check(_libc().unshare(_NEW_MOUNTS))
-        _mount(None, Path("/"), None, _RECURSIVE | _SLAVE)  # the machine's new mounts appear here
+        _mount(None, Path("/"), None, _RECURSIVE | _SLAVE)  # new mounts of the machine appear here
         _mount("agentbench", self._folder, "tmpfs", 0)
         self._folder.chmod(0o755)
         self._own = get_ident()
@@ -168,7 +169,7 @@ class MountNamespace:
 
 def mount_namespace() -> MountNamespace | None:
     """The mount namespace of this process; None if it is not needed or not allowed."""
-    return _namespace_of(os.getpid())  # a forked child has no thread of its parent's
+    return _namespace_of(os.getpid())  # a forked child does not have its parent's threads
 
 
 @cache
@@ -182,7 +183,7 @@ def _namespace_of(_pid: int) -> MountNamespace | None:
 
 
 def _empty_folder() -> Path:
-    """A folder in which a mount hides nothing."""
+    """An empty folder, in which a mount hides no files."""
     for folder in _OFTEN_EMPTY:
         if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             return folder
@@ -242,7 +243,7 @@ class BwrapProgram(Struct, frozen=True, kw_only=True):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                pass_fds=descriptors,  # bwrap closes them; others would lead out of the sandbox
+                pass_fds=descriptors,  # closed by bwrap; others would lead out of the sandbox
                 cwd="/",
                 start_new_session=True,  # we handle Ctrl-C in the terminal
                 user=None if user is None else user.uid,
@@ -304,7 +305,7 @@ def bundled_bwrap() -> Path | None:
         return None
 
 
-@cache  # shown once for the process's lifetime
+@cache  # shown once for the lifetime of the process
 def _reachable_path(program: Path, namespace: MountNamespace | None) -> Path:
     """Its path for its user; the bundled one needs its libraries next to it."""
     if namespace is None:

@@ -52,22 +52,22 @@ from agentbench.scoring.evidence import CommandResult
 _SETS_UP_WITHIN = 30_000  # milliseconds
 _NO_SUCH_FOLDER = "Can't chdir to"
 _CANNOT_START = 126  # a shell's exit code for a program that it cannot start
-_COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the first kernel that does, for RLIMIT_NPROC
+_COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the first such kernel, for RLIMIT_NPROC
 _PROBED_WITHIN = timedelta(seconds=30)
 _TMP = PurePosixPath("/tmp")
 
 
 class OverlayUse:
-    """Which commands of a sandbox mount its writable overlay: a second mount breaks the first."""
+    """Decides which commands mount the writable overlay; a second mount breaks the first."""
 
     def __init__(self) -> None:
         self._changed = Condition()
         self._ungated = 0  # commands that have mounted it
-        self._is_gated = False  # whether one with a gate has
+        self._is_gated = False  # whether a command with a gate has mounted it
 
     @contextmanager
     def by(self, command: interface.Command) -> Iterator[bool]:
-        """Whether a command may mount it during the block: if none with a gate has done so."""
+        """Whether a command may mount it in the block; not after a command with a gate did so."""
         has_gate = command.gate is not None
         with self._changed:
             if has_gate:
@@ -90,7 +90,7 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
     program: BwrapProgram
     arguments: Sequence[str]
     arguments_beside: Sequence[str]
-    """Those while a command waits at a gate: the environment is read-only, as it was at first."""
+    """The arguments while a command waits at a gate, with the initial environment, read-only."""
     environment: Mapping[str, str]
     limits: interface.Limits
     network: bool
@@ -155,7 +155,7 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
     def _limit(self, pid: int | None) -> None:
         """Limit the first process inside, before the command runs."""
         if pid is None:
-            return  # it failed; `run_child` returns the reason
+            return  # bwrap failed; `run_child` returns the reason
         covered = frozenset[str]() if self.group is None else self.group.controllers
         limits = [
             (resource.RLIMIT_CORE, 0),
@@ -167,11 +167,11 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
         if "pids" not in covered:  # counted within the sandbox's own user namespace
             limits.append((resource.RLIMIT_NPROC, self.limits.pids))
         for name, value in limits:
-            # Refused to a root without CAP_SYS_RESOURCE; the control group limits it, too.
+            # A root without CAP_SYS_RESOURCE may not do this; the control group limits it, too.
             with suppress(ProcessLookupError, PermissionError):
                 resource.prlimit(pid, name, (value, value))
         if self.group is not None:
-            with suppress(ProcessLookupError):  # it has failed meanwhile
+            with suppress(ProcessLookupError):  # the process has failed meanwhile
                 self.group.admit(pid)
 
     @property
@@ -187,7 +187,7 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
 
 
 class _Init:
-    """The first process inside; all others die with it."""
+    """The first process inside; all other processes die with it."""
 
     def __init__(self, child: subprocess.Popen[bytes], status: int, stack: ExitStack) -> None:
         self._child = child
@@ -201,7 +201,7 @@ class _Init:
                 stack.callback(os.close, self._handle)
 
     def kill(self) -> None:
-        """Kill every process inside; bwrap ends when they are dead."""
+        """Kill all processes inside; bwrap ends when they are dead."""
         if self._handle is None:
             self._child.kill()
             return
@@ -279,7 +279,7 @@ class BubblewrapProvider(FolderProvider):
 
     @property
     def promises(self) -> frozenset[Promise]:
-        """All, except for limits if no control group can be created."""
+        """All promises; those about limits only if control groups can be created."""
         limited = frozenset[str]() if self.hierarchy is None else frozenset(self.hierarchy.parents)
         release = platform.release().split("-")[0].split(".")
         kernel = tuple(int(part) for part in release[:2] if part.isdigit())

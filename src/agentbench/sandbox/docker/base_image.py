@@ -1,4 +1,4 @@
-"""The recipe of a base image: the image below it, its Dockerfile and its wheels."""
+"""The recipe of a base image: its source image, its Dockerfile and its wheels."""
 
 import hashlib
 import os
@@ -45,7 +45,7 @@ class BaseImageSource(Struct, frozen=True, kw_only=True):
 
 
 def base_image_sources(python: str) -> tuple[BaseImageSource, ...]:
-    """The possible sources with this Python, best one first."""
+    """The possible sources with this Python, the best one first."""
     fetch = {f"slim-{python}": partial(_fetch_slim, python)}
     if (suite := SUITES.get(python)) is not None:
         fetch[f"debian-{suite}"] = partial(_make_debian, suite)

@@ -1,4 +1,4 @@
-"""Finds and removes what dead runs left in an engine; lists stored images."""
+"""Finds and removes the remains of dead runs in an engine; lists stored images."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,7 +18,7 @@ _STORED = (SNAPSHOT_REPOSITORY, TASK_REPOSITORY)
 
 
 def find_engine_orphans(engine: Engine) -> tuple[Orphan, ...]:
-    """Everything in the engine with our label, also if it is in use, without lasting images.
+    """Everything in the engine with our label, even if in use, except lasting images.
 
     Lasting images are snapshots and base images.
     """
@@ -29,7 +29,7 @@ def find_engine_orphans(engine: Engine) -> tuple[Orphan, ...]:
 def remove_dead_orphans(engine: Engine) -> tuple[Orphan, ...]:
     """Remove the orphans of dead runs; those that the engine refuses stay for `clean`."""
     removed: list[Orphan] = []
-    for find in (_containers, _networks, _volumes, _images):  # in this order: each may use the next
+    for find in (_containers, _networks, _volumes, _images):  # in order: each may use the next one
         with engine.api("find orphans") as api:
             found = [orphan for orphan in find(api, measured=False) if not orphan.owner_alive]
         for orphan in found:
@@ -79,7 +79,7 @@ def remove_project(engine: Engine, project: str) -> None:
         remove_engine_orphans(engine, found, also_in_use=True)
 
 
-# Not by the plain label: other people's containers inherit it from our images.
+# Not by the plain label, which other people's containers inherit from our images.
 def _containers(
     api: DockerApi, *, measured: bool = True, label: str = f"{KIND}=sandbox"
 ) -> Iterable[Orphan]:
@@ -98,7 +98,7 @@ def _volumes(api: DockerApi, *, measured: bool = True, label: str = OURS) -> Ite
     """The volumes that no container uses; the others are removed with their container."""
     found = api.volumes(filters={"label": label, "dangling": True})["Volumes"] or []
     sizes: Mapping[str, int] = {}
-    if found and measured:  # the engine walks through every volume for it
+    if found and measured:  # for their sizes, the engine reads every volume
         sizes = {
             volume["Name"]: (volume.get("UsageData") or {}).get("Size", 0)
             for volume in api.df().get("Volumes") or []
@@ -109,7 +109,7 @@ def _volumes(api: DockerApi, *, measured: bool = True, label: str = OURS) -> Ite
 
 
 def _images(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:
-    """Snapshots that were replaced or discarded while in use, and parts of unfinished ones."""
+    """Snapshots that were replaced or discarded while in use, and parts of unfinished snapshots."""
     del measured  # the engine returns the sizes anyway
     for found in api.images(filters={"label": OURS, "dangling": True}):
         size = found.get("Size") or 0
@@ -126,10 +126,10 @@ class StoredImage(Struct, frozen=True, kw_only=True):
     """A snapshot in an engine, or an image that was built from a task's Dockerfile."""
 
     name: str
-    size_bytes: int  # without the layers of the named image below it
-    parent: str | None  # the name of the stored image below it
+    size_bytes: int  # without the layers of the named image that it is based on
+    parent: str | None  # the name of the stored image that it is based on
     created_at: float  # seconds of the epoch
-    in_use: bool  # by a container
+    in_use: bool  # whether a container uses it
 
     @property
     def key(self) -> str:
@@ -166,7 +166,7 @@ def stored_images(engine: Engine) -> tuple[StoredImage, ...]:
 
 
 def remove_task_image(engine: Engine, name: str) -> bool:
-    """Remove an image of a task's Dockerfile; returns whether it is gone.
+    """Remove an image of a task's Dockerfile; returns whether it was removed.
 
     Images above it keep its layers. An attempt builds it again.
     """
@@ -181,7 +181,7 @@ def remove_task_image(engine: Engine, name: str) -> bool:
 
 
 def _own_layers(history: Iterable[Mapping[str, Any]]) -> tuple[int, str | None]:
-    """The bytes of the layers above the next named image, and its name if it is a stored one."""
+    """The bytes of the layers above the next named image, and its name if it is a stored image."""
     size = 0
     for number, layer in enumerate(history):
         if number and layer.get("Tags"):

@@ -1,8 +1,8 @@
-"""Services beside a sandbox: a Compose project, from the build of its images to its removal.
+"""The services of a sandbox: a Compose project, from the build of its images to its removal.
 
 Compose starts the services. The sandbox is a container of our own in the project's networks, so it
-has the same options as every other sandbox. The engine removes the project by its label, as it
-removes what a killed run has left.
+has the same options as every other sandbox. The project is removed by its label, like the remains
+of a killed run.
 """
 
 import json
@@ -51,7 +51,7 @@ _BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
 _POLL = 0.1  # seconds; a health check has no event
 _LOG_BYTES = 1 << 20  # of each service
-_KILLED = frozenset({137, 143})  # by SIGKILL or SIGTERM, as an engine does that stops
+_KILLED = frozenset({137, 143})  # by SIGKILL or SIGTERM, as by an engine that stops
 _LINE = 300  # characters of a message
 _INHIBIT_ADDRESS = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 
@@ -66,7 +66,7 @@ class _ServiceState(Struct, frozen=True, kw_only=True):
     is_ready: bool
     failure: str | None
     killed: bool  # by the engine, or by a person
-    stopped: str | None  # how it ended, which is a failure once the sandbox is open
+    stopped: str | None  # how it ended; a failure once the sandbox is open
 
 
 class ComposeProject:
@@ -79,7 +79,7 @@ class ComposeProject:
         self._links: set[str] = set()  # to services outside of a shared network
 
     def reach(self, network: Network) -> None:
-        """Let the sandbox reach those services outside of its network that a stage may.
+        """Connect the sandbox to the services outside of its network that a stage may reach.
 
         Raises:
             SandboxError: the engine is lost.
@@ -100,7 +100,7 @@ class ComposeProject:
         return with_main(plan, self._model, self._settings)
 
     def reports(self) -> tuple[ServiceReport, ...]:
-        """What has become of each service so far."""
+        """The reports on all services so far."""
         return tuple(
             ServiceReport(
                 name=each.service,
@@ -115,7 +115,7 @@ class ComposeProject:
         """The container of a service.
 
         Raises:
-            SandboxError: there is none, or the engine is lost.
+            SandboxError: there is no such service, or the engine is lost.
         """
         for state in self._states():
             if state.service == service:
@@ -133,7 +133,7 @@ class ComposeProject:
         """Wait until each service is healthy, or has ended if the sandbox needs its end.
 
         Raises:
-            ServiceError: one has failed, or is not healthy in time.
+            ServiceError: a service has failed, or is not healthy in time.
             RunCancelled: the run was cancelled.
         """
         deadline = time.monotonic() + _START_SECONDS
@@ -155,7 +155,7 @@ class ComposeProject:
         """Check that no service has failed.
 
         Raises:
-            ServiceError: one has; with the last line of its log.
+            ServiceError: a service has failed; the message has the last line of its log.
         """
         for state in self._states() if states is None else states:
             if state.failure is not None:
@@ -205,7 +205,7 @@ class ComposeProject:
         )
 
     def _stopped(self, service: str, health: Mapping[str, object]) -> str | None:
-        """How a service ended without an error that was to go on, as its health check shows."""
+        """How a service ended without an error although its health check shows that it must run."""
         return "ended with exit code 0" if health and not self._model.may_end(service) else None
 
     def _log_of(self, state: _ServiceState) -> bytes:
@@ -219,7 +219,8 @@ def check_compose_file(services: Services) -> None:
     """Check the settings of a compose file, if Compose is installed.
 
     Raises:
-        ServiceError: Compose cannot read it, or a setting is refused; says each with its field.
+        ServiceError: Compose cannot read it, or a setting is refused; the message names each one
+            with its field.
         SandboxError: Compose does not end in time.
     """
     try:
@@ -251,15 +252,15 @@ class ComposeRunner:
     def started(
         self, services: Services, plan: ContainerPlan, cancel: Event | None
     ) -> Iterator[ComposeProject]:
-        """The services, running; they are removed when the block ends.
+        """Start services; they are removed when the block ends.
 
         Args:
             services: The services.
-            plan: That of the sandbox.
+            plan: The plan of the sandbox.
             cancel: Once it is set, nothing more is started.
 
         Raises:
-            ServiceError: one does not start, or never becomes healthy.
+            ServiceError: a service does not start, or never becomes healthy.
             SandboxError: the engine is lost.
             RunCancelled: the run was cancelled.
         """
@@ -405,7 +406,7 @@ def _shared_network(
 
 
 def _salt(inputs: JsonTable) -> str:
-    """What decides an image besides the files of its context."""
+    """The inputs that decide an image, except the files of its context."""
     file = Path(str(inputs["context"]), str(inputs.get("dockerfile", "Dockerfile")))
     text = file.read_text(errors="replace") if file.is_file() else ""  # may be outside the context
     return json.dumps([text, {**inputs, "context": ""}], sort_keys=True)

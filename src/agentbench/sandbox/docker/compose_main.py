@@ -1,4 +1,4 @@
-"""What a compose file gives the sandbox itself, its service `main`."""
+"""The settings in a compose file for the sandbox itself, the service `main`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -43,7 +43,7 @@ def with_main(plan: ContainerPlan, model: ComposeModel, project: ProjectSettings
         dropped=main.cap_drop,
         tmpfs=dict((*tmpfs, *mounted)),
         extra={
-            # Docker takes none for a shared network.
+            # Docker accepts no extra hosts in a shared network.
             "ExtraHosts": [each.replace("=", ":", 1) for each in main.extra_hosts if not holder],
             "GroupAdd": [*main.group_add],
             **({"ShmSize": main.shm_size} if main.shm_size else {}),
@@ -86,7 +86,7 @@ def _ulimits(main: Service) -> Iterator[Mapping[str, object]]:
 
 
 def _command(main: Service) -> tuple[str, ...]:
-    """What runs beside the commands; nothing if it only keeps a container alive."""
+    """The program that runs alongside the commands; empty if it only keeps the container alive."""
     argv = tuple(map(_plain, (*(main.entrypoint or ()), *(main.command or ()))))
     words = " ".join(argv).removeprefix("sh -c ").removeprefix("bash -c ").split()
     program = words[0].rpartition("/")[2] if words else ""

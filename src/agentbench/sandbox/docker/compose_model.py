@@ -1,4 +1,4 @@
-"""A Compose project: what Compose reads in a task's file, checked, and limited to one attempt.
+"""A Compose project: the content of a task's file, checked and limited to one attempt.
 
 Compose itself resolves variables, `extends` and short forms. A setting that is not listed here is
 refused, so none can give a service more of this machine than the sandbox has.
@@ -40,7 +40,7 @@ _SYSCTLS = (
     "fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm", "net.core.", "net.ipv4.tcp_",
     "net.ipv4.ip_local_port_range", "net.ipv4.ip_unprivileged_port_start",
 )  # fmt: skip
-"""They are of a container only, and open no way out of it."""
+"""These settings affect only a container, and open no way out of it."""
 
 _BUILD = frozenset({"args", "context", "dockerfile", "dockerfile_inline", "shm_size", "target"})
 _BUILD_IGNORED = frozenset({"cache_from", "cache_to", "labels", "no_cache", "pull", "tags"})
@@ -53,14 +53,14 @@ _LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file
 
 
 class ProjectSettings(Struct, frozen=True, kw_only=True):
-    """What distinguishes the project of one sandbox."""
+    """The properties that distinguish the project of one sandbox."""
 
     name: str
     labels: Mapping[str, str]
     images: Mapping[str, str]  # by service
-    limits: Limits  # of all services together; of processes and file sizes: of each
+    limits: Limits  # for all services together; processes and file sizes: for each
     network_options: Mapping[str, str]
-    network: bool  # whether there is a way out
+    network: bool  # whether it reaches a public network
     shared: SharedNetwork | None = None
 
     def full_name(self, name: str) -> str:
@@ -75,7 +75,8 @@ class ComposeModel:
         """Check the output of `docker compose config`.
 
         Raises:
-            ServiceError: a setting is refused; says the file and the field of each.
+            ServiceError: a setting is refused; the message names the file and the field of each
+                one.
         """
         self.file = file
         try:
@@ -92,11 +93,11 @@ class ComposeModel:
 
     @property
     def beside(self) -> Mapping[str, Service]:
-        """The services beside the sandbox."""
+        """The services that run alongside the sandbox."""
         return {name: each for name, each in self.services.items() if name != MAIN}
 
     def shared_files(self, service: Service) -> Iterator[tuple[str, str]]:
-        """The files of the service's secrets and configs: each one's path, and its target."""
+        """The files of the service's secrets and configs: the path and the target of each."""
         kinds = (
             (self._config.secrets, service.secrets, "/run/secrets"),
             (self._config.configs, service.configs, "/"),
@@ -107,12 +108,12 @@ class ComposeModel:
                 yield str(tables[each.source].get("file", "")), str(target)
 
     def may_end(self, name: str) -> bool:
-        """Whether anything waits for the end of a service."""
+        """Whether another service waits for the end of a service."""
         conditions = (each.depends_on.get(name) for each in self.services.values())
         return any(each is not None and each.condition == _ENDED for each in conditions)
 
     def must_end(self, name: str) -> bool:
-        """Whether the sandbox needs the end of a service, and not its start."""
+        """Whether the sandbox needs the end of a service instead of its start."""
         needed = self.services[MAIN].depends_on.get(name)
         return needed is not None and needed.condition == _ENDED
 
@@ -169,7 +170,7 @@ class ComposeModel:
             **table,
             "image": project.images[name],
             "labels": dict(project.labels),
-            # It can reach the engine's machine through a network without a way out.
+            # With NET_RAW, it could reach the engine's machine through an internal network.
             "cap_drop": [*(dropped if isinstance(dropped, list) else []), "NET_RAW"],
             "pull_policy": "never",
             "logging": {"driver": "json-file", "options": _LOG_OPTIONS},
@@ -204,7 +205,7 @@ class ComposeModel:
             for key, fault in _service_faults(name, self._config.services[name], service, folder):
                 yield f"services.{name}.{key}: {fault}"
         for path, target in self.shared_files(self.services[MAIN]):
-            if not path:  # Compose alone has the content
+            if not path:  # only Compose has the content
                 name = target.rpartition("/")[2]
                 yield f"services.{MAIN}.secrets: {name} is not a file; give secrets and configs one"
         config = self._config
@@ -221,7 +222,7 @@ class ComposeModel:
 def _service_faults(
     name: str, raw: JsonTable, service: Service, folder: Path
 ) -> Iterator[tuple[str, str]]:
-    """What is refused in a service: the field, and why."""
+    """The refused settings of a service: the field, and why."""
     known = _PASSED | _REPLACED if name != MAIN else (_PASSED | _REPLACED) - _NOT_FOR_MAIN
     for key in (key for key, value in raw.items() if value and key not in known):
         yield key, "is not supported, since services get no more of the machine than the sandbox"
@@ -234,7 +235,7 @@ def _service_faults(
 
 
 def _value_faults(service: Service) -> Iterator[tuple[str, str]]:
-    """The values that are refused of settings that are not."""
+    """The refused values of supported settings."""
     for each in service.cap_add:
         if each.upper().removeprefix("CAP_") not in _USUAL_CAPABILITIES:
             yield "cap_add", f"{each} is refused: it is not usual, or sends forged packets"
@@ -277,7 +278,7 @@ def _build_faults(build: JsonTable, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _shared_faults(table: JsonTable) -> Iterator[str]:
-    """What is refused in a network or a volume."""
+    """The refused settings of a network or a volume."""
     for key in ("external", "driver_opts", "enable_ipv6"):
         if table.get(key):
             yield f"{key}: is refused, since each attempt has its own"
@@ -295,7 +296,7 @@ def _tables(values: JsonValue) -> Iterator[JsonTable]:
 
 
 def _protected(mount: JsonTable) -> JsonTable:
-    """A mount whose files of the task cannot be changed, and have to exist for the engine."""
+    """A mount with which the task's files are read-only, and have to exist for the engine."""
     if mount.get("type") != "bind":
         return mount
     return {**mount, "read_only": True, "bind": {"create_host_path": False}}

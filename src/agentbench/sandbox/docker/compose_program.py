@@ -27,8 +27,8 @@ own=$!
 { read -r end <&3; kill -9 -$$; } > /dev/null 2>&1 &
 wait $own
 """
-"""Ends a program with all that it has started once the other end of its input is closed: a Compose
-that outlives a killed run would go on to create containers."""
+"""Ends a program with all processes that it has started once the other end of its input is closed:
+a Compose that outlives a killed run would continue to create containers."""
 _POLL = 0.1  # seconds between two checks of the clock and the cancel event
 _OWN_VARIABLES = (
     "PATH", "HOME", "SSH_AUTH_SOCK", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST",
@@ -63,12 +63,12 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
         seconds: float = _ANSWERS_WITHIN,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
-        """Run it until its end. It sees no other variables of this process than its own.
+        """Run it until its end. It gets only the variables of this process that it needs.
 
         Args:
             words: Its arguments.
             variables: For the variables in a compose file.
-            engine: The address of the engine; None: the one that it finds.
+            engine: The address of the engine; None: the engine that it finds.
             seconds: The time limit.
             cancel: Ends it once it is set.
 
@@ -90,7 +90,7 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
         seconds: float,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
-        """Run it on a resolved compose file, without any other file of this machine.
+        """Run it on a resolved compose file, without using another file of this machine.
 
         Raises:
             SandboxError: it did not end in time.
@@ -112,7 +112,7 @@ def find_compose(facts: EngineFacts | None = None) -> ComposeProgram:
     """The installed Compose, for an engine.
 
     Raises:
-        UnavailableError: there is none, or it cannot work with the engine.
+        UnavailableError: Compose is missing, or cannot work with the engine.
     """
     if facts is not None and facts.product is EngineProduct.PODMAN:
         raise UnavailableError("services need Docker's own engine; Podman's runs none")
@@ -147,7 +147,7 @@ def _run(
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            start_new_session=True,  # Ctrl-C is for us: we end it, and remove what it has created
+            start_new_session=True,  # we handle Ctrl-C: we end it, and remove what it has created
         ) as process,
     ):
         try:

@@ -36,16 +36,16 @@ _PATH_LIMIT = 59  # characters of a folder, since a socket's path has at most 10
 _OPTIONS = (
     "BatchMode=yes",  # no questions
     "ConnectTimeout=10",
-    "ControlMaster=no",  # a shared connection would forward for ever
+    "ControlMaster=no",  # a shared connection would never stop forwarding
     "ControlPath=none",
     "ExitOnForwardFailure=yes",
     "ServerAliveInterval=10",
     "ServerAliveCountMax=3",
     "StreamLocalBindUnlink=yes",
 )
-# Outlives our process if that is killed, to remove its folder. The connection may end before the
-# process is dead, so a background process checks this for some seconds; the wrapper itself ends at
-# once, which signals the end of the connection.
+# If our process is killed, this wrapper outlives it to remove its folder. The connection may end
+# before the process is dead, so a background process checks this for some seconds; the wrapper
+# itself ends at once, which signals the end of the connection.
 _SSH_WRAPPER = """
 folder=$1; shift
 "$@"
@@ -241,7 +241,7 @@ class SshTunnel:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
-                start_new_session=True,  # Ctrl-C is ours: we remove containers first
+                start_new_session=True,  # we handle Ctrl-C: we remove containers first
             )
 
     def _messages(self) -> str:

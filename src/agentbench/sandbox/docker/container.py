@@ -34,13 +34,13 @@ from agentbench.sandbox.supervise import ResourceUse
 from agentbench.scoring.taxonomy import Fault
 
 T = TypeVar("T")
-_ATTEMPTS = 10  # of a call whose error may pass
+_ATTEMPTS = 10  # for a call whose error may be temporary
 _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
 
 class EndedProcesses(ResourceUse, frozen=True, kw_only=True):
-    """The resources of a command whose processes were ended; no peak if an earlier was higher."""
+    """The resources of a command whose processes were ended; no peak if it was higher before."""
 
     restarted: bool = False
 
@@ -82,7 +82,7 @@ class DockerContainer:
     """A container, from before its creation until after its removal."""
 
     def __init__(self, engine: Engine, plan: ContainerPlan) -> None:
-        # Known before its creation, so that it can be removed.
+        # The name is known before the creation, so that the container can be removed.
         self.name = f"agentbench-{uuid.uuid4().hex}"
         self.plan = plan
         self._engine = engine
@@ -101,7 +101,8 @@ class DockerContainer:
         cpus = self._engine.facts.cpus
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
-            # It was created in the engine's own network, unless its services have networks.
+            # It was created in the engine's own network, unless its services have networks of their
+            # own.
             was_connected = not self.plan.networks and self.plan.network_holder is None
             switches = self.plan.use.changes_network or self.plan.network_holder is not None
             if switches and self.plan.network != was_connected:
@@ -139,7 +140,7 @@ class DockerContainer:
         return self._main.has_ended
 
     def run_main(self) -> None:
-        """Start what runs beside all commands: that of services' `main`, or the entrypoint."""
+        """Start the program that runs alongside commands: that of `main`, or the entrypoint."""
         plan = self.plan
         program, user, folder = json.loads(plan.entrypoint or '[[], "", ""]')
         who = plan.command_user or plan.limits.user
@@ -163,7 +164,7 @@ class DockerContainer:
             return
         with self._engine.api("connect a container to a network") as api:
             self._switch(api, connected=connected)
-            if connected and self.plan.networks:  # the resolver there only knows services
+            if connected and self.plan.networks:  # the resolver in these only knows services
                 lines = "".join(f"nameserver {each}\n" for each in resolvers())
                 argv = ["/bin/sh", "-c", 'printf %s "$0" >> /etc/resolv.conf', lines]
                 api.exec_start(api.exec_create(self.name, argv, user="0:0")["Id"])
@@ -190,7 +191,7 @@ class DockerContainer:
         return self._find_folders().all
 
     def volumes(self) -> Mapping[PurePosixPath, str]:
-        """Its volumes: folders of the engine's machine, by their paths inside."""
+        """Its volumes, as folders of the engine's machine by their paths inside."""
         return self._find_folders().volumes
 
     def root(self) -> str | None:
@@ -215,7 +216,7 @@ class DockerContainer:
     def end_processes(self) -> EndedProcesses:
         """End every process except init and the main process, if necessary by a restart.
 
-        In a lasting container they go on.
+        In a lasting container, they continue.
 
         Raises:
             SandboxError: another program killed or ended the container.
@@ -241,7 +242,7 @@ class DockerContainer:
 
         Args:
             idle: Whether no command runs. If there are no other processes then, the main process
-                stays until the removal, since its death takes the engine a tenth of a second.
+                stays until the removal, since ending it takes the engine a tenth of a second.
         """
         if not self.killed:
             self.killed = True  # nothing can be started in it from now on
@@ -283,7 +284,7 @@ class DockerContainer:
                 remove_container(self._engine, self.name)
 
     def _switch(self, api: DockerApi, *, connected: bool) -> None:
-        """Connect it to the public network, or disconnect it; or the one whose network it has."""
+        """Connect or disconnect the public network, for it or the container that owns its own."""
         name, network = self.plan.network_holder or self.name, self.plan.public_network
         if connected:
             api.connect_container_to_network(name, network)
@@ -291,7 +292,7 @@ class DockerContainer:
             api.disconnect_container_from_network(name, network)
 
     def _find_folders(self) -> WritableFolders:
-        if self._folders is None:  # they stay the same after a restart
+        if self._folders is None:  # the folders stay the same after a restart
             self._folders = WritableFolders.of(self._engine, self.name)
         return self._folders
 
@@ -339,8 +340,8 @@ class DockerContainer:
             return bool(api.inspect_container(self.name)["State"]["Running"])
 
     def _end_error(self) -> SandboxError:
-        """The error of a container that does not run any more, with who ended it."""
-        # With another runtime, such as gVisor, a program that exceeds a limit can do so, too.
+        """The error for a container that no longer runs, which says what ended it."""
+        # With another runtime, such as gVisor, a program that exceeds a limit can end it, too.
         may_end = self.plan.owner_id == 0 or self.plan.limits.runtime is not None
         if may_end and not self._was_signalled():
             what = "a program in the sandbox ended the sandbox itself"
@@ -348,7 +349,7 @@ class DockerContainer:
         return SandboxError(f"another program ended the container {self.name}")
 
     def _was_signalled(self) -> bool:
-        """Whether somebody asked the engine to end it."""
+        """Whether the engine was asked to end it."""
         filters = {"container": self.name, "event": ["kill", "stop"]}
         with self._engine.api("see how a container ended") as api:
             return any(
@@ -362,12 +363,12 @@ class DockerContainer:
 
 
 def _is_still_paused(fault: BaseException) -> bool:
-    """Whether a busy engine does not know yet that it has unpaused a container."""
+    """Whether a busy engine has not yet noticed that a container is unpaused."""
     return isinstance(fault, SandboxError) and "is paused" in str(fault)
 
 
 def _repeated(call: Callable[[], T], is_passing: Callable[[BaseException], bool]) -> T:
-    """Make a call, and repeat it for some seconds while its error may pass."""
+    """Make a call; repeat it for some seconds while its error may be temporary."""
     import tenacity  # here, since its import takes long
 
     retrying = tenacity.Retrying(
@@ -400,7 +401,7 @@ class ContainerLauncher:
     def launched(
         self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]
     ) -> Iterator[DockerContainer]:
-        """A running container with its mounts; it is removed when the block ends.
+        """Launch a container with its mounts; it is removed when the block ends.
 
         Raises:
             SandboxError: it cannot be created or removed.
@@ -433,7 +434,7 @@ class ContainerLauncher:
         return DockerContainer(self._engine, replace(plan, bound=bound, copied=copied))
 
     def _launch(self, container: DockerContainer) -> None:
-        """Start it, and check its mounts: they are missing if the engine cannot see our files."""
+        """Start it, and check its mounts, which are missing if the engine cannot see our files."""
         bound, copied = container.plan.bound, container.plan.copied
         try:
             container.launch()

@@ -25,7 +25,7 @@ ROOT_HOME = PurePosixPath("/root")
 NESTING_FOLDER = interface.MOUNTS / "nesting"
 """The scripts and programs of a container that holds sandboxes (`nesting.py`)."""
 NESTING_READY = interface.RESULTS / "nests"
-"""A file that exists once a sandbox has worked in it."""
+"""A file that exists after a sandbox has worked in the container."""
 _NESTING_CAPABILITIES = (
     "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_ADMIN", "SETGID", "SETPCAP",
     "SETUID", "SYS_ADMIN",
@@ -36,12 +36,12 @@ echo 0 | sh {NESTING_FOLDER}/enter {interface.RESULTS}/try / true > /dev/null 2>
 """
 
 QUICK_DNS = ("ndots:0", "timeout:1", "attempts:1")
-"""Options of containers without a way out: a name of the outside fails after a second."""
+"""Options of containers without a public network: resolving a public name fails after a second."""
 
 NO_DNS = "192.0.2.1"  # a documentation address: no request leaves the engine's machine
 _TMP = "/tmp"
 _OWN_PROCESSES = 3  # init, main process and the shell around a command
-_OTHER_RUNTIME = 16  # times as many processes: gVisor has some of its own for each
+_OTHER_RUNTIME = 16  # times as many processes, since gVisor adds its own to each
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
 
@@ -54,7 +54,7 @@ class NetworkAttachment(Struct, frozen=True, kw_only=True):
 
 
 class ContainerPlan(Struct, frozen=True, kw_only=True):
-    """The input for the creation of a container."""
+    """The settings of a container to create."""
 
     image: str
     image_env: tuple[str, ...]
@@ -68,39 +68,39 @@ class ContainerPlan(Struct, frozen=True, kw_only=True):
     bound: tuple[interface.ReadOnlyMount, ...] = ()  # mounted from the host
     copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
     replaced: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
-    """Host files in place of the container's own, by their paths inside."""
+    """Host files that replace the container's own, by their paths inside."""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """For commands only: the container's own variables would become part of its snapshots."""
+    """Variables for commands only; the container's own ones would become part of its snapshots."""
     workspace: PurePosixPath = interface.WORKSPACE
-    own_workspace: bool = False  # whether it is a folder that the image itself has
+    own_workspace: bool = False  # whether it is a folder of the image
     entrypoint: str | None = None  # the label of its image
     use: interface.SandboxUse = interface.ORDINARY_USE
-    """A plain workspace is a volume, filled with a copy, and not a part of the layers."""
+    """A plain workspace is a volume with a copy, and not a part of the layers."""
     main_env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Of services' `main`, for commands."""
+    """Variables of the service `main`, for commands."""
     hostname: str = "sandbox"
     dropped: tuple[str, ...] = ()  # capabilities
     tmpfs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     ulimits: tuple[Mapping[str, object], ...] = ()
     extra: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
-    """Further settings of services' `main`, in the engine's terms."""
-    command: tuple[str, ...] = ()  # runs beside the commands of the sandbox
+    """Further settings of the service `main`, in the engine's terms."""
+    command: tuple[str, ...] = ()  # runs alongside the commands of the sandbox
     command_user: UserName | None = None
     command_folder: str | None = None
     user_processes: int | None = None  # of its user in all containers; None: the engine's default
 
     @property
     def keeps_processes(self) -> bool:
-        """Whether processes go on after the command that started them."""
+        """Whether processes continue after the command that started them."""
         return self.use.lasting or bool(self.command)
 
     def is_in_memory(self, path: PurePosixPath) -> bool:
-        """Whether a path is in a folder that only the running container has."""
+        """Whether a path is in a folder that exists only in memory while the container runs."""
         return any(path.is_relative_to(folder) for folder in (_TMP, *self.tmpfs))
 
     @property
     def owner_id(self) -> int:
-        """The user who owns what is written for commands: root unless all are the agent's."""
+        """The owner of files written for commands: root, unless all commands are the agent's."""
         return interface.USER_ID if self.limits.user == AGENT_USER else 0
 
 
@@ -120,7 +120,7 @@ def variables_of(user: UserName) -> dict[str, str]:
 
 
 def readable_inside(mount: interface.ReadOnlyMount) -> bool:
-    """Whether the sandbox's user may read it in place; of a folder, only itself is checked."""
+    """Whether the sandbox's user may read it in place; for a folder, its content is not checked."""
     status = mount.source.stat()
     if status.st_uid == interface.USER_ID:
         return True
@@ -155,7 +155,8 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     memory = limits.memory_mib * 1024 * 1024
     disk = limits.disk_mib * 1024 * 1024
     most = plan.user_processes
-    # Root has Docker's default capabilities but one. Nobody can gain any, such as by a setuid bit.
+    # Root has Docker's default capabilities except one. No user can gain any, such as by a setuid
+    # bit.
     is_root = limits.user != AGENT_USER
     user_limits = [] if most is None else [{"Name": "nproc", "Soft": most, "Hard": most}]
     own = [
@@ -167,7 +168,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     named = {each["Name"] for each in plan.ulimits}
     return {
         "Init": True,
-        # Raw packets could deceive neighbours.
+        # Raw packets could deceive other containers.
         "CapDrop": ["NET_RAW", *plan.dropped] if is_root else ["ALL"],
         **_privileges(plan, is_root=is_root),
         **_network_options(plan),
@@ -188,10 +189,10 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
 
 
 def _privileges(plan: ContainerPlan, *, is_root: bool) -> dict[str, object]:
-    """What the main process may do; the commands' user gets none of it."""
+    """The privileges of the main process; the user of commands gets none of them."""
     if not plan.use.nests:
         return {"CapAdd": [] if is_root else ["KILL"], "SecurityOpt": ["no-new-privileges"]}
-    # Sandboxes in it get their own filter; none would let bubblewrap mount anything.
+    # Sandboxes in it get their own filter. The default profiles do not let bubblewrap mount.
     unconfined = ["seccomp=unconfined", "apparmor=unconfined"]
     return {
         "CapAdd": [*_NESTING_CAPABILITIES],
@@ -200,7 +201,7 @@ def _privileges(plan: ContainerPlan, *, is_root: bool) -> dict[str, object]:
 
 
 def _networking_config(api: DockerApi, plan: ContainerPlan) -> dict[str, object] | None:
-    """The first network; the engine refuses more at the creation."""
+    """The first network; the engine refuses several at the creation."""
     if not plan.networks:
         return None
     first = plan.networks[0]
@@ -244,7 +245,7 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
         path = f"{_VENV_BIN}:{path}"
     return {
         "PATH": path,
-        # A command of another user gets its own.
+        # A command of another user gets that user's variables.
         **(variables_of(AGENT_USER) if plan.limits.user == AGENT_USER else {}),
         "LANG": "C.UTF-8",
         "TMPDIR": "/tmp",

@@ -25,7 +25,7 @@ _CONNECT_SECONDS = 1.0
 class EngineDiagnosis(Struct, frozen=True, kw_only=True):
     """The findings about the engine."""
 
-    found: str  # the engine and how it was found, or why none answers
+    found: str  # the engine and how it was found, or why no engine answers
     faults: tuple[str, ...]  # each with a remedy
     remarks: tuple[str, ...]
 

@@ -18,11 +18,11 @@ from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker import connection
 from agentbench.sandbox.interface import Promise
 
-_USER_PROCESSES = 16_384  # fewer than root's limit on any machine, enough for all attempts
+_USER_PROCESSES = 16_384  # below root's limit on any machine, but enough for all attempts
 DockerApi = docker.APIClient
 OLDEST_API = (1, 41)  # engine 20.10
 _PING_SECONDS = 5
-_FIRST_SECONDS = 20  # for the first answer; a missing host takes as long
+_FIRST_SECONDS = 20  # for the first answer; a missing host takes this long
 _SHORT_SECONDS = 60  # for a request that moves no files; exec streams have their own time limits
 _LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
 _BY_SOCKET = "http+docker://"  # the SDK's address of a local socket
@@ -55,7 +55,7 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
     seccomp: bool
     runtimes: tuple[str, ...] = ()
     """Programs that run its containers, by the names that `docker run --runtime` takes."""
-    labels_files: bool = False  # by SELinux: containers read none of our own
+    labels_files: bool = False  # whether SELinux keeps containers from reading our files
     remaps_users: bool = False
     """Whether root of a container is a user without rights on the engine's machine."""
 
@@ -66,7 +66,7 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def user_processes(self) -> int | None:
-        """The limit for the processes of a container's user; None: none.
+        """The limit for the processes of a container's user; None: no limit.
 
         Podman as root needs it, since its default exceeds its own limit.
         """
@@ -173,7 +173,7 @@ class Engine:
         self.address = connection.find_address(base_url, os.environ)
         url = self.address.url or ""
         self._tunnel = connection.SshTunnel(url) if url.startswith("ssh://") else None
-        self._version = ".".join(map(str, OLDEST_API))  # until its own is known
+        self._version = ".".join(map(str, OLDEST_API))  # until the engine's own version is known
         self._greeting: dict[str, object] = {}  # its first answer
         self._clients = _Clients()
 
@@ -204,7 +204,7 @@ class Engine:
         """Calls to the engine; its errors become ours.
 
         Args:
-            doing: The purpose; it continues "cannot".
+            doing: The purpose, which completes a message that starts with "cannot".
             moves_files: Whether the answer may take long.
 
         Raises:
@@ -219,7 +219,7 @@ class Engine:
             raise SandboxError(f"cannot {doing}: {_explain(fault)}") from fault
 
     def require_answer(self) -> None:
-        """Check quickly that it still answers: when it dies, streams only end.
+        """Check quickly that it still answers, since its death only ends streams.
 
         Raises:
             SandboxError: it died, or it is frozen.

@@ -1,8 +1,8 @@
 """The images of sandboxes: base images, images by name, and images built from Dockerfiles.
 
-The images of other harnesses' tasks contain the repository, for example in /app, which belongs to
-root, and their scripts use /tests, /solution and /logs. One layer on top of such an image gives
-these folders to the sandbox's user; a label contains the workspace.
+The images of other harnesses' tasks contain the repository in a folder of root, for example /app,
+and their scripts use /tests, /solution and /logs. One layer on top of such an image gives these
+folders to the sandbox's user; a label contains the workspace.
 """
 
 import hashlib
@@ -47,9 +47,9 @@ _FOR_BUILDKIT = re.compile(
     r"^\s*(?:RUN\s+--(?:mount|network|security)=|(?:COPY|ADD)\s+(?:--\S+\s+)*--(?:chmod|link))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Options that only BuildKit has; the other builder leaves nameless images when it meets them."""
+"""Options that only BuildKit has; with them, the other builder leaves nameless images."""
 _NEEDS_BUILDKIT = re.compile("BuildKit|unknown instruction|unknown flag", re.IGNORECASE)
-"""In messages of the engine's own builder, which is older."""
+"""Texts in messages of the engine's own builder, which is older."""
 _BUILD_SECONDS = 1800
 _BuildSource = Callable[[], Mapping[str, Any]]  # arguments of the SDK
 _COST = "about 270 MB, 1 to 2 minutes"  # of a base image
@@ -287,7 +287,7 @@ def _id_of(engine: Engine, image: str) -> ImageId | None:
 
 
 def folder_hash(folder: Path, salt: str) -> str:
-    """A hash of a folder's files, and of what else decides the image built from them."""
+    """A hash of a folder's files, and of other inputs that decide the image built from them."""
     digest = hashlib.sha256(salt.encode())
     for path in sorted(folder.rglob("*")):
         if not (path.is_symlink() or path.is_file()):
@@ -320,9 +320,9 @@ def _version_key(version: str) -> tuple[int, ...]:
 def with_workdir(
     engine: Engine, image: ImageId, workdir: PurePosixPath, user: UserName = AGENT_USER
 ) -> ImageId:
-    """The image with a folder as its workspace; it is built the first time.
+    """The image with a folder as its workspace, which is built the first time.
 
-    The folder belongs to the user of agents, or for root to whom it belongs in the image.
+    The folder belongs to the user of agents; for root, its owner in the image is kept.
 
     Raises:
         UnavailableError: it cannot be built; with the engine's output.

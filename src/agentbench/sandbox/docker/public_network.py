@@ -1,4 +1,4 @@
-"""The network of sandboxes that reach the outside, in which they do not reach each other."""
+"""The network of sandboxes with a public network; in it, they cannot reach each other."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -38,7 +38,7 @@ def public_network(engine: Engine) -> str:
 
 
 def packet_size(engine: Engine) -> Mapping[str, str]:
-    """The engine's own packet size, as an option: a larger one loses packets of downloads."""
+    """The engine's own packet size, as an option; a larger one would lose packets of downloads."""
     with suppress(DockerNotFoundError), engine.api("look at the engine's own network") as api:
         size = (api.inspect_network(ENGINES_OWN).get("Options") or {}).get(_MTU)
         return {} if size is None else {_MTU: str(size)}

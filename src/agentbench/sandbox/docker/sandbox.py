@@ -2,8 +2,8 @@
 
 The shell script `WRAPPER` runs each command as its child. It ends both streams with a mark and the
 exit code, then stops and waits to be killed. This has three purposes. All output has arrived once
-both marks have, even if an engine ends a stream early. The end of the command is visible although a
-daemon of it holds the streams open. And the command's output starts only after our first line is
+both marks have, even if an engine ends a stream early. The end of the command is visible even if
+its daemon keeps the streams open. And the command's output starts only after our first line is
 read: the SDK discards bytes that arrive together with the engine's answer.
 """
 
@@ -84,7 +84,7 @@ _POLL = 0.1  # seconds between two checks of the clock and the cancel event
 _BUFFER_BYTES = 256 * 1024  # bytes each way
 _SIDECAR_POLL = 0.2  # seconds between two checks whether the peer has closed
 _GRACE = 1.0  # seconds between TERM and KILL
-_DRAIN = 2.0  # seconds for output that its dead writers had already sent
+_DRAIN = 2.0  # seconds for output that processes sent before they died
 _LONGEST_STRING = 128 * 1024  # of an argument or a variable: Linux' MAX_ARG_STRLEN
 
 
@@ -183,7 +183,7 @@ class _MarkedStream:
         self._pending = b""
 
     def feed(self, data: bytes) -> bytes:
-        """The part that belongs to the command; a possible begin of the mark is held back."""
+        """The part that belongs to the command; a possible beginning of the mark is held back."""
         if self.exit_code is not None:
             return b""
         data, self._pending = self._pending + data, b""
@@ -296,7 +296,7 @@ class DockerSandbox:
         self._mounts = mounts
         self._cancel = cancel
         self._lock = Lock()
-        self._ended_commands = 0  # each of them has ended what waited at a gate
+        self._ended_commands = 0  # each of them has ended the process that waited at a gate
         self._watch = DiskWatch(
             gauge_of(container, () if project is None else project.folders()),
             container.plan.limits,
@@ -395,7 +395,7 @@ class DockerSandbox:
             stream, _ = api.get_archive(self._container.name, f"{path}/.", chunk_size=1 << 20)
 
         def chunks() -> Iterator[bytes]:
-            """The stream, with the engine's errors as ours."""
+            """The stream; errors of the engine become SandboxErrors."""
             with self._engine.api(doing):
                 yield from stream
 

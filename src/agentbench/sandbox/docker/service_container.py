@@ -1,4 +1,4 @@
-"""Commands in the container of a service, and its files."""
+"""Runs commands in the container of a service, and reads its files."""
 
 import time
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def read_from_container(
         stream, _ = api.get_archive(container, str(path), chunk_size=1 << 20)
 
     def chunks() -> Iterator[bytes]:
-        """The stream, with the engine's errors as ours."""
+        """The stream; errors of the engine become SandboxErrors."""
         with engine.api(doing):
             yield from stream
 

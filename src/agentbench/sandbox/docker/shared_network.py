@@ -1,8 +1,8 @@
 """Services on the localhost of their sandbox, as in Harbor's tasks without a public network.
 
-A small container holds the network that they share with the sandbox. Services with networks of
-their own are outside of it: each has a further network, which the holder joins while the sandbox
-may reach that service.
+A small container, the holder, owns the network that they share with the sandbox. Services with
+networks of their own are outside of it: each has another network, which the holder joins while the
+sandbox may reach that service.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from agentbench.core.network import AllowedHosts, Network
 from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
 
 HOLDER: Final = "agentbench-network"
-"""The service of the holder in the project."""
+"""The name of the holder's service in the project."""
 
 _OWN_NETWORK = "agentbench-localhost"
 _OF_ANOTHER_NETWORK = frozenset(
@@ -29,7 +29,7 @@ class SharedNetwork(Struct, frozen=True, kw_only=True):
 
     image: str  # of the sandbox, which has a shell
     outside: frozenset[str]  # the services with networks of their own
-    resolves_names: bool  # of hosts that are no services
+    resolves_names: bool  # of hosts that are not services
 
     def add_to(
         self, document: Mapping[str, JsonTable], project: str, labels: Mapping[str, str]
@@ -39,7 +39,7 @@ class SharedNetwork(Struct, frozen=True, kw_only=True):
         Args:
             document: The tables `services` and `networks`.
             project: The name of the project.
-            labels: Of all that belongs to it.
+            labels: The labels of everything in the project.
         """
         services, networks = document["services"], document["networks"]
         networks[_OWN_NETWORK] = _internal(project, _OWN_NETWORK, labels)

@@ -3,7 +3,8 @@
 The engine connects to the registry, with this user's credentials from `docker login`.
 
 A snapshot is one layer with the differences from the image or snapshot that its container started
-from, the workspace included. So a container of it starts at once, whatever the workspace's size.
+from, the workspace included. So a container starts from it at once, regardless of the workspace's
+size.
 """
 
 import binascii
@@ -29,7 +30,7 @@ from agentbench.sandbox.ownership import KIND, ProcessOwner, labels_of, without_
 
 _NOTE: Final = "agentbench.note"
 """The label with the note of a shared snapshot, in base64."""
-_FIRST_LINE_SECONDS = 20.0  # for the begin of a registry's answer
+_FIRST_LINE_SECONDS = 20.0  # for the beginning of a registry's answer
 
 _ProgressLine = Mapping[str, Any]  # the engine's JSON
 SNAPSHOT_REPOSITORY: Final = "agentbench/snapshot"
@@ -87,7 +88,7 @@ def pull_snapshot(engine: Engine, name: str, key: str) -> bytes | None:
         return None
     try:
         note = None
-        if labels.get(KIND) == "snapshot":  # an image of others has no note
+        if labels.get(KIND) == "snapshot":  # an image of another program has no note
             with suppress(binascii.Error, ValueError, KeyError):
                 note = b64decode(labels[_NOTE], validate=True)
         if note is not None:
@@ -124,7 +125,7 @@ def _follow_progress(
             started.set()
             done.set()
 
-    # In a thread that may outlive this call: the SDK pulls without a time-out.
+    # In a thread that may outlive this call, since the SDK pulls without a time limit.
     threading.Thread(target=work, daemon=True).start()
     if not started.wait(_FIRST_LINE_SECONDS):
         raise SandboxError(f"cannot {doing}: no registry answered in {_FIRST_LINE_SECONDS:.0f} s")

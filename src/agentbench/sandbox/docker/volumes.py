@@ -1,12 +1,12 @@
-"""Reads, writes and measures a container's volumes and workspace as host folders, if they are some.
+"""Reads, writes and measures a container's volumes and workspace if they are host folders.
 
 This needs root and an engine on this machine. The names of volumes are random, so an existing
 folder is the right one. A workspace in the container's layers is read below the container's root,
 which an engine mounts while the container runs. The engine itself would start a process for each
 archive, which takes a tenth of a second, and a measurement inside the container could be disturbed.
 
-The content is untrusted and may change meanwhile. Unusual entries are handled by the engine, which
-knows the container's root, and so are volumes with a foreign user id.
+The content is untrusted and may change meanwhile. The engine, which knows the container's root,
+handles unusual entries and volumes with a foreign user id.
 """
 
 import os
@@ -40,7 +40,7 @@ echo "${kibibytes%%[!0-9]*} $files"
 
 
 class HostFolder(Struct, frozen=True):
-    """A container's folder as one of this machine: names below a trusted root."""
+    """A container's folder on this machine: names below a trusted root."""
 
     root: Path
     names: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class HostFolder(Struct, frozen=True):
 def find_volume(
     container: DockerContainer, path: PurePosixPath
 ) -> tuple[HostFolder, tuple[str, ...]] | None:
-    """The host folder of a path's volume or workspace, and the names from there; None: none."""
+    """The host folder of a path's volume or workspace, and the names from there, or None."""
     if os.geteuid() != 0 or ".." in path.parts:
         return None
     for mounted_at, source in container.volumes().items():
@@ -85,7 +85,7 @@ def read_volume(
     """
 
     def members(folder: int) -> Iterator[bytes]:
-        """The tar, with errors of the file system as ours."""
+        """The tar; errors of the file system become SandboxErrors."""
         try:
             yield from tar_stream(folder)
         except OSError as fault:
@@ -130,7 +130,7 @@ def gauge_of(container: DockerContainer, services: Iterable[str] = ()) -> DiskGa
 
 
 class ContainerGauge(Struct, frozen=True, kw_only=True):
-    """Measures by a program in the container, as the commands' user, who could end or deceive it.
+    """Measures by a program in the container, whose user's commands could end or deceive it.
 
     It yields nothing if the image has no `du` and `find`, or if no process can be added.
     """
@@ -138,7 +138,7 @@ class ContainerGauge(Struct, frozen=True, kw_only=True):
     container: DockerContainer
 
     def free(self) -> DiskUsage | None:
-        """Unknown."""
+        """Return None, since it is unknown."""
         return None
 
     def measure(self) -> Iterator[DiskUsage | None]:
@@ -148,7 +148,7 @@ class ContainerGauge(Struct, frozen=True, kw_only=True):
         try:
             folders = (str(self.container.plan.workspace), *_WRITABLE)
             started = self.container.begin(["/bin/sh", "-c", _MEASURE_SCRIPT, "sh", *folders], {})
-        except SandboxError:  # the command's own loop finds the reason
+        except SandboxError:  # the loop of the command reports the reason
             return
         with started.stream as stream:
             while not stream.ended and time.monotonic() < deadline:
@@ -164,7 +164,7 @@ def _processes(container: DockerContainer) -> Iterator[int]:
     with suppress(SandboxError, OSError):
         namespace = _namespace(container.pid())
         for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - names only
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # the container has ended
                 if _namespace(int(name)) == namespace:
                     yield int(name)
 

@@ -1,1 +1,1 @@
-"""A way out of sandboxes without a network: a proxy of this process that allows listed hosts."""
+"""A proxy in this process, by which sandboxes without a network reach listed hosts."""

@@ -1,4 +1,4 @@
-"""Where a request goes, and whether it may: by the list of hosts and by what a name resolves to.
+"""The destination of a request, and whether the list of hosts and its addresses allow it.
 
 Names are resolved here, once, and the connection is made to the address that was checked. So no
 name of a listed host leads to this machine, to a private network or to a cloud's metadata service.
@@ -20,16 +20,16 @@ _AUTHORITY = re.compile(
 _URL = re.compile(r"http://(?P<authority>[^/?#]*)(?P<path>[^#]*)(?:#.*)?", re.I)
 _PORT_OF_HTTP = 80
 _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
-# On the internet they lead nowhere. Some machines reach their mirrors of public hosts by them.
+# They lead nowhere on the internet, but some machines reach mirrors of public hosts by them.
 _DOCUMENTATION = tuple(
     map(ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"))
 )
 _RESOLVED_WITHIN = 20.0  # seconds
-_ANY_PORT = 9  # nothing is sent
+_ANY_PORT = 9  # nothing is sent to it
 
 
 class WrongTargetError(ValueError):
-    """A target that is no host with a port; the message says what it is."""
+    """A target that is not a host with a port; the message says what it is."""
 
 
 class RefusedError(Exception):  # an answer to a request, not a program error
@@ -58,7 +58,7 @@ def parse_authority(text: str, default_port: int | None = None) -> Destination:
     """The destination in the target of a CONNECT request, or in a URL.
 
     Raises:
-        WrongTargetError: it is none.
+        WrongTargetError: it is not one.
     """
     found = _AUTHORITY.fullmatch(text)
     port = int(found["port"] or default_port or 0) if found is not None else 0
@@ -77,7 +77,7 @@ def parse_url(url: str) -> tuple[Destination, str]:
     """The destination of an http URL, and its path with its query.
 
     Raises:
-        WrongTargetError: it is none.
+        WrongTargetError: it is not one.
     """
     found = _URL.fullmatch(url)
     if found is None:
@@ -151,7 +151,7 @@ def _is_of_the_internet(address: IpAddress) -> bool:
 
 
 def _embedded(address: IpAddress) -> Iterator[IPv4Address]:
-    """The addresses of IPv4 that gateways reach for an address of IPv6."""
+    """The IPv4 addresses that gateways reach for an IPv6 address."""
     if isinstance(address, IPv6Address):
         if address.sixtofour is not None:
             yield address.sixtofour
@@ -162,7 +162,7 @@ def _embedded(address: IpAddress) -> Iterator[IPv4Address]:
 
 
 def _is_own(address: IpAddress) -> bool:
-    """Whether an address is one of this machine's."""
+    """Whether an address belongs to this machine."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:

@@ -1,4 +1,4 @@
-"""The record of what was asked of a proxy, bounded."""
+"""A bounded log of the requests to a proxy."""
 
 import json
 from datetime import datetime
@@ -24,7 +24,7 @@ class EgressRecord(Schema):
 
 
 class EgressLog:
-    """The first records of one stage, and how many followed."""
+    """The first records of one stage, and the number of later ones."""
 
     def __init__(self) -> None:
         self._records: list[EgressRecord] = []
@@ -38,7 +38,7 @@ class EgressLog:
             self._left_out += 1
 
     def take(self) -> bytes:
-        """All of it as JSON lines; it is empty afterwards."""
+        """Return the log as JSON lines, and empty it."""
         lines = [each.model_dump_json(exclude_none=True) for each in self._records]
         if self._left_out:
             lines.append(json.dumps({"left_out": self._left_out}))

@@ -1,4 +1,4 @@
-"""The networks of a sandbox in its stages, and opening it with them."""
+"""The networks of a sandbox in its stages, and how to open it with them."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -17,14 +17,14 @@ from agentbench.sandbox.interface import (
 
 
 class NetworkPlan(Struct, frozen=True, kw_only=True):
-    """The network of a sandbox, and those that it gets later."""
+    """The first network of a sandbox, and its later networks."""
 
     first: Network = False
     later: tuple[Network, ...] = ()
 
     @property
     def changes(self) -> bool:
-        """Whether a public network comes or goes."""
+        """Whether a public network is added or removed later."""
         return any((each is True) != (self.first is True) for each in self.later)
 
     @property
@@ -34,19 +34,19 @@ class NetworkPlan(Struct, frozen=True, kw_only=True):
 
 
 NO_NETWORK = NetworkPlan()
-"""That of most sandboxes."""
+"""The plan of most sandboxes."""
 
 
 def check_networks(setup: Network, later: Iterable[Network], provider: SandboxProvider) -> None:
-    """Check that a back end gives commands no more than the networks that a task asks for.
+    """Check that a back end can limit commands to the networks that a task asks for.
 
     Args:
-        setup: That of set-up.
-        later: Those of stages with the agent or its work.
+        setup: The network of set-up.
+        later: The networks of stages with the agent or its work.
         provider: The back end.
 
     Raises:
-        UnavailableError: it would.
+        UnavailableError: it cannot.
     """
     networks, fault = (setup, *later), ""
     if Promise.NO_NETWORK not in provider.promises and not all(
@@ -62,12 +62,12 @@ def check_networks(setup: Network, later: Iterable[Network], provider: SandboxPr
 def open_with_network(
     opened: OpenSandbox, plan: NetworkPlan, *, lasting: bool = False
 ) -> AbstractContextManager[Sandbox]:
-    """A sandbox with its first network.
+    """Open a sandbox with its first network.
 
     Args:
-        opened: Opens the sandbox, with a network only if that is a public one.
+        opened: Opens the sandbox, with a network only if it is a public one.
         plan: Its networks.
-        lasting: Whether its processes go on after their command.
+        lasting: Whether its processes continue after their command.
 
     Raises:
         SandboxError: the sandbox cannot be opened, or has no Python for the relay.

@@ -1,7 +1,7 @@
-"""Sandboxes whose commands reach the hosts of a list, and no others.
+"""Sandboxes whose commands reach only the hosts of a list.
 
 They have no network. The proxy is in this process; `sandbox.relay` connects commands to it, and the
-usual variables tell them its address. A program that ignores these variables reaches nothing.
+usual variables have its address. A program that ignores these variables reaches nothing.
 """
 
 import os
@@ -47,12 +47,12 @@ _STARTED_WITHIN = timedelta(minutes=1)
 def open_proxied(
     opened: OpenSandbox, first: Network, *, lasting: bool, env: Mapping[str, str] | None = None
 ) -> Iterator["ProxiedSandbox"]:
-    """A sandbox with a proxy beside it.
+    """Open a sandbox with its own proxy.
 
     Args:
         opened: Opens the sandbox.
         first: Its first network.
-        lasting: Whether its processes go on after their command.
+        lasting: Whether its processes continue after their command.
         env: The variables of this machine.
 
     Raises:
@@ -74,7 +74,7 @@ def open_proxied(
 
 @contextmanager
 def _listening() -> Iterator[tuple[open_socket, Path]]:
-    """A socket that every user of a sandbox may connect to, in a folder of its own."""
+    """A socket in a folder of its own, to which every user of a sandbox may connect."""
     with (
         tempfile.TemporaryDirectory(prefix="agentbench-egress-") as name,
         open_socket(AF_UNIX) as listener,
@@ -88,7 +88,7 @@ def _listening() -> Iterator[tuple[open_socket, Path]]:
 
 
 class ProxiedSandbox:
-    """A sandbox whose commands are given the address of a proxy, if they may reach some hosts."""
+    """A sandbox whose commands get the address of a proxy if they may reach listed hosts."""
 
     def __init__(
         self,
@@ -177,14 +177,14 @@ class ProxiedSandbox:
         bypass = ",".join((*_LOOPBACK, *(each.name for each in self.service_reports())))
         bundle = {} if ca_bundle(self._proxy.env) is None else self._ca_variables()
         settings = _settings_of(AllowedHosts(hosts), self._proxy.env)
-        node = {"NODE_USE_ENV_PROXY": "1"}  # its own HTTP client ignores the others without it
+        node = {"NODE_USE_ENV_PROXY": "1"}  # without it, its HTTP client ignores the others
         return {**settings, **bundle, **proxies, **node, "NO_PROXY": bypass, "no_proxy": bypass}
 
     def _ca_variables(self) -> Mapping[str, str]:
         return ca_variables(str(self._inner.mounted(_CA_MOUNT)))
 
     def _started_port(self) -> int:
-        """The port of a relay that goes on without its command."""
+        """Start a relay that outlives its command; returns its port."""
         started = self._relay.beside(self._relay.detached(_STARTED_WITHIN))
         return int(self._checked(started, expected=r"[0-9]{1,5}\s*"))
 
@@ -199,7 +199,7 @@ class ProxiedSandbox:
 
 
 def _settings_of(hosts: AllowedHosts, env: Mapping[str, str]) -> dict[str, str]:
-    """The package indexes of this machine that are listed, too."""
+    """The settings of this machine's package indexes whose hosts are listed."""
     return {
         name: value
         for name, value in forwarded_settings(env).items()

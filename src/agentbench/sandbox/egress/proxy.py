@@ -1,7 +1,8 @@
 """The proxy for lists of hosts: CONNECT, and plain HTTP/1.1.
 
-Its clients are hostile. Each request is parsed by h11 and written anew, so nothing is smuggled past
-the check of its target. Connections, heads and the log are bounded; the end of the proxy ends all.
+Its clients are hostile. Each request is parsed by h11 and written anew, so that nothing can bypass
+the check of its target. Connections, heads and the log are bounded; all connections end with the
+proxy.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ _LINGER_SECONDS = 2.0  # for the end of a connection that was refused
 _CHUNK = 64 * 1024  # bytes
 _BACKLOG = 512
 _LOGGED = 300  # characters of a text from a request
-# Of one connection, and not of the message (RFC 9110, 7.6.1); `Host` is written anew.
+# Headers of one connection, not of the message (RFC 9110, 7.6.1); `Host` is written anew.
 _NOT_FORWARDED = frozenset(
     {b"connection", b"expect", b"host", b"keep-alive", b"proxy-authenticate",
      b"proxy-authorization", b"proxy-connection", b"te", b"trailer", b"transfer-encoding",
@@ -49,7 +50,7 @@ class EgressProxy:
     """Serves a list of hosts that can be replaced while it serves."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        """A proxy that allows nothing; `env` may name the proxy that this machine needs."""
+        """Create a proxy that allows nothing; `env` may name the proxy that this machine needs."""
         self.env = env
         self.hosts = AllowedHosts(())
         self.log = EgressLog()
@@ -82,7 +83,7 @@ class EgressProxy:
 
     async def _serve(self, client: "_Client", writer: asyncio.StreamWriter) -> None:
         try:
-            # Also what h11 finds while it writes: the other end has sent something else.
+            # h11 also raises when it writes, if the other end has sent something unexpected.
             with suppress(OSError, h11.ProtocolError):
                 while await client.serve_request():
                     pass
@@ -103,7 +104,7 @@ class _Exchange(Struct):
     received: int = 0
 
     def record(self) -> EgressRecord:
-        """What the log has of it."""
+        """Its entry in the log."""
         there = self.destination
         return EgressRecord(
             at=self.at,
@@ -158,7 +159,7 @@ class _Client:
         return False
 
     async def linger(self) -> None:
-        """Discard what still comes, or its sender might lose the answer."""
+        """Discard further input; otherwise its sender might lose the answer."""
         self._writer.write_eof()
         async with asyncio.timeout(_LINGER_SECONDS):
             while await self._reader.read(_CHUNK):
@@ -210,7 +211,7 @@ class _Client:
         return await self._forward(head, _Server(*streams))
 
     async def _tunnel(self, streams: upstream.Streams) -> None:
-        """Carry bytes both ways until both ways have ended, or one has broken."""
+        """Copy bytes in both directions until both have ended, or one has failed."""
         reader, writer = streams
         try:
             await self._send(h11.Response(status_code=200, headers=[], reason=b"Connected"))
@@ -240,7 +241,7 @@ class _Client:
         self._writer.write_eof()
 
     async def _forward(self, head: h11.Request, server: "_Server") -> bool:
-        """Send a request of plain HTTP on, and its answer back."""
+        """Forward a plain HTTP request, and send its answer back."""
         try:
             await server.send(head)
             sending = asyncio.ensure_future(self._send_body(server))
@@ -268,7 +269,7 @@ class _Client:
                 self._exchange.sent += len(event.data)
                 await server.send(h11.Data(data=event.data))
         except (OSError, h11.ProtocolError):
-            server.abort()  # which ends the wait for the answer
+            server.abort()  # this ends the wait for the answer
 
     async def _send_answer(self, server: "_Server") -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Connections to the outside: direct ones, or by the proxy that this machine itself needs."""
+"""Connections to the outside, directly or by the proxy that this machine needs."""
 
 import asyncio
 import ssl
@@ -30,7 +30,7 @@ class UpstreamProxy(Struct, frozen=True, kw_only=True):
 
 
 def upstream_proxy(env: Mapping[str, str], scheme: str, host: str) -> UpstreamProxy | None:
-    """The HTTP proxy of this machine for a host; None: it needs none.
+    """The HTTP proxy of this machine for a host; None: it needs no proxy.
 
     Args:
         env: The variables of this machine.
@@ -66,7 +66,7 @@ async def connect(addresses: Sequence[str], port: int) -> Streams:
     """A connection to the first address that accepts it.
 
     Raises:
-        OSError: none does.
+        OSError: no address accepts it.
     """
     fault = OSError("there is no address")
     for address in addresses:
@@ -101,7 +101,7 @@ async def connect_by_proxy(proxy: UpstreamProxy, destination: Destination) -> St
     try:
         writer.write("\r\n".join([*lines, "", ""]).encode())
         async with asyncio.timeout(_CONNECTED_WITHIN):
-            # No byte after the head is read: it is the destination's.
+            # Reads no byte after the head, since it belongs to the destination.
             answer = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0].split()
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         answer = []

@@ -1,1 +1,1 @@
-"""The back end of last resort: plain processes of this machine over copied folders."""
+"""The back end of last resort: plain processes of this machine on copied folders."""

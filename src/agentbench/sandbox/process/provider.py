@@ -1,11 +1,11 @@
 """The provider of plain processes, and of commands in a folder as it is.
 
 It promises nothing; commands only work on copies. A subreaper ends the processes of a command as
-far as it sees them. Limits hold for each process, not for the tree. The network and the machine's
-files are open to commands.
+far as it sees them. Limits hold for each process, not for the tree. Commands can use the network
+and read the machine's files.
 
-Commands in a folder as it is are not isolated either. All their processes die with them, the
-environment is scrubbed, and results go to a private folder.
+Commands in a folder as it is are not isolated, either. Their processes die with them, their
+environment is scrubbed, and results are in a private folder.
 """
 
 import os
@@ -105,7 +105,7 @@ class ProcessProvider(FolderProvider):
 
     @property
     def promises(self) -> frozenset[interface.Promise]:
-        """None: a command can leave the tree, use the network and read the machine's files."""
+        """Promises nothing: commands can leave the tree, use the network and read all files."""
         return frozenset()
 
     @property

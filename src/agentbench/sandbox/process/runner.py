@@ -17,7 +17,7 @@ from agentbench.sandbox.supervise import memory_file, run_child, within_hard_lim
 from agentbench.sandbox.trees import FileOwner
 from agentbench.scoring.evidence import CommandResult
 
-_MOST_SANDBOXES = 8  # of one user at once, whose processes the kernel counts together
+_MOST_SANDBOXES = 8  # of one user at a time, whose processes the kernel counts together
 
 
 class ProcessRunner(Struct, frozen=True, kw_only=True):
