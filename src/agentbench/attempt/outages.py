@@ -2,7 +2,7 @@
 
 Attempts that start in an outage would all fail, use up their retries and cost money. So they wait;
 the outage is reported once, and they continue when it is over. Libraries for circuit breakers are
-not used: their calls fail while the circuit is open, and ours have to wait.
+not used: their calls fail while the circuit is open, but attempts have to wait.
 """
 
 import shutil

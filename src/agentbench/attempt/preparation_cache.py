@@ -1,8 +1,8 @@
 """Stored preparations and baseline runs.
 
 A preparation is a snapshot of the back end, the base tree, and the evidence of clone, checkout and
-set-up. Its key is made of everything that it depends on. It is checked when it is loaded; a damaged
-preparation is recreated.
+set-up. Its key is derived from everything that it depends on. It is checked when it is loaded; a
+damaged preparation is recreated.
 """
 
 import hashlib
@@ -176,7 +176,7 @@ class PreparationCache:
         return hashlib.sha256(f"{identity} {key}".encode()).hexdigest()[:32]
 
     def lock_path(self, key: str) -> Path:
-        """The file to hold a lock on while a preparation is made."""
+        """The file to lock while a preparation is created."""
         return self._folder / f"{key}.lock"
 
     def load(self, key: str) -> tuple[PreparedTask, tuple[StageResult, ...]] | None:
@@ -209,7 +209,7 @@ class PreparationCache:
         return self._store(key, sandbox, lambda: sandbox.snapshot(key))
 
     def adopt(self, key: str, sandbox: Sandbox, results: Sequence[StageResult]) -> PreparedTask:
-        """Store a preparation that another machine made.
+        """Store a preparation of another machine.
 
         Args:
             key: The key of its snapshot in this cache.

@@ -33,7 +33,7 @@ class SharedContainers:
     """Owns the containers of one run until its end. Safe to use from several threads."""
 
     def __init__(self, background: BackgroundTasks, *, most: int | None = None) -> None:
-        """Start with none.
+        """Start without containers.
 
         Args:
             background: Opens and removes the containers; removes the last ones when it finishes.

@@ -51,7 +51,7 @@ def check(tree: ast.Module, path: str = "<unknown>") -> None:
 
 
 def code_of(source: str | ast.Module) -> CodeType:
-    """The code object of a source or of its tree; raises what `parse` raises."""
+    """The code object of a source or of its tree; raises the errors of `parse`."""
     with _exclusive():
         return compile(source, "<unknown>", "exec", dont_inherit=True)
 

@@ -63,7 +63,7 @@ class Schema(BaseModel):
 
 
 def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
-    """The key, the value that was found, and what is wrong with it; `root` has the valid keys."""
+    """The key, the value that was found, and the fault in it; `root` has the valid keys."""
     kind, where = detail["type"], _key_path(detail)
     if kind == "missing":
         return f"{where}: is missing"
@@ -77,7 +77,7 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
 
 
 def describe_wrong_value(detail: ErrorDetails) -> str:
-    """The value that was found, and what is wrong with it, without the name of the key."""
+    """The value that was found, and the fault in it, without the name of the key."""
     message = _message_of(detail)
     if detail["type"] == "value_error":  # our own message, or a choice; both name the value
         choice = _CHOICE.fullmatch(message)

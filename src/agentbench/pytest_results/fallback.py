@@ -1,7 +1,7 @@
 """Results of a run without a report, from its output; collection errors in text.
 
 The standard library's parser is enough for six attributes. Document types, which all remaining XML
-attacks on expat need, are refused, since pytest writes none.
+attacks on expat need, are refused, since pytest never writes them.
 """
 
 import re

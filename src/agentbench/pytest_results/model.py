@@ -114,14 +114,14 @@ class Phase(Struct, frozen=True, kw_only=True):
 
 
 PASSED_PHASES = {when.value: Phase(when=when, outcome=PhaseOutcome.PASSED) for when in PhaseName}
-"""The phases without details by outcome; most phases are such, and share these objects."""
+"""The phases without details by outcome; most phases have none, and share these objects."""
 
 PASSED_AT_ONCE = tuple(PASSED_PHASES.values())  # the phases of a test that passed on its first run
 _OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
 
 
 def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]:
-    """Parse a reporter's words; an unknown one makes the phase a failed call.
+    """Parse a reporter's words; with an unknown word, the phase is a failed call.
 
     xdist reports '???' for the phase in which a worker died, and plugins may invent outcomes.
     """

@@ -239,7 +239,7 @@ class Sandbox(Protocol):
         other processes. An existing snapshot with the key is replaced.
 
         Raises:
-            SandboxError: the sandbox is lost, or cannot be stored: Docker stores none with a plain
+            SandboxError: the sandbox is lost, or cannot be stored, such as Docker's with a plain
                 workspace.
         """
 

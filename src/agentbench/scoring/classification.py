@@ -173,7 +173,7 @@ def _report_detail(outcome: PytestOutcome, command: CommandResult, report: Repor
 
 
 def classify(stage: StageName, evidence: Evidence) -> Failure | None:
-    """The failure in a stage's evidence; `None` if there is none."""
+    """The failure in a stage's evidence; `None` if it shows no failure."""
     if evidence.exception is not None:
         return _from_exception(stage, evidence.exception)
     if evidence.agent is not None:

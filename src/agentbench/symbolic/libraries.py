@@ -90,7 +90,7 @@ def python_of(sandbox: Sandbox) -> PythonVersion:
     """The minor version of the Python on a sandbox's PATH.
 
     Raises:
-        UnavailableError: it has none.
+        UnavailableError: it has no Python.
         SandboxError: the sandbox is lost.
     """
     version_command = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
@@ -162,7 +162,7 @@ def _refusal(command: list[str]) -> str:
 
 
 def _open_to_all(folder: Path) -> None:
-    """Make files readable by the sandbox's user, whatever our umask is."""
+    """Make files readable by the sandbox's user, regardless of our umask."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)

@@ -123,7 +123,7 @@ class AmplifiedTests(Struct, frozen=True, kw_only=True):
 
 
 def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedTests | None:
-    """Derive changed tests, at most so many by a test's name; `None` if no test can be changed.
+    """Derive changed tests, at most `most` of each test; `None` if no test can be changed.
 
     Args:
         source: The file.

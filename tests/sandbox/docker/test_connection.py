@@ -128,9 +128,9 @@ def test_a_wrong_ca_is_told_from_an_expired_a_foreign_and_a_missing_certificate(
     use(certificates.client("distrusts", trusts=other))
     assert "not signed by the CA in ca.pem" in refusal(by_tls.url)
     use(certificates.client("expired", expired=True))
-    assert "does not take our certificate" in refusal(by_tls.url)
+    assert "refuses our certificate" in refusal(by_tls.url)
     use(certificates.client("foreign", by=other))
-    assert "does not take our certificate" in refusal(by_tls.url)
+    assert "refuses our certificate" in refusal(by_tls.url)
     use(None, verify="")
     assert "set DOCKER_TLS_VERIFY=1" in refusal(by_tls.url)
 

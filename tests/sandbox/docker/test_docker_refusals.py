@@ -13,8 +13,8 @@ SAID = {
     "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate": (
         "not signed by the CA"
     ),
-    "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required": "does not take",
-    "[SSL: SSLV3_ALERT_BAD_CERTIFICATE] ssl/tls alert bad certificate": "does not take",
+    "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required": "refuses our",
+    "[SSL: SSLV3_ALERT_BAD_CERTIFICATE] ssl/tls alert bad certificate": "refuses our",
     "400 Client Error: Client sent an HTTP request to an HTTPS server.": "DOCKER_TLS_VERIFY=1",
     "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)": "does not use TLS",
     "[SSL: RECORD_LAYER_FAILURE] record layer failure": "does not use TLS",

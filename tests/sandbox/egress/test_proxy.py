@@ -124,7 +124,7 @@ def test_a_name_that_leads_here_is_reached_only_if_the_address_is_listed_too(
 ) -> None:
     client.allow("localhost")
     answer = client.ask(get(f"http://localhost:{web.port}/"))
-    assert "is not of the internet" in answer
+    assert "is not a public address" in answer
     assert not web.requests
     client.allow("localhost", "127.0.0.1")
     assert "200" in client.ask(get(f"http://LocalHost.:{web.port}/"))

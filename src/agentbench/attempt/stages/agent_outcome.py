@@ -297,7 +297,7 @@ def _without_our_frames(trace: TracebackException) -> TracebackException:
 
 
 def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
-    """The evidence of an agent's stage, with what its model endpoint counted.
+    """The evidence of an agent's stage, with the counts of its model endpoint.
 
     A spent budget counts as a cost limit, and an unanswered last request as an error of the model,
     regardless of what the agent reports. A more specific ending, such as a step limit, is kept.

@@ -322,7 +322,7 @@ def expected_tests(task: Task) -> ExpectedTests:
 def judged_request(context: StageContext) -> PytestRequest:
     """The pytest run that judges a task; equal in the baseline, the final test and control runs.
 
-    It runs all tests, whatever the task's command or configuration says: a control run has to
+    It runs all tests, regardless of the task's command or configuration: a control run has to
     continue after a failure, and code under test must not be able to tell it from the final test.
     """
     command = parse_pytest_command(context.task.problem.test_command)

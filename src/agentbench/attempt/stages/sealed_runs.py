@@ -84,7 +84,7 @@ class SealedRuns:
         self._reference = known
 
     def run(self, change: ChangedFiles) -> JudgedSeal | None:
-        """Run the sealed tests with a change, and compare what they recorded; None without a seal.
+        """Run the sealed tests with a change, and compare their recordings; None without a seal.
 
         If few tests differ, the run is repeated. Values that differ between runs of the reference
         solution are ignored.

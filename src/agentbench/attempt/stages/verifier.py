@@ -162,11 +162,11 @@ def _parsed_json(content: bytes) -> dict[str, float]:
 
 def _number(name: str, value: object) -> float:
     if not isinstance(value, (int, float)):
-        raise _WrongRewardError(f"gives {name} no number")
+        raise _WrongRewardError(f"gives {name} a value that is not a number")
     try:
         return _finite(float(value))
     except OverflowError:
-        raise _WrongRewardError(f"gives {name} a number beyond all bounds") from None
+        raise _WrongRewardError(f"gives {name} a number that is too large") from None
 
 
 def _finite(number: float) -> float:

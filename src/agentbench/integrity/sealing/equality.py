@@ -40,7 +40,7 @@ _ERRORS = (ValueError, TypeError, ArithmeticError)
 
 
 class Agreement(StrEnum):
-    """Whether a recorded value agrees with what a test expects."""
+    """Whether a recorded value agrees with the expected one."""
 
     YES = "yes"
     NO = "no"
@@ -270,7 +270,7 @@ def _equal_fields(actual: Instance, expected: Constructed) -> Agreement:
     if any(name not in state for name in given):
         return Agreement.UNKNOWN
     found = every(equal(state[name], tree) for name, tree in given.items())
-    if found is Agreement.NO:  # a class of another kind may convert what it is given
+    if found is Agreement.NO:  # a class of another kind may convert its arguments
         return Agreement.NO if is_record else Agreement.UNKNOWN
     return found if len(given) == len(state) > 0 else Agreement.UNKNOWN
 

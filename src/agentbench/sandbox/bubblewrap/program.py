@@ -258,7 +258,7 @@ def find_bwrap(user: FileOwner | None, namespace: MountNamespace | None) -> Bwra
     """The system's bwrap if it is new enough, else the bundled one.
 
     Raises:
-        UnavailableError: there is none for this machine.
+        UnavailableError: there is no bwrap for this machine.
     """
     found = shutil.which("bwrap")
     for path in (Path(found) if found else None, bundled_bwrap()):

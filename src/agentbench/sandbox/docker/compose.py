@@ -257,7 +257,7 @@ class ComposeRunner:
         Args:
             services: The services.
             plan: The plan of the sandbox.
-            cancel: Once it is set, nothing more is started.
+            cancel: Once it is set, no further service is started.
 
         Raises:
             ServiceError: a service does not start, or never becomes healthy.

@@ -1,7 +1,7 @@
 """A Compose project: the content of a task's file, checked and limited to one attempt.
 
 Compose itself resolves variables, `extends` and short forms. A setting that is not listed here is
-refused, so none can give a service more of this machine than the sandbox has.
+refused, so that no setting can give a service more of this machine than the sandbox has.
 """
 
 import json

@@ -115,7 +115,7 @@ def find_compose(facts: EngineFacts | None = None) -> ComposeProgram:
         UnavailableError: Compose is missing, or cannot work with the engine.
     """
     if facts is not None and facts.product is EngineProduct.PODMAN:
-        raise UnavailableError("services need Docker's own engine; Podman's runs none")
+        raise UnavailableError("services need Docker's own engine; Podman cannot run them")
     for name, *words in _PROGRAMS:
         path = shutil.which(name)
         if path is None:

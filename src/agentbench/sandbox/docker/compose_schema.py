@@ -54,7 +54,7 @@ class _Deployment(_Read):
 
 
 class Service(_Read):
-    """A service, as far as we read it."""
+    """The settings of a service that we read."""
 
     image: str | None = None
     build: JsonTable | None = None

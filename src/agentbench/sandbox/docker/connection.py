@@ -87,7 +87,7 @@ _REFUSAL_MEANINGS = (
     # The engine's messages about our certificate
     (
         ("certificate required", "bad certificate", "unknown ca", "certificate expired"),
-        "it does not take our certificate, or there is none: put a valid one, signed by its CA, "
+        "it refuses our certificate, or there is none: put a valid one, signed by its CA, "
         "into DOCKER_CERT_PATH as cert.pem and key.pem",
     ),
     (

@@ -245,7 +245,7 @@ class DockerContainer:
                 stays until the removal, since ending it takes the engine a tenth of a second.
         """
         if not self.killed:
-            self.killed = True  # nothing can be started in it from now on
+            self.killed = True  # from now on, no program can be started in it
             try:
                 main = self._main if idle else None
                 is_empty = main is not None and main.end_others(patience=_DIES_WITHIN) is not None

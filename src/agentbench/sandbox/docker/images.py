@@ -1,7 +1,7 @@
 """The images of sandboxes: base images, images by name, and images built from Dockerfiles.
 
 The images of other harnesses' tasks contain the repository in a folder of root, for example /app,
-and their scripts use /tests, /solution and /logs. One layer on top of such an image gives these
+and their scripts use /tests, /solution and /logs. One layer on top of their image gives these
 folders to the sandbox's user; a label contains the workspace.
 """
 

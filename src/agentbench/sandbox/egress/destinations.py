@@ -117,8 +117,8 @@ async def resolved(
     allowed = [str(each) for each in found if _is_allowed(each, hosts, by_name=True)]
     if not allowed:
         raise RefusedError(
-            f"{destination.host} has the address {found[0]}, which is not of the internet; "
-            "the task would have to list it, too"
+            f"{destination.host} has the address {found[0]}, which is not a public address; "
+            "list this address in the task, too"
         )
     return tuple(allowed)
 
