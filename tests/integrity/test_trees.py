@@ -70,7 +70,7 @@ def test_the_end_mark_alone_makes_a_stream_whole():
 
 def test_numbers_that_make_no_sense_are_a_broken_tar():
     sparse = member("a", pax_headers={"GNU.sparse.map": "x,y", "GNU.sparse.size": "1"})
-    with pytest.raises(tarfile.TarError, match="makes no sense"):
+    with pytest.raises(tarfile.TarError, match="header is invalid"):
         read_tree([tar_of(sparse)])
 
 
