@@ -1,11 +1,11 @@
 """Agents as data, in a real sandbox: what they are told, and what is made of how they end."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Budget, NeedsMounts, UsesModel
 from agentbench.agents.preset import PresetAgent, fill_placeholders

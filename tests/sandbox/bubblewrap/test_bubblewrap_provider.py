@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
