@@ -128,7 +128,7 @@ class SpeaksGemini(CommandAgent):
 def test_an_agent_that_cannot_speak_to_the_model_is_refused_before_the_model_is_asked():
     with ScriptedModel(for_ever(Say("ok"))) as server:
         with (
-            pytest.raises(UsageError, match="speaks gemini-generate, but scripted is reached by"),
+            pytest.raises(UsageError, match="supports gemini-generate, but scripted offers"),
             open_model(
                 of(server), SpeaksGemini("true"), probe=True, environ={"OPENAI_API_KEY": server.key}
             ),

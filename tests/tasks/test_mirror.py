@@ -328,7 +328,7 @@ class TestDamage:
         DAMAGE[damage](moved / whole.path.name)
         again = Mirrors(moved).of(of_url(origin, commit))
         assert listing(again.path, commit) == listed
-        assert "it is made again" in caplog.text
+        assert "it is recreated" in caplog.text
         assert not (again.path / "hooks").exists()
         assert not (again.path / "objects/info/alternates").exists()
 
@@ -341,7 +341,7 @@ class TestDamage:
         again = Mirrors(moved).of(RepoSource(files=files))
         assert again.commit == COMMIT
         assert content(again, "code.py") == "x = 1"
-        assert "it is made again" in caplog.text
+        assert "it is recreated" in caplog.text
 
     def test_a_damaged_mirror_whose_origin_is_away_is_a_clear_refusal(self, origin, tmp_path):
         commit = origin.commit()

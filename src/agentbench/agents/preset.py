@@ -261,7 +261,7 @@ class PresetAgent:
         if spoken is None:
             own, offered = ", ".join(sorted(self.api_formats)), ", ".join(sorted(model.api_formats))
             raise UsageError(
-                f"--agent {self.name} speaks {own}; {model.model} is reached by {offered or 'none'}"
+                f"--agent {self.name} supports {own}; {model.model} offers {offered or 'none'}"
             )
         return spoken
 

@@ -254,7 +254,7 @@ def _is_usable(path: Path) -> bool:
     if whole:
         os.utime(path / _CHECKSUM_FILE)  # marks it as recently used
         return True
-    _LOG.warning("%s was damaged on disk, or an older agentbench made it; it is made again", path)
+    _LOG.warning("%s was damaged on disk, or an older agentbench made it; it is recreated", path)
     try:
         shutil.rmtree(path)
     except OSError as error:
