@@ -7,6 +7,7 @@ such counters are hidden. Fixed files replace those that ordinary programs read.
 
 import os
 import re
+import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -101,18 +102,32 @@ def private_copies(mounts: Iterable[ReadOnlyMount], folder: Path) -> Iterator[Re
 def _copy(source: Path, target: Path) -> None:
     status = source.stat()
     if stat.S_ISDIR(status.st_mode):
-        target.mkdir()
-        for child in source.iterdir():
-            _copy(child, target / child.name)
-        target.chmod(0o755)
+        _copy_folder(str(source), str(target), status)
     else:
-        small = status.st_size <= _SMALL
-        facts = (status.st_ino, status.st_size, status.st_mtime_ns)
-        target.write_bytes(_content(source, *facts) if small else source.read_bytes())
-        target.chmod(0o755 if status.st_mode & stat.S_IXUSR else 0o644)
+        _copy_file(str(source), str(target), status)
+
+
+def _copy_folder(source: str, target: str, status: os.stat_result) -> None:
+    # Every sandbox waits for this, and pathlib takes 1.7 times as long.
+    os.mkdir(target)  # noqa: PTH102
+    with os.scandir(source) as entries:
+        for entry in entries:
+            own, copy = entry.stat(), f"{target}/{entry.name}"
+            (_copy_folder if stat.S_ISDIR(own.st_mode) else _copy_file)(entry.path, copy, own)
+    os.chmod(target, 0o755)  # noqa: PTH101
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
+def _copy_file(source: str, target: str, status: os.stat_result) -> None:
+    if status.st_size > _SMALL:
+        shutil.copyfile(source, target)
+    with open(target, "ab", buffering=0) as file:  # noqa: PTH123
+        if status.st_size <= _SMALL:
+            file.write(_content(source, status.st_ino, status.st_size, status.st_mtime_ns))
+        os.fchmod(file.fileno(), 0o755 if status.st_mode & stat.S_IXUSR else 0o644)
+        os.utime(file.fileno(), ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
 @lru_cache(maxsize=128)  # every sandbox gets a copy of the same files
-def _content(path: Path, _inode: int, _size: int, _time: int) -> bytes:
-    return path.read_bytes()
+def _content(path: str, _inode: int, _size: int, _time: int) -> bytes:
+    return Path(path).read_bytes()
