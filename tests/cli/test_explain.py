@@ -1,3 +1,8 @@
+import json
+
+from agentbench.scoring import FailureReason
+
+
 def test_a_reason_is_explained_on_stdout(cli):
     said = cli("explain", "tests-failed")
     assert (said.code, said.stderr) == (0, "")
@@ -14,3 +19,16 @@ def test_what_is_neither_is_wrong_usage(cli):
     said = cli("explain", "nonsense")
     assert (said.code, said.stdout) == (2, "")
     assert "'nonsense' is neither an exit code nor a reason; reasons: " in said.stderr
+
+
+def test_all_reasons_are_listed_as_json(cli):
+    listed = json.loads(cli("explain", "--json").stdout)
+    assert [each["precedence"] for each in listed] == list(range(1, len(FailureReason) + 1))
+    assert {each["name"] for each in listed} == set(FailureReason)
+    assert all(isinstance(each["rationale"], str) and each["rationale"] for each in listed)
+
+
+def test_a_single_reason_has_no_json(cli):
+    said = cli("explain", "TESTS_FAILED", "--json")
+    assert (said.code, said.stdout) == (2, "")
+    assert "--json prints the list of all reasons; omit REASON and --stage" in said.stderr

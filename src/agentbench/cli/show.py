@@ -1,5 +1,6 @@
 """`agentbench show` and `explain`: one attempt, and the meanings of reasons and exit codes."""
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
-from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
+from agentbench.report.taxonomy_page import explain_exit_code, explain_reason, reason_facts
 from agentbench.scoring.taxonomy import FailureReason, StageName
 
 if TYPE_CHECKING:
@@ -116,11 +117,19 @@ def explain(
             autocompletion=completion.stage_names,
         ),
     ] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Explain the failure taxonomy at the terminal.
 
+    --json prints the list of all reasons.
+
     Example: agentbench explain 137 --stage setup
     """
+    if as_json:
+        if what is not None or stage is not None:
+            raise UsageError("--json prints the list of all reasons; omit REASON and --stage")
+        typer.echo(json.dumps([reason_facts(each) for each in _reasons()], indent=1))
+        return
     typer.echo(explanation(what, stage).rstrip("\n"))
 
 
@@ -133,8 +142,7 @@ def explanation(what: str | None, stage: str | None) -> str:
     if stage is not None and stage not in set(StageName):
         raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
     if what is None:
-        rows = sorted(FailureReason, key=lambda reason: reason.precedence)
-        return "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in rows)
+        return "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in _reasons())
     if re.fullmatch(r"-?[0-9]{1,5}", what):
         return explain_exit_code(int(what), stage)
     name = what.upper().replace("-", "_")
@@ -142,3 +150,7 @@ def explanation(what: str | None, stage: str | None) -> str:
         known = ", ".join(FailureReason)
         raise UsageError(f"{what!r} is neither an exit code nor a reason; reasons: {known}")
     return explain_reason(FailureReason(name))
+
+
+def _reasons() -> list[FailureReason]:
+    return sorted(FailureReason, key=lambda reason: reason.precedence)

@@ -70,6 +70,18 @@ def explain_reason(reason: FailureReason) -> str:
     return "\n".join(lines)
 
 
+def reason_facts(reason: FailureReason) -> dict[str, str | int]:
+    """The taxonomy's entry of a reason, for JSON."""
+    return {
+        "name": reason.value,
+        "precedence": reason.precedence,
+        "fault": reason.fault.value,
+        "description": reason.description,
+        "typical_cause": reason.typical_cause,
+        "rationale": reason.rationale,
+    }
+
+
 def explain_exit_code(code: int, stage: str | None = None) -> str:
     """The meaning of an exit code in one stage or in all stages, as text.
 
