@@ -69,7 +69,7 @@ def test_attempts_that_were_not_started_are_told(run, tmp_path):
     (tmp_path / "costly.py").write_text(COSTLY)
     said = run("-a", "costly:solve", "--max-cost", "1", "-k", "2", "-j", "1", "--quiet")
     assert said.code == 0, said.stderr
-    assert "3 of 4 attempts were not started: --max-cost is spent; go on with: " in said.stderr
+    assert "3 of 4 attempts were not started: --max-cost is spent; continue with: " in said.stderr
     assert "$1.50" in said.stderr
 
 
@@ -77,7 +77,7 @@ def test_a_run_stops_after_as_many_failures_as_were_asked_for(run, cli, tmp_path
     said = run("-x", "2", "-k", "2", "-j", "1", "--quiet", "--run-id", "cut", agent="noop")
     assert said.code == 1, said.stderr
     assert said.stderr.splitlines()[-1] == (
-        "2 of 4 attempts were not started: 2 attempts failed (--max-failures 2); go on with: "
+        "2 of 4 attempts were not started: 2 attempts failed (--max-failures 2); continue with: "
         f"agentbench resume {tmp_path}/runs/cut"
     )
     resumed = cli("resume", "cut", "--runs-dir", tmp_path / "runs", "--quiet")
@@ -103,6 +103,10 @@ def test_failed_attempts_of_a_run_are_made_again(run, cli, tmp_path):
     again = json.loads((tmp_path / "runs/again/run.json").read_text())
     assert (again["agent"], again["rerun_of"]) == ("oracle", "before")
     assert [(task["id"], task["attempts"]) for task in again["tasks"]] == [("second", [1, 2])]
+    only_hard = "again repeats only attempts that before did not resolve; do not compare its"
+    for command in (("report", "again"), ("compare", "before", "again")):
+        assert only_hard in cli(*command, "--runs-dir", tmp_path / "runs").stderr
+    assert "repeats" not in cli("report", "before", "--runs-dir", tmp_path / "runs").stderr
 
 
 def test_a_rerun_takes_no_tasks_and_a_run_takes_some(run, cli, tmp_path):
@@ -168,7 +172,7 @@ def test_a_run_that_exists_is_not_overwritten(run):
     assert run("--run-id", "x", "--quiet", "--filter", "first").code == 0
     said = run("--run-id", "x", "--quiet", "--filter", "first")
     assert said.code == 2, said.stderr
-    assert "exists already" in said.stderr
+    assert "already exists" in said.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_wrong_usage(cli, tasks, sandbox, tmp_path):
@@ -243,7 +247,7 @@ def test_a_command_that_does_not_exist_is_found_before_the_first_attempt(run, tm
     said = run("-a", "command", "--agent-command", "my-agent {instruction}", "--allow-unsandboxed")
     assert said.code == 2, said.stderr
     last = said.stderr.splitlines()[-1]
-    assert last.startswith("agentbench: Agent command not found: my-agent; it has to be in ")
+    assert last.startswith("agentbench: Agent command not found: my-agent; it must be in ")
     assert not (tmp_path / "runs").exists()
 
 

@@ -114,7 +114,7 @@ def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, Report
     if folders[0].resolve() == folders[1].resolve():
         typer.echo(f"warning: {folders[0]}: compared with itself", err=True)
     one, other = (ReportedRun.read(folder, processes=host.available_cpus()) for folder in folders)
-    print_warnings(dict.fromkeys((*one.reading.warnings(), *other.reading.warnings())))
+    print_warnings(dict.fromkeys((*one.warnings(), *other.warnings())))
     return one, other
 
 

@@ -144,7 +144,7 @@ def _read(folder: Path, *, whole: bool) -> "ReportedRun":
     from agentbench.report.reported_run import ReportedRun
 
     run = ReportedRun.read(folder, whole=whole, processes=host.available_cpus())
-    print_warnings(run.reading.warnings())
+    print_warnings(run.warnings())
     return run
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
 from agentbench.report.leaderboard import Entrant
+from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.reading import RecordCopy, RunRecords, read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
@@ -43,13 +44,21 @@ class ReportedRun(Struct, frozen=True, kw_only=True):
         """The summary of each attempt, in the order of their first records."""
         return [self.reading.summaries[number] for number in self.latest]
 
+    def warnings(self) -> tuple[str, ...]:
+        """Messages about damaged records, and that a rerun has only hard attempts."""
+        known, found = self._configuration, self.reading.warnings()
+        if known is None or known.rerun_of is None:
+            return found
+        return (
+            *found,
+            f"{known.run_id} repeats only attempts that {known.rerun_of} did not resolve; do not "
+            "compare its rate with the rate of a whole run",
+        )
+
     @property
     def entrant(self) -> Entrant:
         """The run for a leaderboard."""
-        try:
-            known = RunStore.open(self.folder).configuration()
-        except (InputError, OSError):
-            known = None
+        known = self._configuration
         return Entrant(
             name=self.folder.resolve().name,
             attempts=self.attempts,
@@ -65,6 +74,13 @@ class ReportedRun(Struct, frozen=True, kw_only=True):
             InputError: a record was changed since, or is invalid.
         """
         return self.reading.records(self.latest)
+
+    @property
+    def _configuration(self) -> RunConfiguration | None:
+        try:
+            return RunStore.open(self.folder).configuration()
+        except (InputError, OSError):
+            return None
 
     def unmade(self) -> list[AttemptKey]:
         """The planned attempts without a record.
