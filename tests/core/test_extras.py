@@ -17,7 +17,8 @@ from agentbench.core.extras import DISTRIBUTION, install_command
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 _OF_ANOTHER_PROJECT = re.compile(
-    r"\b(?:pip|pipx|uv|uvx)\s[^`#\n]*?(?<![\w./-])agentbench(?![\w./-])"
+    r"\b(?:pip|pipx|uv|uvx)\s(?!(?:run )?--(?:from|spec) dist/)"  # our own wheel
+    r"[^`#\n]*?(?<![\w./-])agentbench(?![\w./-])"
 )
 
 

@@ -33,7 +33,7 @@ def test_auto_takes_the_first_that_works_and_says_why_not_the_others(tmp_path: P
     assert chosen.reason == (
         "docker: no engine answers; bubblewrap: user namespaces are off; process works"
     )
-    assert "no sandbox" in chosen.warnings[0]
+    assert "process is not a sandbox" in chosen.warnings[0]
 
 
 def test_auto_with_nothing_that_works_lists_every_refusal(tmp_path: Path) -> None:

@@ -366,7 +366,7 @@ def test_without_a_model_there_is_nothing_to_do(problem, sandbox):
 def test_a_door_to_another_wire_is_said_to_be_of_no_use(problem, sandbox, tmp_path):
     with ScriptedModel([]) as scripted, door_to(scripted, tmp_path / "log") as door:
         other = replace(door, api_formats=(ApiFormat.GEMINI_GENERATE,))
-        with pytest.raises(LLMError, match="speaks openai-chat or anthropic-messages"):
+        with pytest.raises(LLMError, match="supports openai-chat or anthropic-messages"):
             LlmAgent().solve(problem, sandbox, budget_of(), other)
 
 
