@@ -1,6 +1,8 @@
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
+from agentbench.core.choices import ControlLevel
+from agentbench.integrity.records import Controls
 from agentbench.report.attempt_text import HEADER, render_attempt, verdict_word
 from tests.report.rendered import rows_of
 from tests.runs.records import failed, in_steps, lost, resolved
@@ -64,6 +66,12 @@ def test_steps_of_a_task_are_told_in_their_order(tmp_path):
         "agent: time_limit (an odd <day>); agent 61.5 s, verifier 0.0 s",
         "  print: not run",
     ]
+
+
+def test_skipped_control_runs_are_named_with_the_reason(tmp_path):
+    controls = Controls(level=ControlLevel.FULL, skipped="the final test did not pass")
+    lines = render_attempt(failed(controls=controls), tmp_path).splitlines()
+    assert "control runs (full) skipped: the final test did not pass" in lines
 
 
 def test_a_quarantined_attempt_is_called_so():

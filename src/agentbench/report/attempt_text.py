@@ -277,8 +277,8 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
     if controls is None:
         return
     skipped = controls.skipped
-    none = "" if controls.sealed is not None else "none, "
-    what = f", seed {controls.seed}" if skipped is None else f": {none}{printable(skipped)}"
+    omitted = "" if controls.sealed is not None else " skipped"
+    what = f", seed {controls.seed}" if skipped is None else f"{omitted}: {printable(skipped)}"
     yield f"control runs ({controls.level.value}){what}"
     if controls.sealed is not None:
         yield f"  sealed run: {_sealed_summary(controls.sealed)}"
