@@ -35,6 +35,22 @@ for place in ("/usr/escaped", "/agentbench/tools/escaped", "/proc/1/root/usr/esc
         continue
     print(place)
 """
+SLOW_TO_DIE = """
+import fcntl, os, signal
+os.setsid()
+lock = open("lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+held = b"x" * (300 << 20)  # freed before the lock is
+open("ready", "w").close()
+signal.pause()
+"""
+IS_LOCKED = """
+import fcntl
+try:
+    fcntl.flock(open("lock"), fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    print("locked")
+"""
 CHANGE_ENVIRONMENT = """
 set -e
 rm "$VIRTUAL_ENV/bin/py.test"
@@ -112,6 +128,13 @@ class TestConformance(SandboxConformance):
     def test_processes_of_the_machine_are_out_of_sight(self, walled: Sandbox) -> None:
         seen = python(walled, "import os; print(sorted(filter(str.isdigit, os.listdir('/proc'))))")
         assert len(seen.stdout.split()) <= 3  # bwrap's own init, and Python
+
+
+def test_a_daemon_that_dies_slowly_is_dead_when_its_command_has_ended(walled: Sandbox) -> None:
+    started = f"python -c '{SLOW_TO_DIE}' < /dev/null > /dev/null 2>&1 &"
+    done = sh(walled, f"{started}\nuntil [ -e ready ]; do sleep 0.01; done")
+    assert done.ok, done.stderr
+    assert python(walled, IS_LOCKED).stdout == ""
 
 
 def test_a_snapshot_holds_what_an_overlay_showed(

@@ -50,6 +50,7 @@ from agentbench.sandbox.trees import copy_tree
 from agentbench.scoring.evidence import CommandResult
 
 _SETS_UP_WITHIN = 30_000  # milliseconds
+_DIES_WITHIN = 10_000  # milliseconds
 _NO_SUCH_FOLDER = "Can't chdir to"
 _CANNOT_START = 126  # a shell's exit code for a program that it cannot start
 _COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the first such kernel, for RLIMIT_NPROC
@@ -106,6 +107,7 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
                 self.arguments if mounts else self.arguments_beside, command, stack
             )
             ended = run_child(child, command, end=init.kill, stop=stop)
+            init.await_end()
             if not (init.reported_exit() or ended.timed_out or ended.stopped):
                 message = ended.stderr.text()
                 if _NO_SUCH_FOLDER not in message:
@@ -201,12 +203,19 @@ class _Init:
                 stack.callback(os.close, self._handle)
 
     def kill(self) -> None:
-        """Kill all processes inside; bwrap ends when they are dead."""
+        """Kill all processes inside."""
         if self._handle is None:
             self._child.kill()
             return
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+
+    def await_end(self) -> None:
+        """Wait until all processes inside are dead; bwrap itself ends a moment earlier."""
+        if self._handle is not None:
+            poll = select.poll()
+            poll.register(self._handle, select.POLLIN)
+            poll.poll(_DIES_WITHIN)
 
     def reported_exit(self) -> bool:
         """Whether a command was started and has ended; call it once, after bwrap's end."""
