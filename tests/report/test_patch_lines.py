@@ -11,13 +11,13 @@ LONG = """\
 >       assert total([
             1]) == 2
 
-tests/test_it.py:3: 
+tests/test_it.py:3:\x20
 _ _ _ _ _
 >       return prices[10]
                ^^^^^^^^^^
 E       IndexError: list index out of range
 
-src/model.py:5: IndexError"""  # noqa: W291 - as pytest writes it
+src/model.py:5: IndexError"""
 NATIVE = """\
 Traceback (most recent call last):
   File "/workspace/src/model.py", line 6, in total

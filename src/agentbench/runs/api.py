@@ -86,7 +86,7 @@ def run_tasks(
 
 
 def _records_of(run: Run) -> Iterator[AttemptRecord]:
-    with naming_arguments(), closing(run.attempts()) as records:  # type: ignore[type-var]  # it is a generator
+    with naming_arguments(), closing(run.attempts()) as records:
         yield from records
 
 

@@ -1,6 +1,6 @@
 """A run that can start or continue: makes its attempts, and records its ending in run.json."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from datetime import UTC, datetime
 from math import inf
 
@@ -43,7 +43,7 @@ class Run(Struct, kw_only=True):
     failures: int = 0
     """The number of attempts since this start of the run that count for `--max-failures`."""
 
-    def attempts(self) -> Iterator[AttemptRecord]:
+    def attempts(self) -> Generator[AttemptRecord]:
         """Make the attempts; yields the last record of each as soon as it is on disk.
 
         Closing the iterator before its end stops the run, and run.json says `interrupted`.
