@@ -1,7 +1,9 @@
 """The cheapest chain of Docker calls that judges a task: what benchmarks compare agentbench with.
 
 For each attempt it makes one container, puts the repository with fix and hidden tests into it, runs
-pytest and removes it: no baseline, no fresh container, no limits, no report, no record.
+pytest and removes it: no baseline, no fresh container, no limits, no report, no record. It asks
+for no network (`network_mode="none"`), for which the engine still takes half of a start; agentbench
+disables the network (docs/sandboxes.md), and is faster per container.
 With CONTAINERS above 1 it makes so many for an attempt, the first of which runs no tests, as it
 would be an agent's: what an engine alone takes for the sandboxes of a verdict.
 Run: python benchmarks/raw_chain.py ARCHIVE ATTEMPTS AT_A_TIME [CONTAINERS]

@@ -7,13 +7,13 @@ from threading import Event
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.sandbox.docker.container import remove_container
+from agentbench.sandbox.docker.container import DockerContainer, remove_container
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, ImageId
 from agentbench.scoring.evidence import CommandResult, Ending
 from tests.patience import HANG_SECONDS, wait_until, with_growing_limit
-from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
+from tests.sandbox.conformance_base import LIMITS, PATIENCE, python, sh
 from tests.sandbox.docker_fixtures import containers_in, engine, image, left_in, provider
 
 __all__ = ["engine", "image", "provider"]
@@ -149,3 +149,70 @@ def test_the_walls_are_what_the_engine_was_told(
     assert not config["Binds"]
     assert config["Memory"] == config["MemorySwap"] == LIMITS.memory_mib << 20
     assert config["PidsLimit"] == LIMITS.pids + 3
+
+
+NAMES_AND_ADDRESSES = """
+import os, pathlib, socket
+with socket.create_server(("127.0.0.1", 0)) as server:
+    socket.create_connection(("localhost", server.getsockname()[1]), timeout=5).close()
+print(sorted(os.listdir("/sys/class/net")))
+try:
+    socket.create_connection(("192.0.2.1", 80), timeout=5)
+except OSError as error:
+    print(error.strerror)
+try:
+    socket.getaddrinfo("example.org", 80)
+except socket.gaierror as error:
+    print(error.strerror)
+print(pathlib.Path("/etc/resolv.conf").read_text().split()[0], socket.gethostname())
+"""
+
+
+def leaves_network_out(engine: Engine) -> bool:
+    """Whether the engine set up no network for its only container."""
+    with engine.api("see how a container was created") as api:
+        settings = api.inspect_container(containers_in(engine)[0])["Config"]
+        return bool(settings.get("NetworkDisabled"))
+
+
+def test_a_container_without_a_network_has_a_loopback_interface_and_nothing_else(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        assert leaves_network_out(engine)
+        shown = python(sandbox, NAMES_AND_ADDRESSES)
+        assert shown.stdout.splitlines() == [
+            "['lo']",
+            "Network is unreachable",
+            "Temporary failure in name resolution",
+            "nameserver sandbox",
+        ], shown.stderr
+
+
+def test_a_container_with_a_network_gets_it_from_the_engine(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    with provider.open(image, limits=LIMITS, network=True):
+        assert not leaves_network_out(engine)
+
+
+def test_where_the_runtime_makes_no_loopback_interface_the_engine_sets_up_the_network(
+    provider: DockerProvider,
+    engine: Engine,
+    image: ImageId,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # No runtime here is like that, so the answer of the first container is changed.
+    answers: list[bool] = []
+
+    def has_loopback(_container: DockerContainer) -> bool:
+        answers.append(leaves_network_out(engine))
+        return False
+
+    monkeypatch.setattr(DockerContainer, "has_loopback", property(has_loopback))
+    for _ in range(2):
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            assert not leaves_network_out(engine)
+            assert python(sandbox, NAMES_AND_ADDRESSES).stdout.startswith("['lo']\nNetwork is")
+    assert answers == [True]  # it is remembered
+    assert left_in(engine) == frozenset()

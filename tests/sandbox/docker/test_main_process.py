@@ -115,3 +115,18 @@ def test_a_container_that_does_not_come_up_is_an_error(
     container.close()
     with pytest.raises(SandboxError, match="needs a shell"):
         keeper.await_ready()
+
+
+@pytest.mark.parametrize(
+    ("flags", "is_up"),
+    [("0x9", True), ("0x10049", True), ("0x8", False), ("-", False), ("", False)],
+)
+def test_whether_the_loopback_interface_is_up_is_known_once_it_is_ready(
+    ends: tuple[MainProcess, socket.socket], flags: str, *, is_up: bool
+) -> None:
+    main, container = ends
+    say(container, f"ready {flags}\n")
+    thread = answering(container, "no 0 1 1")
+    main.await_ready()
+    thread.join()
+    assert main.has_loopback is is_up

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.engine import Engine, read_facts
-from agentbench.sandbox.docker.private_files import private_files
+from agentbench.sandbox.docker.private_files import HOSTS, RESOLVERS, private_files
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId, Limits, ReadOnlyMount
 from tests.sandbox.conformance_base import LIMITS, sh
@@ -49,6 +49,22 @@ def test_kernel_files_are_replaced_only_where_they_can_be(
     limits = Limits(runtime=runtime)
     with private_files(engine_with(security), [], limits) as files:
         assert not any(path.startswith("/proc") for path in files.replaced)
+
+
+@pytest.mark.parametrize(
+    ("security", "runtime", "written"),
+    [("name=seccomp", None, True), ("name=selinux", None, False), ("name=seccomp", "runsc", False)],
+)
+def test_a_container_without_a_network_gets_its_names_from_our_files(
+    security: str, runtime: str | None, *, written: bool
+) -> None:
+    with private_files(engine_with(security), [], Limits(runtime=runtime), names=True) as files:
+        assert {HOSTS, RESOLVERS}.issubset(files.replaced) is written
+        if written:
+            assert "127.0.0.1\tlocalhost\n" in files.replaced[HOSTS].read_text()
+            assert files.replaced[RESOLVERS].read_text().startswith("nameserver ")
+    with private_files(engine_with(security), [], Limits(runtime=runtime)) as files:
+        assert {HOSTS, RESOLVERS}.isdisjoint(files.replaced)
 
 
 def test_a_missing_source_is_an_error_of_the_sandbox(tmp_path: Path) -> None:

@@ -27,7 +27,12 @@ from agentbench.sandbox.docker.container_options import (
 )
 from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
-from agentbench.sandbox.docker.private_files import PrivateFiles, private_files
+from agentbench.sandbox.docker.private_files import (
+    HOSTS,
+    RESOLVERS,
+    PrivateFiles,
+    private_files,
+)
 from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
@@ -208,6 +213,11 @@ class DockerContainer:
         """Send a signal to every process except init and the main process."""
         if self._main is not None:
             self._main.ask(name, patience=1.0)
+
+    @property
+    def has_loopback(self) -> bool:
+        """Whether its loopback interface is up."""
+        return self._main is not None and self._main.has_loopback
 
     def path_exists(self, path: str) -> bool:
         """Whether a path exists in the container."""
@@ -396,6 +406,7 @@ class ContainerLauncher:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.shares_files = engine.address.is_local  # assumed until a mount turns out to be empty
+        self._leaves_network_out = True  # assumed until a container has no loopback interface
 
     @contextmanager
     def launched(
@@ -409,7 +420,8 @@ class ContainerLauncher:
         with ExitStack() as stack:
             files = PrivateFiles()
             if self.shares_files:
-                made = private_files(self._engine, mounts, plan.limits)
+                names = self._leaves_network_out and plan.never_has_network
+                made = private_files(self._engine, mounts, plan.limits, names=names)
                 files = stack.enter_context(made)
             container = self._planned(
                 replace(plan, replaced=files.replaced), files.mounts or mounts
@@ -419,6 +431,12 @@ class ContainerLauncher:
                 if not self.shares_files and (container.plan.bound or container.plan.replaced):
                     container.remove()
                     container = self._planned(plan, mounts)
+                    self._launch(container)
+                elif container.plan.network_left_out and not container.has_loopback:
+                    self._leaves_network_out = False
+                    container.remove()
+                    kept = {k: v for k, v in files.replaced.items() if k not in (HOSTS, RESOLVERS)}
+                    container = self._planned(replace(plan, replaced=kept), files.mounts or mounts)
                     self._launch(container)
                 yield container
             except BaseException:

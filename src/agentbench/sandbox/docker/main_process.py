@@ -6,6 +6,7 @@ capabilities, so they cannot signal it. It ends with its input, so the container
 ends by itself.
 """
 
+import re
 import time
 
 from msgspec import Struct
@@ -22,7 +23,8 @@ number() { # sets $found to what a file says, after a word if one is given
   done < "$1"
 } 2> /dev/null
 group=/sys/fs/cgroup
-echo ready
+number /sys/class/net/lo/flags
+echo "ready $found"
 while read -r request word rest; do
   answer=no
   case $word in
@@ -60,6 +62,8 @@ class MainProcess:
         self._stream = stream
         self._last_request = 0
         self._received = b""
+        self.has_loopback = False
+        """Whether its loopback interface is up, once it is ready."""
 
     def await_ready(self) -> ProcessCensus:
         """Wait until it is ready.
@@ -68,7 +72,7 @@ class MainProcess:
             SandboxError: it did not start, for example since the image has no shell.
         """
         deadline = time.monotonic() + _START_SECONDS
-        while "ready" not in self._lines() and not self._stream.ended:
+        while not self._is_ready() and not self._stream.ended:
             if time.monotonic() > deadline:
                 break
             self._receive(0.1)
@@ -122,6 +126,14 @@ class MainProcess:
     def close(self) -> None:
         """Close its input, so that it ends with its container."""
         self._stream.close()
+
+    def _is_ready(self) -> bool:
+        for line in self._lines():
+            word, _, flags = line.partition(" ")
+            if word == "ready":
+                self.has_loopback = bool(re.fullmatch("0x[0-9a-f]*[13579bdf]", flags))
+                return True
+        return False
 
     def _receive(self, patience: float) -> None:
         self._received += b"".join(frame.data for frame in self._stream.receive(patience))

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.engine import Engine, EngineFacts, EngineProduct
+from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import Limits, ReadOnlyMount
 from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, private_copies, stand_ins
 
@@ -34,6 +35,15 @@ MASKED_PATHS = (
 _REPLACEABLE = frozenset({"cpuinfo", "loadavg", "meminfo", "stat", "uptime"})
 """The files in /proc over which runc mounts other files."""
 _INIT = "/sbin/docker-init"  # where the engine binds its own program
+HOSTS, RESOLVERS = "/etc/hosts", "/etc/resolv.conf"
+_LOCAL_NAMES = """127.0.0.1\tlocalhost
+::1\tlocalhost ip6-localhost ip6-loopback
+fe00::0\tip6-localnet
+ff00::0\tip6-mcastprefix
+ff02::1\tip6-allnodes
+ff02::2\tip6-allrouters
+"""
+"""The names that the engine gives a container without a network."""
 
 
 class PrivateFiles(Struct, frozen=True, kw_only=True):
@@ -46,9 +56,15 @@ class PrivateFiles(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def private_files(
-    engine: Engine, mounts: Sequence[ReadOnlyMount], limits: Limits
+    engine: Engine, mounts: Sequence[ReadOnlyMount], limits: Limits, *, names: bool = False
 ) -> Iterator[PrivateFiles]:
     """The files of a container on an engine that sees our files, until the end of the block.
+
+    Args:
+        engine: The engine.
+        mounts: The files to copy.
+        limits: The container's limits.
+        names: Whether to write the files about names that an engine writes with a network.
 
     Raises:
         SandboxError: they cannot be written.
@@ -56,26 +72,36 @@ def private_files(
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(owned_folder("agentbench-mounts-"))
-            files = _copied(folder, engine.facts, mounts, limits)
+            files = _copied(folder, engine.facts, mounts, limits, names=names)
         except OSError as fault:
             raise SandboxError(f"cannot copy files for a container: {fault}") from fault
         yield files
 
 
 def _copied(
-    folder: Path, facts: EngineFacts, mounts: Sequence[ReadOnlyMount], limits: Limits
+    folder: Path,
+    facts: EngineFacts,
+    mounts: Sequence[ReadOnlyMount],
+    limits: Limits,
+    *,
+    names: bool,
 ) -> PrivateFiles:
     replaced: dict[str, Path] = {}
+    contents: dict[str, bytes] = {}
     folder.chmod(0o711)  # for engines that remap users
     # Another runtime may have a kernel, and so a /proc, of its own.
     is_our_proc = facts.kernel == platform.release() and limits.runtime is None
     is_docker = facts.product is EngineProduct.DOCKER  # Podman cannot always mount over /proc
     if is_docker and is_our_proc and not facts.labels_files:
-        contents = stand_ins(limits.memory_mib)
-        for name in _REPLACEABLE & contents.keys():
-            (folder / name).write_bytes(contents[name])
-            (folder / name).chmod(0o444)
-            replaced[f"/proc/{name}"] = folder / name
+        shown = stand_ins(limits.memory_mib)
+        contents = {f"/proc/{name}": shown[name] for name in _REPLACEABLE & shown.keys()}
+    if names and is_docker and limits.runtime is None and not facts.labels_files:
+        servers = "".join(f"nameserver {each}\n" for each in resolvers())
+        contents |= {HOSTS: _LOCAL_NAMES.encode(), RESOLVERS: servers.encode()}
+    for path, content in contents.items():
+        replaced[path] = folder / path.rpartition("/")[2]
+        replaced[path].write_bytes(content)
+        replaced[path].chmod(0o444)
     init = shutil.which("docker-init")
     may_run = not os.statvfs(folder).f_flag & os.ST_NOEXEC and not facts.labels_files
     if init is not None and is_docker and may_run:
