@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentbench.attempt.record import AttemptRecord
+    from agentbench.judge.judge import Judge
+    from agentbench.judge.judge_verdict import JudgeVerdict, RewardKind
+    from agentbench.judge.scoring import Submission
     from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
     from agentbench.tasks.loading import load_tasks
@@ -13,7 +16,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttemptRecord",
+    "Judge",
+    "JudgeVerdict",
+    "RewardKind",
     "RunOptions",
+    "Submission",
     "__version__",
     "load_tasks",
     "run_attempt",
@@ -22,7 +29,11 @@ __all__ = [
 
 _HOMES = {
     "AttemptRecord": "attempt.record",
+    "Judge": "judge.judge",
+    "JudgeVerdict": "judge.judge_verdict",
+    "RewardKind": "judge.judge_verdict",
     "RunOptions": "runs.options",
+    "Submission": "judge.scoring",
     "load_tasks": "tasks.loading",
     "run_attempt": "runs.api",
     "run_tasks": "runs.api",

@@ -160,8 +160,10 @@ def test_everything_that_a_run_left_in_the_cache_is_told_and_can_go(clean, tmp_p
         prepared.keep("abc", box)
         prepared.keep_results("abc", ())
     (cache_dir / "prepared" / "process" / "baseline-x.json").write_text("{}")
+    (cache_dir / "verdicts" / "0a").mkdir(parents=True)
+    (cache_dir / "verdicts" / "0a" / "0a1b.json").write_text("{}")
     kinds = {name.rsplit(" ", 1)[0] for _, name in lines_of(clean("--keep", "0B", "--dry-run"))}
-    assert kinds == {"preparation", "base environment", "baseline"}
+    assert kinds == {"preparation", "base environment", "baseline", "verdict"}
     del prepared
     gc.collect()
     said = clean("--keep", "0B")

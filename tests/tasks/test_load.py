@@ -298,3 +298,8 @@ def test_an_agent_runs_tests_with_the_environment_that_judges(task_folder, mirro
     toml = f'{TOML}[environment]\nenv = {{ TZ = "Asia/Kathmandu" }}\n'
     task = load_task(task_folder(toml=toml), mirrors=mirrors)
     assert task.problem.test_env == {"TZ": "Asia/Kathmandu"} == task.environment.env
+
+
+def test_without_mirrors_those_of_the_users_cache_are_used(task_folder):
+    folder = task_folder(toml=f'{TOML}[tests]\nfail_to_pass = ["test_code.py::test_last"]\n')
+    assert [task.id for task in load_tasks([folder]).tasks] == ["off-by-one"]

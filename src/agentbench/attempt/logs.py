@@ -142,7 +142,13 @@ class StageLog:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write the tail, and close the file."""
         with self._lock:
+            if self._file.closed:
+                return
             if self._cut:
                 self._put(b"\n[... %d bytes left out ...]\n" % self._cut)
             for line in self._tail:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent
-from agentbench.attempt.context import AttemptOutputs, PreparedContext
+from agentbench.attempt.context import AgentRunOutput, AttemptOutputs, PreparedContext
 from agentbench.attempt.logs import EXCHANGE_LOG, write_trajectory
 from agentbench.attempt.preparation import TaskPreparation
 from agentbench.attempt.record import AttemptRecord
@@ -33,37 +34,25 @@ def run_pipeline(
     Raises:
         StorageError: the disk has no space for its files.
     """
-    started_at, started = datetime.now(UTC), time.monotonic()
-    runner = _AttemptRunner(task, agent, resources, slot)
-    outputs = runner.run()
-    times = AttemptTimes(
-        started_at=started_at,
-        total=timedelta(seconds=time.monotonic() - started),
-        queue_wait=timedelta(seconds=started - (slot.queued_at or started)),
-    )
-    task = runner.preparation.task  # with the name of its image
-    record = make_record(
-        task=task, agent=agent, resources=resources, slot=slot, times=times, outputs=outputs
-    )
-    runner.stages.events.judged(record)
-    gateway, work = resources.gateway, outputs.agent_run
-    if gateway is not None and work is not None and work.traffic is not None:
-        write_trajectory(
-            slot.folder,
-            agent=agent,
-            model=gateway.model,
-            session=f"{slot.run_id}/{task.id}/{slot.attempt}",
-            facts=work.traffic,
-        )
-    return record
+    runner = AttemptRunner(task, agent, resources, slot)
+    return runner.record(runner.run())
 
 
-class _AttemptRunner:
+class PreparedAttempt(Struct, frozen=True, kw_only=True):
+    """The outputs of the stages before the agent's; None: one of them ended the attempt."""
+
+    outputs: AttemptOutputs
+    ready: PreparedContext | None = None
+    baseline: Evidence | None = None
+
+
+class AttemptRunner:
     """Runs the stages of one attempt until one of them ends it."""
 
     def __init__(
         self, task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot
     ) -> None:
+        self._started_at, self._started = datetime.now(UTC), time.monotonic()
         self._task = task
         self._resources = resources
         self._slot = slot
@@ -79,19 +68,77 @@ class _AttemptRunner:
         """Run the stages, and remove the preparation if only this attempt may use it."""
         self.stages.events.registered()
         try:
-            outputs = self._run_stages()
-            return replace(outputs, results=tuple(self.stages.results))
+            return self._run_stages()
         finally:
             self.preparation.forget_uncached()
 
-    def _run_stages(self) -> AttemptOutputs:
+    def prepare(self) -> PreparedAttempt:
+        """Run the stages before the agent's."""
         ready = self.preparation.prepare()
         if ready is None:
-            return AttemptOutputs(image=self.preparation.image)
+            return PreparedAttempt(outputs=AttemptOutputs(image=self.preparation.image))
         outputs = AttemptOutputs(image=ready.image, prepared=ready.prepared)
-        baseline = self._baseline(ready)
-        if baseline is None:
-            return outputs
+        return PreparedAttempt(outputs=outputs, ready=ready, baseline=self._baseline(ready))
+
+    def final_test(
+        self, prepared: PreparedAttempt, work: AgentRunOutput | None, upcoming: FinalTestPreparation
+    ) -> AttemptOutputs:
+        """Judge an agent's work; without a change, nothing is run."""
+        outputs = replace(prepared.outputs, agent_run=work)
+        if work is None or work.change is None or (work.steps and work.error is not None):
+            return outputs  # with steps, the change may be from a step before the error
+        change, ready, baseline = work.change, prepared.ready, prepared.baseline
+        assert ready is not None
+        assert baseline is not None
+        final = self.stages.run(
+            StageName.FINAL_TEST,
+            lambda sink: final_test(
+                replace(ready, stage=StageName.FINAL_TEST, sink=sink),
+                baseline=baseline,
+                change=change,
+                preparation=upcoming,
+                work=work,
+            ),
+        )
+        return replace(outputs, final_test=final)
+
+    def record(self, outputs: AttemptOutputs) -> AttemptRecord:
+        """The record of the attempt, with its verdict; also writes its trajectory.
+
+        Raises:
+            StorageError: the disk has no space for its files.
+        """
+        slot, resources = self._slot, self._resources
+        times = AttemptTimes(
+            started_at=self._started_at,
+            total=timedelta(seconds=time.monotonic() - self._started),
+            queue_wait=timedelta(seconds=self._started - (slot.queued_at or self._started)),
+        )
+        record = make_record(
+            task=self.preparation.task,  # with the name of its image
+            agent=self._agent.agent,
+            resources=resources,
+            slot=slot,
+            times=times,
+            outputs=replace(outputs, results=tuple(self.stages.results)),
+        )
+        self.stages.events.judged(record)
+        gateway, work = resources.gateway, outputs.agent_run
+        if gateway is not None and work is not None and work.traffic is not None:
+            write_trajectory(
+                slot.folder,
+                agent=self._agent.agent,
+                model=gateway.model,
+                session=f"{slot.run_id}/{self._task.id}/{slot.attempt}",
+                facts=work.traffic,
+            )
+        return record
+
+    def _run_stages(self) -> AttemptOutputs:
+        prepared = self.prepare()
+        ready, baseline = prepared.ready, prepared.baseline
+        if ready is None or baseline is None:
+            return prepared.outputs
         judged = replace(ready, stage=StageName.FINAL_TEST)
         with closing(FinalTestPreparation(judged, baseline)) as upcoming:
             work = self.stages.run(
@@ -100,21 +147,7 @@ class _AttemptRunner:
                     replace(ready, sink=sink, stage=StageName.AGENT_RUN), self._agent, upcoming
                 ),
             )
-            outputs = replace(outputs, agent_run=work)
-            if work is None or work.change is None or (work.steps and work.error is not None):
-                return outputs  # with steps, the change may be from a step before the error
-            change = work.change
-            final = self.stages.run(
-                StageName.FINAL_TEST,
-                lambda sink: final_test(
-                    replace(judged, sink=sink),
-                    baseline=baseline,
-                    change=change,
-                    preparation=upcoming,
-                    work=work,
-                ),
-            )
-            return replace(outputs, final_test=final)
+            return self.final_test(prepared, work, upcoming)
 
     def _baseline(self, ready: PreparedContext) -> Evidence | None:
         """The evidence of the baseline run; None if it shows a fault of the task."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from threading import Event
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from agentbench.attempt.context import StageOutput
 from agentbench.attempt.logs import EventLog, StageLog
@@ -41,6 +41,7 @@ _POLL = 0.1  # seconds, since no call waits for two events
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
 OutputT = TypeVar("OutputT", bound=StageOutput)
+ResultT = TypeVar("ResultT")
 
 
 def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timedelta:
@@ -117,37 +118,19 @@ class StageRunner:
         Raises:
             StorageError: the disk has no space for the files of the stage.
         """
-        started_at, started = datetime.now(UTC), time.monotonic()
+        with self.begin(stage) as running:
+            return running.do(work)
+
+    def begin(self, stage: StageName) -> "RunningStage":
+        """Start one stage, whose work is done in one or more calls until it is ended.
+
+        Raises:
+            StorageError: the disk has no space for the files of the stage.
+        """
         self.events.started(stage)
         if self._slot.status is not None:
             self._slot.status.stage = stage
-        output: OutputT | None = None
-        with self._opened_log(stage) as log:
-            try:
-                if self.deadline.is_set():
-                    raise RunCancelled  # noqa: TRY301 - as a sandbox does
-                output = work(log.write)
-                if output.error is not None:
-                    raise output.error  # noqa: TRY301 - as if the stage had raised it
-                evidence = output.evidence
-            except StorageError:
-                raise  # there is no space for this evidence, or for any other
-            except (Exception, RunCancelled) as error:  # noqa: BLE001 - see below
-                # The one place where an exception becomes a reason: a lost sandbox, a cancelled
-                # run, or a bug of agentbench. Each one is recorded as evidence of its stage.
-                cause = self._cause(stage, error)
-                evidence = Evidence(exception=exception_fact(stage, cause))
-                self._resources.images.clear()  # one may have been removed or built again
-                log.write(Stream.STDERR, f"{type(cause).__name__}: {cause}\n".encode())
-        self.add(
-            StageResult(
-                stage=stage,
-                evidence=shortened(evidence),
-                started_at=started_at,
-                duration=timedelta(seconds=time.monotonic() - started),
-            )
-        )
-        return output
+        return RunningStage(self, stage, self._opened_log(stage))
 
     def run_to_success(
         self, stage: StageName, work: Callable[[OutputSink], OutputT]
@@ -165,6 +148,10 @@ class StageRunner:
         """The failure of the last stage."""
         last = self.results[-1]
         return classify(last.stage, last.evidence)
+
+    def forget_images(self) -> None:
+        """Ask for images again after an error: one may have been removed or built again."""
+        self._resources.images.clear()
 
     def save(self, name: str, content: bytes) -> None:
         """Write a file of the attempt.
@@ -190,7 +177,7 @@ class StageRunner:
 
         return self._resources.breaker.written(opened)
 
-    def _cause(self, stage: StageName, error: Exception | RunCancelled) -> Exception | RunCancelled:
+    def cause(self, stage: StageName, error: Exception | RunCancelled) -> Exception | RunCancelled:
         """The error, or the end of the attempt's time if that cancelled the stage."""
         limit = self.deadline.limit
         if not isinstance(error, RunCancelled) or limit is None or not self.deadline.is_late:
@@ -200,6 +187,78 @@ class StageRunner:
         return AttemptTimeoutError(
             f"the whole attempt was still running after {limit.total_seconds():.0f} s",
             fault=fault.value,
+        )
+
+
+class RunningStage:
+    """A stage that has started. Its calls may come from different threads, one at a time."""
+
+    def __init__(self, runner: StageRunner, stage: StageName, log: StageLog) -> None:
+        self._runner = runner
+        self._stage = stage
+        self._log = log
+        self._started_at, self._started = datetime.now(UTC), time.monotonic()
+        self._evidence = Evidence()
+        self.has_failed = False
+        """Whether a call raised an exception; then nothing more is done."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_error: object) -> None:
+        if kind is None:
+            self.end()
+        else:
+            self._log.close()
+
+    @property
+    def sink(self) -> OutputSink:
+        """Writes to the stage's log."""
+        return self._log.write
+
+    def do(self, work: Callable[[OutputSink], ResultT]) -> ResultT | None:
+        """Do a part of the work; its result, or None if it raised an exception.
+
+        A `StageOutput` has the evidence of the stage.
+
+        Raises:
+            StorageError: the disk has no space for the files of the stage.
+        """
+        result: ResultT | None = None
+        try:
+            if self._runner.deadline.is_set():
+                raise RunCancelled  # noqa: TRY301 - as a sandbox does
+            result = work(self._log.write)
+            if isinstance(result, StageOutput):
+                if result.error is not None:
+                    raise result.error  # noqa: TRY301 - as if the stage had raised it
+                self._evidence = result.evidence
+        except StorageError:
+            raise  # there is no space for this evidence, or for any other
+        except (Exception, RunCancelled) as error:  # noqa: BLE001 - see below
+            # The one place where an exception becomes a reason: a lost sandbox, a cancelled
+            # run, or a bug of agentbench. Each one is recorded as evidence of its stage.
+            cause = self._runner.cause(self._stage, error)
+            self._evidence = Evidence(exception=exception_fact(self._stage, cause))
+            self._runner.forget_images()
+            self._log.write(Stream.STDERR, f"{type(cause).__name__}: {cause}\n".encode())
+            self.has_failed = True
+        return result
+
+    def end(self) -> None:
+        """Close the log, and add the stage's result to the attempt's.
+
+        Raises:
+            StorageError: the disk has no space for the log.
+        """
+        self._log.close()
+        self._runner.add(
+            StageResult(
+                stage=self._stage,
+                evidence=shortened(self._evidence),
+                started_at=self._started_at,
+                duration=timedelta(seconds=time.monotonic() - self._started),
+            )
         )
 
 

@@ -16,6 +16,7 @@ from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.core.file_locks import removal_lock, users_file
 from agentbench.core.files import has_owner_file
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.judge.verdict_cache import FOLDER as VERDICTS
 from agentbench.sandbox import cleanup as local
 from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import Engine
@@ -53,7 +54,7 @@ def _everything_below(path: Path) -> Iterator[str]:
 class CacheEntry:
     """Something in the cache that can be created again."""
 
-    kind: str  # "preparation", "base environment", "task image", "mirror", "toolbox", "baseline"
+    kind: str  # "preparation", "base environment", "task image", "mirror", "toolbox", "baseline", …
     name: str
     used_at: float  # seconds of the epoch
     in_use: bool
@@ -138,6 +139,7 @@ class CacheContents:
             *self._bases(),
             *self._shared(),
             *self._baselines(),
+            *self._verdicts(),
         ]
 
     def prepared_folders(self) -> list[Path]:
@@ -157,7 +159,7 @@ class CacheContents:
                 return self.engine is not None and cleanup.remove_task_image(
                     self.engine, entry.name
                 )
-            case "baseline":
+            case "baseline" | "verdict":
                 entry.folders[0].unlink(missing_ok=True)
                 return True
             case _:
@@ -262,10 +264,16 @@ class CacheContents:
             yield _shared_entry("symbolic library", path, _mtime(path))
 
     def _baselines(self) -> Iterator[CacheEntry]:
-        for path in sorted((self.folder / "prepared").glob("*/*.json")):
+        yield from self._single_files("baseline", "prepared")
+
+    def _verdicts(self) -> Iterator[CacheEntry]:
+        yield from self._single_files("verdict", VERDICTS)
+
+    def _single_files(self, kind: str, folder: str) -> Iterator[CacheEntry]:
+        for path in sorted((self.folder / folder).glob("*/*.json")):
             name = f"{path.parent.name}/{path.name}"
             yield CacheEntry(
-                kind="baseline", name=name, used_at=_mtime(path), in_use=False, folders=(path,)
+                kind=kind, name=name, used_at=_mtime(path), in_use=False, folders=(path,)
             )
 
 

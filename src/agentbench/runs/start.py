@@ -116,20 +116,15 @@ def start_run(
     agent = components.agent_of(options, tasks)
     check_model(options, agent)
     slots = slots_elsewhere(options.executor)
-    selected = components.select_sandbox(options)
+    selected, resources = open_resources(options)
     provider = selected.provider
-    _refuse_unsandboxed(options, provider)
-    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
-    _remove_orphans(resources, options)
     with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
-    tasks = [task_image.with_runtime(task, options.runtime) for task in tasks]
-    originals, tasks = tasks, task_image.with_images(tasks, provider, resources.mirrors)
-    _check_images(originals, tasks, resources)
+    tasks = ready_tasks(tasks, options, resources)
     _build_agent_programs(agent, tasks, provider)
     if slots is None:  # else attempts are made on other machines
         check_agent_programs(agent, tasks, resources, say=options.say)
-    configuration = _configuration(tasks, options, agent, selected, slots, rerun)
+    configuration = configuration_of(tasks, options, agent.name, selected, slots, rerun)
     durations = components.durations_of(options, configuration)
     python_warnings = task_image.python_warnings(tasks, provider, resources.mirrors)
     return Run(
@@ -142,6 +137,35 @@ def start_run(
         warnings=(*selected.warnings, *python_warnings),
         say=options.say,
     )
+
+
+def open_resources(options: RunOptions) -> tuple[BackEndSelection, RunResources]:
+    """Select the back end, and open the resources that all attempts share.
+
+    Raises:
+        UsageError: an option is wrong, or the agent would run without a sandbox.
+        UnavailableError: the sandbox is not available.
+    """
+    selected = components.select_sandbox(options)
+    _refuse_unsandboxed(options, selected.provider)
+    settings = options.settings()
+    resources = RunResources.of(selected.provider, settings, cache_dir=options.cache_dir)
+    _remove_orphans(resources, options)
+    return selected, resources
+
+
+def ready_tasks(
+    tasks: Sequence[Task], options: RunOptions, resources: RunResources
+) -> Sequence[Task]:
+    """The tasks with their runtimes and images; missing images are found before any attempt.
+
+    Raises:
+        UnavailableError: an image or a runtime does not exist.
+    """
+    tasks = [task_image.with_runtime(task, options.runtime) for task in tasks]
+    ready = task_image.with_images(tasks, resources.provider, resources.mirrors)
+    _check_images(tasks, ready, resources)
+    return ready
 
 
 def _refuse_unsandboxed(options: RunOptions, provider: SandboxProvider) -> None:
@@ -185,14 +209,24 @@ def _build_agent_programs(agent: Agent, tasks: Sequence[Task], provider: Sandbox
         agent.mounts(provider, task_image.resolve_image(task, provider))
 
 
-def _configuration(
+def configuration_of(
     tasks: Sequence[Task],
     options: RunOptions,
-    agent: Agent,
+    agent: str,
     selected: BackEndSelection,
-    slots: int | None,
-    rerun: FailedAttempts | None,
+    slots: int | None = None,
+    rerun: FailedAttempts | None = None,
 ) -> RunConfiguration:
+    """The configuration of a new run.
+
+    Args:
+        tasks: The tasks.
+        options: The options.
+        agent: The name of the agent.
+        selected: The back end.
+        slots: The parallel attempts that other machines allow; None: attempts are made here.
+        rerun: The attempts of another run that this one repeats.
+    """
     now = datetime.now(UTC)
     commit, dirty = catalogue_state(tasks[0].folder.parent) if tasks else (None, None)
     provider = selected.provider
@@ -202,14 +236,14 @@ def _configuration(
         **dict(options.settings().replace(**paths)),
         run_id=RunId(options.run_id) if options.run_id else new_run_id(now),
         agentbench_version=__version__,
-        agent=agent.name,
+        agent=agent,
         jobs=options.jobs or slots or scheduler.fitting_jobs(tasks),
         sandbox=provider.name,
         sandbox_reason=selected.reason,
         sandbox_facts=dict(provider.describe()),
         sandbox_lacks=tuple(each.value for each in Promise if each not in provider.promises),
         tasks=tuple(
-            _entry(task, provider, rerun.numbers(task.id, options) if rerun else None)
+            entry_of(task, provider, rerun.numbers(task.id, options) if rerun else None)
             for task in tasks
         ),
         rerun_of=rerun.configuration.run_id if rerun else None,
@@ -220,7 +254,10 @@ def _configuration(
     )
 
 
-def _entry(task: Task, provider: SandboxProvider, attempts: tuple[int, ...] | None) -> TaskEntry:
+def entry_of(
+    task: Task, provider: SandboxProvider, attempts: tuple[int, ...] | None = None
+) -> TaskEntry:
+    """The entry of a task in run.json; `attempts` are the numbers that a rerun makes."""
     image = task_image.image_of(task, provider)
     return TaskEntry(
         id=task.id,

@@ -17,6 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from agentbench.core.host import default_cache_dir
 from agentbench.core.network import Network
 from agentbench.errors import GitCloneError, InputError
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
@@ -243,13 +244,18 @@ class LoadedTasks(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors) -> LoadedTasks:
+def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors | None = None) -> LoadedTasks:
     """Read the tasks in some paths: task folders, folders of them, or suite files.
+
+    Args:
+        paths: The paths.
+        mirrors: The mirrors of their repositories; None: those of the user's cache.
 
     Raises:
         InputError: a task is wrong, two have the same id, or there are no tasks; all faults at
             once.
     """
+    mirrors = mirrors if mirrors is not None else Mirrors(default_cache_dir() / "mirrors")
     faults: list[str] = []
     warnings: list[str] = []
     tasks: list[Task] = []

@@ -73,7 +73,7 @@ def agent_run(
         preparation: The preparation of the final test; it owns the sandbox if the final test needs
             it, too.
     """
-    endpoint, work, is_shared = None, _AgentWork(), is_judged_in_place(context.task)
+    endpoint, work, is_shared = None, AgentWork(), is_judged_in_place(context.task)
     opened = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
     try:
         context.hidden_tests.check()
@@ -118,7 +118,7 @@ def agent_run(
     )
 
 
-class _AgentWork(Struct, kw_only=True):
+class AgentWork(Struct, kw_only=True):
     """The agent's work so far."""
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -134,7 +134,7 @@ def _work_at_once(
     inputs: AgentInputs,
     sandbox: Sandbox,
     endpoint: ModelEndpoint | None,
-    work: _AgentWork,
+    work: AgentWork,
     preparation: FinalTestPreparation,
 ) -> None:
     with agent_network(context, sandbox):
@@ -142,6 +142,15 @@ def _work_at_once(
     if not _writes_files_only(inputs.agent):
         preparation.start_sealed()
     work.evidence, work.outcome = solved.evidence, solved.outcome
+    extract_work(context, sandbox, work)
+
+
+def extract_work(context: PreparedContext, sandbox: Sandbox, work: AgentWork) -> None:
+    """End the agent's processes, and add its change and its artifacts to its work.
+
+    Raises:
+        SandboxError: the sandbox is lost, or the agent's files cannot be read.
+    """
     with agent_outcome.blamed_on_agent(context):
         collect_artifacts(context, sandbox)
     extracted = agent_outcome.extract_change(context, sandbox)
@@ -155,7 +164,7 @@ def _work_in_steps(
     inputs: AgentInputs,
     sandbox: Sandbox,
     endpoint: ModelEndpoint | None,
-    work: _AgentWork,
+    work: AgentWork,
 ) -> bool:
     """Let the agent work on each step; returns whether the last one is judged in the sandbox."""
     walk, outcomes = StepWalk(context, sandbox), list[AgentOutcome]()
@@ -205,6 +214,16 @@ def _agent_sandbox(
         preopened.close()
 
 
+def budget_of(context: PreparedContext) -> Budget:
+    """The limits of the task's agent; its time starts now."""
+    limits = context.task.problem.limits
+    return Budget(
+        timeout=stage_timeout(StageName.AGENT_RUN, context.task, context.settings),
+        max_steps=limits.max_steps,
+        max_cost_usd=limits.max_cost_usd,
+    )
+
+
 class _SolvedTask(Struct, frozen=True, kw_only=True):
     evidence: Evidence
     outcome: AgentOutcome | None  # None: the agent raised an exception
@@ -216,12 +235,8 @@ def _solve(
     sandbox: Sandbox,
     endpoint: ModelEndpoint | None,
 ) -> _SolvedTask:
-    task, limits, started = context.task, context.task.problem.limits, time.monotonic()
-    budget = Budget(
-        timeout=stage_timeout(StageName.AGENT_RUN, task, context.settings),
-        max_steps=limits.max_steps,
-        max_cost_usd=limits.max_cost_usd,
-    )
+    task, started = context.task, time.monotonic()
+    budget = budget_of(context)
     user = task.environment.user
     bounded = AgentSandbox(sandbox, budget, context.sink, task.environment.env, user)
     outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
@@ -257,7 +272,7 @@ def _solve_in_thread(
             if outcome.detail:
                 detail = inputs.redactor(endpoint).text(outcome.detail)
                 outcome = replace(outcome, detail=detail)
-            future.set_result(_in_time(outcome, budget))
+            future.set_result(in_time(outcome, budget))
         except BaseException as error:  # noqa: BLE001 - an agent may raise anything
             fact = _exception_fact(error, inputs, sandbox, endpoint)
             context.sink(Stream.STDERR, fact.traceback.encode("utf-8", "replace"))
@@ -276,7 +291,8 @@ def _solve_in_thread(
     return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail)
 
 
-def _in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
+def in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
+    """The outcome of an agent; one that submitted when its time was over has not submitted."""
     if outcome.ending is not AgentEnding.SUBMITTED or budget.remaining():
         return outcome
     detail = f"the agent used up its {budget.timeout.total_seconds():.0f} s"

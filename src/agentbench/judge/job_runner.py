@@ -1,0 +1,287 @@
+"""Runs the jobs of a judge: starts them, retries them, and gives their verdicts to who waits."""
+
+import heapq
+import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from itertools import count
+from threading import Condition, Thread
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.attempt.resources import RunResources
+from agentbench.core.memory_tuning import trim_memory
+from agentbench.errors import OutageError, StorageError
+from agentbench.judge.job_queue import Job, JobKey, JobQueue
+from agentbench.judge.judge_verdict import DEADLINE_DETAIL, JudgeVerdict, RewardKind
+from agentbench.judge.submitted_change import SubmittedChange
+from agentbench.judge.task_register import ReadyTask, TaskRegister
+from agentbench.judge.verdict_cache import VerdictCache
+from agentbench.runs.executors.local import LocalAttempts
+from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.summaries import was_interrupted
+from agentbench.scoring.taxonomy import Fault, StageName
+
+_TRIM_EVERY = 32  # verdicts
+_POLL = 1.0  # seconds between two checks whether other programs have freed memory
+
+
+class _Deadline(Struct, kw_only=True, eq=False):
+    """Somebody who waits until a certain time."""
+
+    future: "Future[JudgeVerdict]"
+    job: Job
+
+
+class JobRunner:
+    """Judges changes in threads, one for each slot. Thread-safe; `start` first."""
+
+    def __init__(
+        self,
+        resources: RunResources,
+        store: RunStore,
+        tasks: TaskRegister,
+        queue: JobQueue,
+        *,
+        verdicts: VerdictCache | None,
+        kind: RewardKind,
+    ) -> None:
+        """Judge with these resources; without stored verdicts if `verdicts` is None."""
+        self._resources = resources
+        self._store = store
+        self._tasks = tasks
+        self._verdicts = verdicts
+        self._kind = kind
+        self._pool = ThreadPoolExecutor(tasks.configuration.jobs, thread_name_prefix="attempt")
+        self._dispatcher = Thread(target=self._dispatch, name="judge", daemon=True)
+        self._order = count()
+        self._changed = Condition()  # its lock protects the following
+        self._queue = queue
+        self._shared: dict[JobKey, Job] = {}  # that later equal changes join
+        self._running: dict[int, Job] = {}
+        self._deadlines: list[tuple[float, int, _Deadline]] = []  # a heap
+        self._is_closing = False
+        self._ended = 0
+
+    @property
+    def slots(self) -> Executor:
+        """The threads that judge, for other work of an attempt."""
+        return self._pool
+
+    @property
+    def waiting(self) -> int:
+        """How many changes wait for a free slot."""
+        with self._changed:
+            return len(self._queue)
+
+    @property
+    def running(self) -> int:
+        """How many changes are being judged."""
+        with self._changed:
+            return len(self._running)
+
+    def start(self) -> None:
+        """Start to judge."""
+        self._dispatcher.start()
+
+    def close(self) -> bool:
+        """Cancel all jobs, and wait until their sandboxes end; returns whether there were any."""
+        with self._changed:
+            self._is_closing = True
+            waiting = self._queue.clear()
+            were_any = bool(waiting or self._running)
+            for job in self._running.values():
+                job.cancel.set()
+            self._changed.notify_all()
+        for job in waiting:
+            for future in tuple(job.waiting):
+                future.cancel()
+        self._dispatcher.join()
+        self._pool.shutdown()
+        return were_any
+
+    def submit(
+        self,
+        ready: ReadyTask,
+        change: SubmittedChange,
+        future: "Future[JudgeVerdict]",
+        *,
+        priority: int,
+        due: float | None,
+        fresh: bool,
+    ) -> None:
+        """Give a future the stored verdict on a change, or that of a job.
+
+        Args:
+            ready: The task.
+            change: The change.
+            future: Receives the verdict; its cancellation may cancel the job.
+            priority: Higher numbers start earlier.
+            due: The time of its deadline, by time.monotonic(); None: there is none.
+            fresh: Whether an earlier verdict does not do.
+        """
+        verdicts = None if fresh else self._verdicts
+        if verdicts is not None:
+            stored = verdicts.load(ready.entry, ready.image, change.digest)
+            if stored is not None:
+                future.set_result(stored.with_kind(self._kind))
+                return
+        with self._changed:
+            if self._is_closing:
+                future.cancel()
+                return
+            job = self._job_of(ready, change, priority, may_share=verdicts is not None)
+            job.waiting.append(future)
+            if due is not None:
+                deadline = _Deadline(future=future, job=job)
+                heapq.heappush(self._deadlines, (due, next(self._order), deadline))
+            self._changed.notify_all()
+        # The callback holds no reference to the future, so that both are freed at once.
+        future.add_done_callback(lambda done: self._leave(job, done))
+
+    def _job_of(
+        self, ready: ReadyTask, change: SubmittedChange, priority: int, *, may_share: bool
+    ) -> Job:
+        key = (ready.task.digest, change.digest)
+        job = self._shared.get(key) if may_share else None
+        if job is not None:
+            self._queue.raise_priority(job, priority)
+            return job
+        job = Job(key=key, ready=ready, change=change, priority=priority)
+        if may_share:
+            self._shared[key] = job
+        self._queue.put(job)
+        return job
+
+    def _leave(self, job: Job, future: "Future[JudgeVerdict]") -> None:
+        """Somebody got the verdict or gave up; a job for which nobody waits is cancelled."""
+        with self._changed:
+            if future in job.waiting:
+                job.waiting.remove(future)
+            if job.waiting:
+                return
+            self._forget(job)
+            self._queue.remove(job)
+            job.cancel.set()
+            self._changed.notify_all()
+
+    def _forget(self, job: Job) -> None:
+        if self._shared.get(job.key) is job:
+            del self._shared[job.key]
+
+    def _dispatch(self) -> None:
+        """Start jobs, and end the wait of those whose deadline has passed."""
+        while True:
+            with self._changed:
+                late = self._late()
+                job = None if self._is_closing else self._queue.take()
+                if job is not None:
+                    self._running[id(job)] = job
+                elif self._is_closing and not self._running:
+                    return
+                elif not late:
+                    self._changed.wait(self._patience())
+                    continue
+            for deadline in late:
+                deadline.job.give(deadline.future, _without_result(deadline.job, DEADLINE_DETAIL))
+            if job is not None:
+                self._pool.submit(self._judge, job)
+
+    def _late(self) -> list[_Deadline]:
+        late = []
+        while self._deadlines and (
+            self._deadlines[0][0] <= time.monotonic() or self._deadlines[0][2].future.done()
+        ):
+            late.append(heapq.heappop(self._deadlines)[2])
+        return [each for each in late if not each.future.done()]
+
+    def _patience(self) -> float | None:
+        """Seconds until something is due; None: nothing is."""
+        times = [self._queue.next_due, self._deadlines[0][0] if self._deadlines else None]
+        known = [each - time.monotonic() for each in times if each is not None]
+        if len(self._queue):
+            known.append(_POLL)
+        return max(0.0, min(known)) if known else None
+
+    def _judge(self, job: Job) -> None:
+        record: AttemptRecord | None = None
+        verdict: JudgeVerdict | None = None
+        try:
+            record = self._attempt(job)
+        except (OutageError, StorageError) as fault:
+            verdict = _without_result(job, str(fault))
+        except BaseException as fault:  # noqa: BLE001 - it belongs to whoever waits
+            job.fail(fault)
+        with self._changed:
+            del self._running[id(job)]
+            stages = record.stages if record is not None else ()
+            prepared = any(stage.name is StageName.BASELINE_RUN for stage in stages)
+            self._queue.ended(job, prepared=prepared)
+            retries = record is not None and self._may_retry(job, record)
+            if retries:
+                self._queue.retry(job)
+            else:
+                self._forget(job)
+            trims = self._count()
+            self._changed.notify_all()
+        if record is not None and not retries:
+            verdict = self._stored_verdict(job, record)
+        if verdict is not None:
+            job.finish(verdict)
+        if trims:
+            trim_memory()
+
+    def _attempt(self, job: Job) -> AttemptRecord:
+        """Make one attempt, which submits the change.
+
+        Raises:
+            StorageError: its record cannot be written.
+            OutageError: something was unavailable for longer than attempts wait.
+        """
+        task = job.ready.task
+        if job.number is None:
+            job.number = self._tasks.next_number(task)
+        attempts = LocalAttempts(
+            run_id=self._tasks.configuration.run_id,
+            agent=job.change.agent(task.id),
+            resources=replace(self._resources, cancel=job.cancel),
+            store=self._store,
+        )
+        return attempts.make(PlannedAttempt(task=task, attempt=job.number))
+
+    def _may_retry(self, job: Job, record: AttemptRecord) -> bool:
+        failed = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
+        left = job.failures < self._tasks.configuration.retries
+        return failed and left and bool(job.waiting) and not self._is_closing
+
+    def _count(self) -> bool:
+        """Count a job that has ended; returns whether memory is to be trimmed now."""
+        self._ended += 1
+        if self._ended % _TRIM_EVERY:
+            return False
+        # Deadlines that no longer matter would keep verdicts in memory.
+        self._deadlines = [each for each in self._deadlines if not each[2].future.done()]
+        heapq.heapify(self._deadlines)
+        return True
+
+    def _stored_verdict(self, job: Job, record: AttemptRecord) -> JudgeVerdict | None:
+        """The verdict, which is stored; None: the judge is being closed, so nobody gets one."""
+        if was_interrupted(record) and self._is_closing:
+            for future in tuple(job.waiting):
+                future.cancel()
+            return None
+        verdict = JudgeVerdict.of(record, job.key[1], self._kind)
+        if self._verdicts is not None:
+            self._verdicts.store(job.ready.entry, job.ready.image, verdict)
+        return verdict
+
+
+def _without_result(job: Job, detail: str) -> JudgeVerdict:
+    return JudgeVerdict.without_result(
+        task_id=job.ready.task.id,
+        task_digest=job.key[0],
+        change_digest=job.key[1],
+        detail=detail,
+    )

@@ -1,0 +1,108 @@
+"""The tasks of a judge: loaded, checked and added to its run when the first change comes."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+
+from msgspec import Struct
+
+from agentbench.attempt.resources import RunResources
+from agentbench.errors import InputError
+from agentbench.runs.argument_names import naming_arguments
+from agentbench.runs.options import RunOptions
+from agentbench.runs.start import entry_of, ready_tasks
+from agentbench.runs.store.configuration import RunConfiguration, RunEnding, TaskEntry
+from agentbench.runs.store.store import RunStore
+from agentbench.tasks.host_variables import with_host_variables
+from agentbench.tasks.loading import load_tasks
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task import Task
+
+_BUILT = "built for the task"
+
+
+class ReadyTask(Struct, frozen=True, kw_only=True):
+    """A task with its image, and its entry in run.json."""
+
+    task: Task
+    entry: TaskEntry
+    image: str
+
+
+class TaskRegister:
+    """The tasks in a run's configuration, and the numbers of their attempts. Thread-safe."""
+
+    def __init__(
+        self,
+        options: RunOptions,
+        resources: RunResources,
+        store: RunStore,
+        configuration: RunConfiguration,
+    ) -> None:
+        self._options = options
+        self._resources = resources
+        self._store = store
+        self._configuration = configuration
+        self._loading = Lock()
+        self._loaded: dict[str, Task] = {}  # by their paths
+        self._ready: dict[str, ReadyTask] = {}  # by their digests
+        self._lock = Lock()  # for the configuration and the numbers
+        self._numbers: dict[TaskId, int] = {}
+
+    @property
+    def configuration(self) -> RunConfiguration:
+        """The configuration of the run so far."""
+        return self._configuration
+
+    def ready(self, task: Task | Path | str) -> ReadyTask:
+        """The task with its image; the first call with a task adds it to the run.
+
+        Raises:
+            InputError: the task is wrong, or another one has its id.
+            UnavailableError: its image does not exist.
+        """
+        with self._loading, naming_arguments():
+            loaded = task if isinstance(task, Task) else self._load(str(task))
+            found = self._ready.get(loaded.digest)
+            if found is None:
+                found = self._ready[loaded.digest] = self._added(loaded)
+            return found
+
+    def next_number(self, task: Task) -> int:
+        """The number of the next attempt at a task."""
+        with self._lock:
+            number = self._numbers[task.id] = self._numbers.get(task.id, 0) + 1
+            if number > self._configuration.attempts:
+                self._write(attempts=number)
+            return number
+
+    def write_ending(self, ending: RunEnding) -> None:
+        """Write to run.json how the run ended."""
+        with self._lock:
+            self._write(ended_at=datetime.now(UTC), ending=ending)
+
+    def _load(self, path: str) -> Task:
+        if path not in self._loaded:
+            tasks = load_tasks([Path(path)], mirrors=self._resources.mirrors).tasks
+            if len(tasks) != 1:
+                raise InputError(f"{path}: expected the folder of one task, found {len(tasks)}")
+            self._loaded[path] = tasks[0]
+        return self._loaded[path]
+
+    def _added(self, task: Task) -> ReadyTask:
+        if any(each.entry.id == task.id for each in self._ready.values()):
+            raise InputError(f"{task.id}: another task of this judge has this id; rename one")
+        (given,) = with_host_variables([task], self._options.allow_env, os.environ)
+        (ready,) = ready_tasks([given], self._options, self._resources)
+        is_built = ready.environment.is_built
+        image = _BUILT if is_built else str(self._resources.image_of(ready))
+        entry = entry_of(ready, self._resources.provider)
+        with self._lock:
+            self._write(tasks=(*self._configuration.tasks, entry))
+        return ReadyTask(task=ready, entry=entry, image=image)
+
+    def _write(self, **changes: object) -> None:
+        """Write run.json with changes; the caller holds the lock."""
+        self._configuration = self._configuration.model_copy(update=changes)
+        self._store.write_configuration(self._configuration)

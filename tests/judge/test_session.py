@@ -1,0 +1,174 @@
+"""Sessions: an agent of the caller works in a sandbox, and what it leaves is judged."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from agentbench.core.host import default_cache_dir
+from agentbench.errors import SandboxError, UsageError
+from agentbench.runs.store.store import RunStore
+from agentbench.sandbox.cleanup import find_dead_orphans
+from agentbench.scoring.evidence import Ending
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.task import Task
+from tests.e2e.small_task import FIX, FIXED
+from tests.fakes.staging import small_task
+from tests.judge.conftest import OpenJudge
+from tests.patience import wait_until
+
+
+def test_an_agent_works_in_a_sandbox_and_its_change_is_judged(
+    open_judge: OpenJudge, task: Task
+) -> None:
+    judge = open_judge()
+    with judge.session(task) as session:
+        assert session.problem.instruction == task.problem.instruction
+        assert b"prices[1:]" in session.read("basket.py")
+        listed = session.run(["ls"])
+        assert (listed.exit_code, "basket.py" in listed.stdout) == (0, True)
+        answer = session.execute_tests(paths=["tests"])
+        assert (answer["outcome"], answer["summary"]["passed"]) == ("passed", 2)
+        assert len(session.discover_tests()["node_ids"]) == 2
+        session.write("basket.py", FIXED)
+        session.write("notes/new.bin", b"\x00\xff")
+        assert session.read("notes/new.bin") == b"\x00\xff"
+        verdict = session.score()
+        assert verdict.resolved, verdict
+        assert session.score() is verdict
+        with pytest.raises(SandboxError, match="it has ended"):
+            session.run("true")
+    (record,) = RunStore.open(judge.folder).latest()
+    assert (record.resolved, record.agent) == (True, "judge")
+    log = (judge.folder / str(verdict.folder) / "stages" / "agent_run.log").read_text()
+    assert "basket.py" in log
+
+
+def test_a_session_without_a_score_is_recorded_as_interrupted(
+    open_judge: OpenJudge, task: Task
+) -> None:
+    judge = open_judge()
+    with judge.session(task) as session:
+        session.run("true")
+    (record,) = RunStore.open(judge.folder).latest()
+    assert record.failure_reason is FailureReason.INTERRUPTED
+    assert record.fault is Fault.INFRASTRUCTURE
+
+
+def test_a_wrong_change_has_no_reward(open_judge: OpenJudge, task: Task) -> None:
+    with open_judge().session(task) as session:
+        session.run("echo >> basket.py")
+        verdict = session.score(ending="step_limit", detail="it ran out of ideas")
+    assert (verdict.reward, verdict.fixed) == (0.0, 0)
+    assert verdict.reason is not None
+    assert "it ran out of ideas" in verdict.detail
+
+
+def test_a_broken_task_has_no_sandbox_and_no_reward(open_judge: OpenJudge, tmp_path: Path) -> None:
+    broken = small_task(tmp_path / "broken", setup='commands = ["exit 3"]')
+    with open_judge().session(broken) as session:
+        assert not session.is_ready
+        with pytest.raises(SandboxError, match="its task failed"):
+            session.run("true")
+        verdict = session.score()
+    assert (verdict.reason, verdict.reward) == (FailureReason.SETUP_FAILED, None)
+
+
+def test_wrong_calls_are_refused_and_lose_nothing(open_judge: OpenJudge, task: Task) -> None:
+    with open_judge().session(task) as session:
+        with pytest.raises(SandboxError, match="missing: cannot be read"):
+            session.read("missing")
+        with pytest.raises(UsageError, match="ending: expected one of submitted"):
+            session.score(ending="tired")
+        assert session.execute_tests(paths=7)["outcome"] == "invalid_arguments"
+        assert session.run("exit 3", timeout=5).exit_code == 3
+        assert session.run(FIX).ok
+        assert session.score().resolved
+
+
+def test_a_command_ends_with_its_time(open_judge: OpenJudge, task: Task) -> None:
+    with open_judge().session(task) as session:
+        assert session.run("sleep 600", timeout=0.5).ending is Ending.TIMED_OUT
+        assert session.run("echo $WHO in $PWD", env={"WHO": "me"}, cwd="tests").stdout.startswith(
+            "me in "
+        )
+
+
+def test_many_sessions_wait_without_threads(open_judge: OpenJudge, task: Task) -> None:
+    judge = open_judge(jobs=2)
+    threads: list[int] = []
+
+    async def work() -> float | None:
+        async with judge.session(task) as session:
+            await session.run("true")
+            opened.append(True)
+            while len(opened) < 12:  # as if a model were thinking
+                await asyncio.sleep(0.02)
+            threads.append(threading.active_count())
+            await session.write("basket.py", FIXED)
+            assert (await session.read("basket.py")).decode() == FIXED
+            assert (await session.execute_tests())["outcome"] == "passed"
+            return (await session.score()).reward
+
+    opened: list[bool] = []
+
+    async def together() -> list[float | None]:
+        return await asyncio.gather(*(work() for _ in range(12)))
+
+    before = threading.active_count()
+    assert asyncio.run(together()) == [1.0] * 12
+    background = sum(each.name.startswith("background") for each in threading.enumerate())
+    # The pools have a bounded number of threads; none belongs to one session.
+    assert max(threads) <= before + 2 + 12 + background
+    judge.close()
+    assert not find_dead_orphans(default_cache_dir())
+
+
+def test_a_cancelled_session_ends_its_command(open_judge: OpenJudge, task: Task) -> None:
+    judge = open_judge()
+
+    async def cancelled() -> None:
+        started = asyncio.Event()
+
+        async def work() -> None:
+            async with judge.session(task) as session:
+                started.set()
+                await session.run("sleep 600")
+
+        running = asyncio.create_task(work())
+        await started.wait()
+        await asyncio.sleep(0.3)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(cancelled())
+    (record,) = RunStore.open(judge.folder).latest()
+    assert record.failure_reason is FailureReason.INTERRUPTED
+
+
+def test_the_end_of_a_judge_ends_its_sessions(open_judge: OpenJudge, task: Task) -> None:
+    judge = open_judge()
+    with judge.session(task) as session:
+        closing = threading.Timer(0.3, judge.close)
+        closing.start()
+        with pytest.raises(SandboxError, match="cancelled"):
+            session.run("sleep 600")
+        closing.join()
+        wait_until(lambda: not session.is_ready)
+        assert session.score().reward is None
+
+
+def test_a_judge_may_be_closed_before_a_session_in_a_loop(
+    open_judge: OpenJudge, task: Task
+) -> None:
+    judge = open_judge()
+
+    async def work() -> None:
+        async with judge.session(task) as session:
+            await asyncio.to_thread(judge.close)
+            with pytest.raises(SandboxError, match="it has ended"):
+                await session.run("true")
+
+    asyncio.run(work())
