@@ -1,5 +1,7 @@
 """A judge on a real back end, and one small task."""
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
 from pathlib import Path
@@ -29,6 +31,15 @@ HALF = patch_to(BUGGY.replace("sum(prices[1:])", "sum(prices[1:]) or sum(prices)
 SLOW = patch_to("import time\ntime.sleep(600)\n" + FIXED)
 
 OpenJudge = Callable[..., Judge]
+_POOLS = frozenset({"attempt", "judge", "judge-intake", "session"})
+
+
+def own_threads() -> dict[str, int]:
+    """The number of threads of open judges, by the name of their pool."""
+    names = [thread.name.partition("_")[0] for thread in threading.enumerate()]
+    return Counter(
+        name for name in names if name in {"attempt", "judge", "judge-intake", "session"}
+    )
 
 
 @pytest.fixture(scope="session")

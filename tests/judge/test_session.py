@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agentbench import Judge
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UsageError
+from agentbench.judge import judge as judge_module
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.cleanup import find_dead_orphans
 from agentbench.scoring.evidence import Ending
@@ -15,7 +17,7 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Task
 from tests.e2e.small_task import FIX, FIXED
 from tests.fakes.staging import small_task
-from tests.judge.conftest import OpenJudge
+from tests.judge.conftest import OpenJudge, own_threads
 from tests.patience import wait_until
 
 
@@ -95,50 +97,53 @@ def test_a_command_ends_with_its_time(open_judge: OpenJudge, task: Task) -> None
         )
 
 
-def test_many_sessions_wait_without_threads(open_judge: OpenJudge, task: Task) -> None:
+def test_many_sessions_wait_without_threads(
+    open_judge: OpenJudge, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_module, "available_cpus", lambda: 1)
+    monkeypatch.setattr(judge_module, "_COMMANDS_PER_CORE", 3)
     judge = open_judge(jobs=2)
-    threads: list[int] = []
 
-    async def work() -> float | None:
+    async def work(all_think: asyncio.Barrier) -> float | None:
         async with judge.session(task) as session:
             await session.run("true")
-            opened.append(True)
-            while len(opened) < 12:  # as if a model were thinking
-                await asyncio.sleep(0.02)
-            threads.append(threading.active_count())
+            async with all_think:  # as if models were thinking
+                threads = own_threads()
+                assert (threads["attempt"], threads["session"]) == (2, 3)
             await session.write("basket.py", FIXED)
             assert (await session.read("basket.py")).decode() == FIXED
             assert (await session.execute_tests())["outcome"] == "passed"
             return (await session.score()).reward
 
-    opened: list[bool] = []
-
     async def together() -> list[float | None]:
-        return await asyncio.gather(*(work() for _ in range(12)))
+        all_think = asyncio.Barrier(12)
+        return await asyncio.gather(*(work(all_think) for _ in range(12)))
 
-    before = threading.active_count()
     assert asyncio.run(together()) == [1.0] * 12
-    background = sum(each.name.startswith("background") for each in threading.enumerate())
-    # The pools have a bounded number of threads; none belongs to one session.
-    assert max(threads) <= before + 2 + 12 + background
     judge.close()
     assert not find_dead_orphans(default_cache_dir())
+
+
+def wait_for_command(judge: Judge) -> None:
+    """Wait until the command of the only session has begun, by its output."""
+
+    def has_begun() -> bool:
+        logs = judge.folder.glob("attempts/*/*/stages/agent_run.log")
+        return any("begun" in log.read_text() for log in logs)
+
+    wait_until(has_begun)
 
 
 def test_a_cancelled_session_ends_its_command(open_judge: OpenJudge, task: Task) -> None:
     judge = open_judge()
 
     async def cancelled() -> None:
-        started = asyncio.Event()
-
         async def work() -> None:
             async with judge.session(task) as session:
-                started.set()
-                await session.run("sleep 600")
+                await session.run("echo begun; sleep 600")
 
         running = asyncio.create_task(work())
-        await started.wait()
-        await asyncio.sleep(0.3)
+        await asyncio.to_thread(wait_for_command, judge)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -151,10 +156,10 @@ def test_a_cancelled_session_ends_its_command(open_judge: OpenJudge, task: Task)
 def test_the_end_of_a_judge_ends_its_sessions(open_judge: OpenJudge, task: Task) -> None:
     judge = open_judge()
     with judge.session(task) as session:
-        closing = threading.Timer(0.3, judge.close)
+        closing = threading.Thread(target=lambda: (wait_for_command(judge), judge.close()))
         closing.start()
         with pytest.raises(SandboxError, match="cancelled"):
-            session.run("sleep 600")
+            session.run("echo begun; sleep 600")
         closing.join()
         wait_until(lambda: not session.is_ready)
         assert session.score().reward is None

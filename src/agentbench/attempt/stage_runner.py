@@ -149,6 +149,15 @@ class StageRunner:
         last = self.results[-1]
         return classify(last.stage, last.evidence)
 
+    def require_time(self) -> None:
+        """Check that the attempt may go on.
+
+        Raises:
+            RunCancelled: its time is over, or the run was cancelled.
+        """
+        if self.deadline.is_set():
+            raise RunCancelled
+
     def forget_images(self) -> None:
         """Ask for images again after an error: one may have been removed or built again."""
         self._resources.images.clear()
@@ -226,13 +235,9 @@ class RunningStage:
         """
         result: ResultT | None = None
         try:
-            if self._runner.deadline.is_set():
-                raise RunCancelled  # noqa: TRY301 - as a sandbox does
+            self._runner.require_time()
             result = work(self._log.write)
-            if isinstance(result, StageOutput):
-                if result.error is not None:
-                    raise result.error  # noqa: TRY301 - as if the stage had raised it
-                self._evidence = result.evidence
+            self._take_evidence(result)
         except StorageError:
             raise  # there is no space for this evidence, or for any other
         except (Exception, RunCancelled) as error:  # noqa: BLE001 - see below
@@ -244,6 +249,13 @@ class RunningStage:
             self._log.write(Stream.STDERR, f"{type(cause).__name__}: {cause}\n".encode())
             self.has_failed = True
         return result
+
+    def _take_evidence(self, result: object) -> None:
+        """Take the evidence of an output; an error in it is raised, as if the stage had done so."""
+        if isinstance(result, StageOutput):
+            if result.error is not None:
+                raise result.error
+            self._evidence = result.evidence
 
     def end(self) -> None:
         """Close the log, and add the stage's result to the attempt's.

@@ -253,8 +253,8 @@ class JobRunner:
 
     def _may_retry(self, job: Job, record: AttemptRecord) -> bool:
         failed = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
-        left = job.failures < self._tasks.configuration.retries
-        return failed and left and bool(job.waiting) and not self._is_closing
+        has_retries = job.failures < self._tasks.configuration.retries
+        return failed and has_retries and bool(job.waiting) and not self._is_closing
 
     def _count(self) -> bool:
         """Count a job that has ended; returns whether memory is to be trimmed now."""

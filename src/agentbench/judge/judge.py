@@ -47,7 +47,7 @@ _COMMANDS_PER_CORE = 8
 _NOT_OPEN = "the judge is not open; use it in a `with` or `async with` block"
 
 
-class _Judging(Struct, kw_only=True):
+class _OpenJudge(Struct, kw_only=True):
     """The parts of an open judge."""
 
     store: RunStore
@@ -106,7 +106,7 @@ class Judge:
                 known = ", ".join(kind.value for kind in RewardKind)
                 raise UsageError(f"reward: expected one of {known}, found {reward!r}") from None
         self._use_verdicts = use_verdicts
-        self._judging: _Judging | None = None
+        self._judging: _OpenJudge | None = None
 
     @property
     def folder(self) -> Path:
@@ -295,12 +295,12 @@ class Judge:
             fresh=submission.fresh,
         )
 
-    def _open_parts(self) -> _Judging:
+    def _open_parts(self) -> _OpenJudge:
         if self._judging is None or self._judging.is_closing:
             raise UsageError(_NOT_OPEN)
         return self._judging
 
-    def _opened(self) -> _Judging:
+    def _opened(self) -> _OpenJudge:
         selected, resources = open_resources(self._options)
         jobs = self._options.jobs or cores_for_attempts()
         options = self._options.replace(jobs=jobs)
@@ -315,7 +315,7 @@ class Judge:
             resources = replace(resources, breaker=breaker, shared_containers=shared)
             tasks = TaskRegister(options, resources, store, configuration)
             verdicts = VerdictCache(options.cache_dir, resources.provider.name, options.settings())
-            return _Judging(
+            return _OpenJudge(
                 store=store,
                 resources=resources,
                 tasks=tasks,
@@ -346,7 +346,7 @@ def _capacity(jobs: int) -> Capacity:
 
 
 def _accept(
-    judging: _Judging, submission: Submission, future: "Future[JudgeVerdict]", due: float | None
+    judging: _OpenJudge, submission: Submission, future: "Future[JudgeVerdict]", due: float | None
 ) -> None:
     """Find out the task and the change, and pass them on."""
     if judging.is_closing:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.predictions import PredictionsAgent
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.session import AttemptSession
 from agentbench.attempt.stages.outside_agent import OutsideAgent
@@ -31,16 +32,6 @@ from agentbench.tasks.task import Task
 T = TypeVar("T")
 _NO_CHANGE = ""
 _NOT_OPEN = "the session is not open; use it in a `with` or `async with` block"
-
-
-class _NamedAgent:
-    """The agent of a session in its record; it works elsewhere."""
-
-    name = JUDGE_AGENT
-
-    def solve(self, *_inputs: object) -> AgentOutcome:
-        """Never called."""
-        raise NotImplementedError
 
 
 class SessionPlan(Struct, frozen=True, kw_only=True):
@@ -98,7 +89,8 @@ class Session:
         with self._lock:
             plan = self._plan = self._planned()
             plan.resources.breaker.require()
-            self._attempt = AttemptSession(plan.task, _NamedAgent(), plan.resources, plan.slot)
+            agent = PredictionsAgent({}, name=JUDGE_AGENT)  # only its name is used, in the record
+            self._attempt = AttemptSession(plan.task, agent, plan.resources, plan.slot)
             self._outside = self._attempt.begin()
 
     def run(

@@ -91,7 +91,7 @@ class ScoreStream:
         self._score = score
         self._ahead = ahead
 
-    def __iter__(self) -> Iterator[tuple[int, JudgeVerdict]]:
+    def __iter__(self) -> Generator[tuple[int, JudgeVerdict], None, None]:
         if not isinstance(self._source, Iterable):
             raise TypeError("expected changes that can be iterated without `async`")
         with closing(self._verdicts(iter(self._source))) as verdicts:
