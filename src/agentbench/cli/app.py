@@ -26,6 +26,7 @@ SHORT_HELP = {
     "compare": "Compare two runs: flips, and statistical significance.",
     "show": "Show one attempt: why it failed, its stages and its patch.",
     "view": "Show runs as a web page, updated while they run.",
+    "export": "Export attempts as a data set for training.",
     "audit": "Search tasks and runs for known leaks without running anything.",
     "explain": "Explain a failure reason or an exit code.",
     "mcp": "Serve tests over the Model Context Protocol.",

@@ -116,7 +116,7 @@ def report(
         raise UsageError("--format parquet: expected a file, found a terminal; add -o FILE.parquet")
     if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
         raise UsageError("--instances goes with --format swebench")
-    folders = _without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
+    folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [_read(folder, whole=format_name in _NEEDS_WHOLE_RECORDS) for folder in folders]
     leaderboard = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
@@ -130,7 +130,7 @@ def report(
         append_github_summary(_markdown(contents))
 
 
-def _without_duplicates(folders: Sequence[Path]) -> list[Path]:
+def without_duplicates(folders: Sequence[Path]) -> list[Path]:
     """Each folder once, even if it was named several times."""
     named: dict[Path, Path] = {}
     for folder in folders:

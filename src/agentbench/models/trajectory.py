@@ -97,6 +97,7 @@ class Trajectory(Schema):
     steps: tuple[Step, ...] = Field(min_length=1)
     notes: str | None = None
     final_metrics: FinalMetrics
+    extra: dict[str, JsonValue] | None = None
 
 
 def request_messages(exchange: LoggedExchange) -> list[Message]:

@@ -52,7 +52,7 @@ def arrow_schema() -> "pa.Schema":
     """The columns of the data set: the fields of a record, and the patch."""
     import pyarrow as pa
 
-    return pa.schema([*_columns_of(AttemptRecord), (_PATCH_TEXT, pa.string())])
+    return pa.schema([*columns_of(AttemptRecord), (_PATCH_TEXT, pa.string())])
 
 
 def _rows(runs: Iterable[ReportedRun], schema: "pa.Schema") -> Iterator[dict[str, object]]:
@@ -60,7 +60,7 @@ def _rows(runs: Iterable[ReportedRun], schema: "pa.Schema") -> Iterator[dict[str
         store = RunStore(run.folder)
         for record in run.records():
             values = record.model_dump()
-            row = {field.name: _cell(values.get(field.name), field.type) for field in schema}
+            row = {field.name: cell(values.get(field.name), field.type) for field in schema}
             yield row | {_PATCH_TEXT: _patch_text(record, store.folder_of(record))}
 
 
@@ -70,7 +70,8 @@ def _patch_text(record: AttemptRecord, folder: Path) -> str | None:
     return files_in(folder).patch().decode("utf-8", "replace")
 
 
-def _columns_of(table: type[Schema]) -> "list[tuple[str, pa.DataType]]":
+def columns_of(table: type[Schema]) -> "list[tuple[str, pa.DataType]]":
+    """The name and the type of a column for each field."""
     fields = table.model_fields.items()
     return [(name, _arrow_type(field.annotation)) for name, field in fields]
 
@@ -86,7 +87,7 @@ def _arrow_type(annotation: object) -> "pa.DataType":
     if origin is dict:
         return pa.list_(pa.struct([("key", pa.string()), ("value", _arrow_type(arguments[1]))]))
     if isinstance(annotation, type) and issubclass(annotation, Schema):
-        return pa.struct(_columns_of(annotation))
+        return pa.struct(columns_of(annotation))
     kinds: dict[object, pa.DataType] = {
         bool: pa.bool_(),
         int: pa.int64(),
@@ -108,7 +109,7 @@ def _without_wrappers(annotation: object) -> object:
     return type(arguments[0]) if origin is Literal else annotation
 
 
-def _cell(value: object, kind: "pa.DataType") -> object:
+def cell(value: object, kind: "pa.DataType") -> object:
     """A value in the form that Arrow requires for a column of a type."""
     import pyarrow.types as is_a
 
@@ -116,11 +117,11 @@ def _cell(value: object, kind: "pa.DataType") -> object:
         return None
     if is_a.is_struct(kind):
         assert isinstance(value, Mapping)
-        return {field.name: _cell(value.get(field.name), field.type) for field in kind}
+        return {field.name: cell(value.get(field.name), field.type) for field in kind}
     if is_a.is_list(kind):
         items = _entries(value) if isinstance(value, Mapping) else value
         assert isinstance(items, (list, tuple))
-        return [_cell(item, kind.value_type) for item in items]
+        return [cell(item, kind.value_type) for item in items]
     if isinstance(value, timedelta):
         return value.total_seconds()
     if is_a.is_string(kind):

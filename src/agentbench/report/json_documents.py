@@ -356,7 +356,7 @@ class _DescribedSchema(GenerateJsonSchema):
         """The schema of one model."""
         document = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
-        docstrings = _field_docstrings(model)
+        docstrings = field_docstrings(model)
         for name, field in model.model_fields.items():
             described = document["properties"][field.serialization_alias or name]
             if name in docstrings:
@@ -364,7 +364,7 @@ class _DescribedSchema(GenerateJsonSchema):
         return document
 
 
-def _field_docstrings(model: type[BaseModel]) -> dict[str, str]:
+def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     """The text after each field that has one, also of inherited fields."""
     found: dict[str, str] = {}
     for base in (each for each in reversed(model.__mro__) if issubclass(each, Schema)):

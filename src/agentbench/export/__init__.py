@@ -1,0 +1,1 @@
+"""Data sets for training from the attempts of runs: trajectories, chats, pairs, tables."""

@@ -1,0 +1,121 @@
+"""`agentbench export`: its filters, its messages and its refusals."""
+
+import pytest
+from pyarrow import parquet
+
+from agentbench.core import extras
+from agentbench.runs.store.store import RunStore
+from tests.runs.records import configuration, failed, in_steps, interrupted, lost, resolved
+
+ATTEMPTS = (
+    resolved(task_id="one", agent="llm", model="small"),
+    failed(task_id="two", agent="llm", model="small"),
+    lost(task_id="three", agent="llm", model="large"),
+    in_steps(task_id="four", agent="codex", model="large"),
+    interrupted(task_id="five", agent="codex"),
+    resolved(task_id="six", agent="oracle"),
+)
+OUT = ("--format", "parquet", "--unchecked", "--output")
+
+
+@pytest.fixture
+def runs_dir(tmp_path):
+    store = RunStore.create(tmp_path / "runs", configuration(run_id="mixed"))
+    for record in ATTEMPTS:
+        own = record.model_copy(update={"run_id": "mixed"})
+        store.append(own, store.attempt_folder(own.task_id, 1)[0])
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def export(cli, runs_dir, tmp_path):
+    def call(*arguments, names=("mixed",), output=OUT):
+        return cli("export", *names, "--runs-dir", runs_dir, *output, tmp_path / "set", *arguments)
+
+    return call
+
+
+def tasks(tmp_path):
+    table = parquet.read_table(tmp_path / "set" / "data" / "train.parquet")
+    return table["task_id"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ((), ["one", "two", "three", "four", "five"]),
+        (("--verdict", "resolved"), ["one"]),
+        (("--verdict", "failed", "--verdict", "resolved"), ["one", "two", "four"]),
+        (("--verdict", "no-verdict"), ["three", "five"]),
+        (("--reason", "TESTS_FAILED"), ["one", "two", "four"]),
+        (("--reason", "TESTS_FAILED", "--verdict", "failed"), ["two", "four"]),
+        (("--fault", "infrastructure"), ["one", "three", "five"]),
+        (("--filter", "t*"), ["two", "three"]),
+        (("--agent", "cod?x"), ["four", "five"]),
+        (("--model", "large"), ["three", "four"]),
+        (("--model", "large", "--agent", "llm"), ["three"]),
+    ],
+)
+def test_filters_choose_attempts(export, tmp_path, filters, expected):
+    said = export(*filters)
+    assert said.code == 0, said.stderr
+    assert tasks(tmp_path) == expected
+
+
+def test_what_is_left_out_is_told_on_stderr(export, tmp_path):
+    said = export("--verdict", "resolved")
+    assert (said.code, said.stdout) == (0, "")
+    assert said.stderr.splitlines() == [
+        "4 left out: not selected by the filters",
+        "1 left out: the agent is the oracle, which applies the solution",
+        "warning: 1 row not checked for leaks",
+        f"1 row in {tmp_path / 'set'}",
+    ]
+
+
+def test_the_same_run_twice_counts_once(export, tmp_path):
+    said = export("--verdict", "resolved", names=("mixed", "mixed"))
+    assert "is reported once" in said.stderr
+    assert tasks(tmp_path) == ["one"]
+
+
+def test_tasks_that_are_gone_are_refused(export):
+    said = export(output=("--format", "sft", "--output"))
+    assert said.code == 65
+    assert "1 of the tasks cannot be read" in said.stderr
+    assert "one: one: no task is there any more" in said.stderr
+    assert "--tasks PATH, or add --unchecked" in said.stderr
+
+
+def test_files_are_not_overwritten(export, tmp_path):
+    assert export().code == 0
+    said = export()
+    assert (said.code, "add --overwrite" in said.stderr) == (2, True)
+    assert export("--overwrite", "--verdict", "resolved").code == 0
+    assert tasks(tmp_path) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--format", "sft", "--verdict", "quarantined"), "expected --verdict failed, resolved"),
+        (("--format", "sft", "--verdict", "no-verdict"), "expected --verdict failed, resolved"),
+        (("--format", "preference", "--verdict", "no-verdict"), "found no-verdict"),
+        (("--format", "preference", "--verdict", "resolved"), "a pair needs both sides"),
+        (("--format", "sft", "--test-names"), "--test-names goes with --format parquet"),
+        (("--format", "sft", "--pairs-per-task", "0"), "'0' is below 1"),
+    ],
+)
+def test_senseless_options_are_refused(export, tmp_path, arguments, message):
+    said = export(*arguments, output=("--output",))
+    assert said.code == 2
+    assert message in said.stderr
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_table_needs_its_library_and_chats_do_not(export, monkeypatch):
+    missing = "agentbench.core.extras._missing"
+    monkeypatch.setattr(missing, lambda extra: ["pyarrow"] if extra is extras.PARQUET else [])
+    said = export()
+    assert (said.code, "--format parquet needs pyarrow" in said.stderr) == (2, True)
+    assert export(output=("--format", "sft", "--output")).code == 65  # it went on
