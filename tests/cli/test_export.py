@@ -1,9 +1,10 @@
 """`agentbench export`: its filters, its messages and its refusals."""
 
+import importlib.util
+
 import pytest
 from pyarrow import parquet
 
-from agentbench.core import extras
 from agentbench.runs.store.store import RunStore
 from tests.runs.records import configuration, failed, in_steps, interrupted, lost, resolved
 
@@ -114,8 +115,11 @@ def test_senseless_options_are_refused(export, tmp_path, arguments, message):
 
 
 def test_a_table_needs_its_library_and_chats_do_not(export, monkeypatch):
-    missing = "agentbench.core.extras._missing"
-    monkeypatch.setattr(missing, lambda extra: ["pyarrow"] if extra is extras.PARQUET else [])
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "agentbench.core.extras.find_spec",
+        lambda name: None if name == "pyarrow" else found(name),
+    )
     said = export()
     assert (said.code, "--format parquet needs pyarrow" in said.stderr) == (2, True)
     assert export(output=("--format", "sft", "--output")).code == 65  # it went on

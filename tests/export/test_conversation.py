@@ -1,8 +1,10 @@
 import pytest
 
 from agentbench.core.untrusted_json import TEXT_LIMIT
+from agentbench.export.chat import chat_messages
 from agentbench.export.conversation import chat_tools, conversations_in
 from agentbench.models.conversation import Role
+from agentbench.models.interface import ApiFormat
 from tests.models.test_build import CALL, RESULT, SYSTEM, TASK, completion, exchange, says
 
 FUNCTION = {
@@ -129,6 +131,70 @@ def test_a_text_that_the_log_lacks_makes_it_incomplete(lossy):
 def test_a_log_without_answers_has_none():
     found = conversations_in([exchange([TASK], completion(DONE), error="auth")])
     assert (found.main, found.number) == (None, 0)
+
+
+SECOND_REQUESTS = {
+    ApiFormat.OPENAI_RESPONSES: (
+        {"input": [{"role": "user", "content": "mend it"}]},
+        [
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
+            {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+            {"type": "function_call", "call_id": "c2", "name": "list", "arguments": "{}"},
+        ],
+        [
+            {"type": "function_call_output", "call_id": "c1", "output": "1: x"},
+            {"type": "function_call_output", "call_id": "c2", "output": "a.py"},
+        ],
+    ),
+    ApiFormat.ANTHROPIC_MESSAGES: (
+        {"messages": [{"role": "user", "content": "mend it"}]},
+        [
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "hm"},
+                    {"type": "tool_use", "id": "c1", "name": "look", "input": {}},
+                    {"type": "tool_use", "id": "c2", "name": "list", "input": {}},
+                ],
+            }
+        ],
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c1", "content": "1: x"},
+                    {"type": "tool_result", "tool_use_id": "c2", "content": "a.py"},
+                ],
+            }
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("wire", SECOND_REQUESTS)
+def test_the_chat_of_another_wire_has_one_message_per_answer(wire):
+    first, answered, results = SECOND_REQUESTS[wire]
+    ((name, turns),) = first.items()
+    is_anthropic = wire is ApiFormat.ANTHROPIC_MESSAGES
+    first_answer = answered[0] if is_anthropic else {"output": answered}
+    item = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "done"}]}
+    last_answer = item if is_anthropic else {"output": [item]}
+    found = conversations_in(
+        [
+            exchange([], first_answer, wire=wire).model_copy(update={"request": first}),
+            exchange([], last_answer, wire=wire).model_copy(
+                update={"request": {name: [*turns, *answered, *results]}}
+            ),
+        ]
+    )
+    messages = chat_messages(found.main.messages)
+    assert [message.role for message in messages] == [
+        "user", "assistant", "tool", "tool", "assistant",
+    ]  # fmt: skip
+    assert [call.id for call in messages[1].tool_calls] == ["c1", "c2"]
+    assert messages[1].reasoning_content == "hm"
+    assert [message.tool_call_id for message in messages[2:4]] == ["c1", "c2"]
+    assert messages[-1].content == "done"
 
 
 @pytest.mark.parametrize("wire", WIRES)

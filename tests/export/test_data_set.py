@@ -1,20 +1,38 @@
 """Data sets of real runs, read with the libraries that people read them with."""
 
 import json
-import shutil
 
+import jsonschema
 import pytest
 from huggingface_hub import DatasetCard
 from pyarrow import parquet
 
+from agentbench import Judge, RunOptions
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.export.leaks import Leak
+from agentbench.export.row_schema import row_schema
 from agentbench.export.selection import ExportFormat, VerdictKind
+from agentbench.export.sources import SourceRun
 from agentbench.judge.judge_verdict import RewardKind
 from agentbench.models.trajectory import Trajectory
+from agentbench.tasks.loading import load_task
+from tests.agents.llm.hunks import edits_of
 from tests.audit.conftest import edit_record
-from tests.e2e.small_task import HIDDEN, LISTED
-from tests.export.recorded_runs import NUMBERS, OWN_FIX, SECRET, SOLUTION
+from tests.e2e.small_task import BUGGY, HIDDEN, LISTED
+from tests.export.recorded_runs import (
+    NUMBERS,
+    OWN_FIX,
+    SECRET,
+    SOLUTION,
+    SUBMIT,
+    model_run,
+    printed,
+    run,
+)
+from tests.fakes.scripted_model import Call, Calls
+from tests.fakes.staging import local_provider, mirrors, small_task
+from tests.judge.conftest import patch_to
 
 KEPT = {"honest", "same as the solution", "shows a key"}
 LEAKS = {
@@ -212,18 +230,57 @@ def test_a_share_of_the_tests_is_a_reward_on_request(exported, runs):
     assert "the share of the tests to fix" in (exported.folder / "README.md").read_text()
 
 
-def test_a_run_that_is_still_going_gives_what_it_has(exported, runs, tmp_path):
-    run = runs["scripted"]
-    content = json.loads((run / "run.json").read_text())
+def test_a_run_that_is_still_going_gives_what_it_has(exported, runs):
+    going = runs["scripted"]
+    content = json.loads((going / "run.json").read_text())
     del content["digest"]
-    (run / "run.json").write_text(json.dumps(content | {"ended_at": None, "ending": None}))
-    lines = (run / "attempts.jsonl").read_bytes().splitlines(keepends=True)
-    (run / "attempts.jsonl").write_bytes(b"".join(lines[:1]) + lines[1][:50])
+    (going / "run.json").write_text(json.dumps(content | {"ended_at": None, "ending": None}))
+    lines = (going / "attempts.jsonl").read_bytes().splitlines(keepends=True)
+    (going / "attempts.jsonl").write_bytes(b"".join(lines[:1]) + lines[1][:50])
     for number in range(2, len(lines) + 1):
-        shutil.rmtree(run / "attempts" / "small" / str(number))
-    exported(ExportFormat.SFT, run)
+        (going / "attempts" / "small" / str(number) / "record.json").unlink()
+    warning = f"scripted is not finished: {len(lines) - 1} attempts have no record yet"
+    assert warning in SourceRun.open(going).warnings()
+    exported(ExportFormat.SFT, going)
     assert [row["attempt"] for row in exported.lines()] == [1]
     assert "it was not finished" in (exported.folder / "README.md").read_text()
+
+
+def test_an_honest_fix_of_a_shipped_task_is_kept(exported, catalogue, tmp_path):
+    task = load_task(catalogue / "lru-expiry", mirrors=mirrors())
+    edits = [Call("edit", given) for given in edits_of(task.answer_key.solution_patch.decode())]
+    files = sorted({str(edit.arguments["path"]) for edit in edits})
+    look = [Call("read_file", {"path": path}) for path in files]
+    script = [Calls(look), Calls(edits), run(f"git diff; cat -n {' '.join(files)}"), SUBMIT]
+    stolen = [run(printed(task.answer_key.solution_patch.decode())), *script]
+    folder = model_run(task, tmp_path / "shipped", "two", [script, stolen])
+    exported(ExportFormat.SFT, folder)
+    assert [row["attempt"] for row in exported.lines()] == [1]
+    assert exported.counts.left_out == {Leak.GIVEN_SOLUTION: 1}
+
+
+def test_changes_that_a_judge_scored_are_patches(exported, tmp_path):
+    patches = {True: patch_to(BUGGY.replace("prices[1:]", "prices")), False: patch_to("total = 1")}
+    options = RunOptions(runs_dir=tmp_path / "judged", retries=0, cache_dir=default_cache_dir())
+    task = small_task(tmp_path / "small")
+    with Judge(sandbox=local_provider(), jobs=1, options=options, use_verdicts=False) as judge:
+        for is_fix, patch in patches.items():
+            assert judge.score(task, patch=patch).result().resolved is is_fix
+        folder = judge.folder
+    exported(ExportFormat.PREFERENCE, folder)
+    (row,) = exported.lines()
+    assert row["kind"] == "patch"
+    assert "+    return sum(prices)" in row["chosen"][0]["content"]
+    assert "+total = 1" in row["rejected"][0]["content"]
+
+
+@pytest.mark.parametrize("format_name", [ExportFormat.SFT, ExportFormat.PREFERENCE])
+def test_rows_fit_their_schema(exported, runs, format_name):
+    exported(format_name, *runs.values())
+    schema = json.loads(row_schema())
+    wanted = {"$defs": schema["$defs"], **schema["properties"][format_name.value]}
+    for row in exported.lines():
+        jsonschema.validate(row, wanted)
 
 
 class TestWithoutTheTask:
@@ -231,12 +288,12 @@ class TestWithoutTheTask:
 
     @pytest.fixture
     def gone(self, runs):
-        run = runs["scripted"]
-        content = json.loads((run / "run.json").read_text())
+        folder = runs["scripted"]
+        content = json.loads((folder / "run.json").read_text())
         del content["digest"]
         content["tasks"][0]["folder"] += "-gone"
-        (run / "run.json").write_text(json.dumps(content))
-        return run
+        (folder / "run.json").write_text(json.dumps(content))
+        return folder
 
     def test_it_is_refused_with_what_to_do(self, exported, gone):
         with pytest.raises(InputError, match=r"--tasks PATH, or add --unchecked") as caught:

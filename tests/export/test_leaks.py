@@ -113,9 +113,8 @@ def test_a_fix_that_only_removes_needs_a_command_that_changes_files(deletion):
 
 
 def test_a_long_patch_of_unknown_origin_must_not_equal_the_solution(tmp_path):
-    fixed = BUGGY + "".join(
-        f"\n\ndef step_{n}(prices):\n    return prices[{n}]\n" for n in range(5)
-    )
+    steps = (f"\n\ndef step_{n}(prices):\n    return prices[{n}]\n" for n in range(5))
+    fixed = BUGGY + "".join(steps)
     solution = patch_of("basket.py", BUGGY, fixed)
     answers = read_answers(small_task(tmp_path / "long", solution=solution), mirrors())
     assert find_leak(answers, None, (), solution.encode()) is Leak.EQUAL_PATCH

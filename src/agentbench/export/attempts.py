@@ -74,8 +74,9 @@ class AttemptReader(Struct, frozen=True, kw_only=True):
         patch = files_in(folder).patch() if record.patch is not None else None
         answers = self.tasks.answers(record.task_digest)
         chat = _whole_chat(found)
+        tools = tools_text(found.main.tools) if found.main is not None and chat else None
         if answers is not None:
-            leak = find_leak(answers, trajectory, chat, patch or b"")
+            leak = find_leak(answers, trajectory, chat, patch or b"", tools=tools)
             if leak is not None:
                 raise LeftOutError(leak.value)
         kind: RowKind | None = "conversation" if chat else None
@@ -90,7 +91,7 @@ class AttemptReader(Struct, frozen=True, kw_only=True):
             trajectory=trajectory,
             kind=kind,
             messages=chat,
-            tools=tools_text(found.main.tools) if found.main is not None and chat else None,
+            tools=tools,
             conversations=found.number,
             is_complete=kind is not None and found.is_complete,
             patch=text,

@@ -57,7 +57,14 @@ _ATIF_COLUMNS: Mapping[str, str] = MappingProxyType(
         "extra": "The verdict and the origin: the columns of the chat format before `kind`.",
     }
 )
-_SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"))
+_SIZES = (
+    (10**3, "n<1K"),
+    (10**4, "1K<n<10K"),
+    (10**5, "10K<n<100K"),
+    (10**6, "100K<n<1M"),
+    (10**7, "1M<n<10M"),
+    (10**8, "10M<n<100M"),
+)
 _SCALARS: Mapping[object, str] = MappingProxyType(
     {bool: "bool", int: "int64", float: "float64", str: "string"}
 )
@@ -85,7 +92,7 @@ def _metadata(facts: CardFacts) -> dict[str, object]:
     chosen, rows = facts.options.format, facts.counts.rows
     is_table = chosen is ExportFormat.PARQUET
     file = "data/train.parquet" if is_table else "data/train.jsonl"
-    size = next((name for most, name in _SIZES if rows < most), "n>1M")
+    size = next((name for most, name in _SIZES if rows < most), "100M<n<1B")
     metadata: dict[str, object] = {
         "pretty_name": _TITLES[chosen],
         "size_categories": [size],
@@ -218,8 +225,8 @@ def _limits(facts: CardFacts) -> Iterator[str]:
         "not find hidden text that was encoded, translated or retold."
     )
     yield (
-        "- A lost row says nothing about the agent: attempts are left out if a command printed "
-        "lines of the solution that the agent's own words do not explain."
+        "- The check also leaves out some honest attempts: those in which a tool, such as a "
+        "formatter, wrote lines of the solution that do not follow from the agent's own words."
     )
     if facts.options.format in {ExportFormat.SFT, ExportFormat.PREFERENCE}:
         yield (

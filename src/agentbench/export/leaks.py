@@ -21,7 +21,8 @@ from agentbench.models.trajectory import Trajectory
 # A tool or a command that can have changed a file.
 _WRITES = re.compile(
     r"\b(edit|write|create|insert|replace|str_replace\w*|apply_patch|git\s+apply|patch\s+-p"
-    r"|sed\s[^\n]*-i|perl\s+-\w*i|tee|mv|cp)\b|[^-=]>\s*\S|write_text|open\(|```|<<<<<<<|\+\+\+ ",
+    r"|sed\s[^\n]{0,200}-i|perl\s+-\w*i|tee|mv|cp)\b"
+    r"|[^-=]>\s*\S|write_text|open\(|```|<<<<<<<|\+\+\+ ",
     re.IGNORECASE,
 )
 
@@ -47,6 +48,8 @@ def find_leak(
     trajectory: Trajectory | None,
     messages: Iterable[ChatMessage],
     patch: bytes,
+    *,
+    tools: str | None = None,
 ) -> Leak | None:
     """The first leak of an attempt.
 
@@ -55,12 +58,14 @@ def find_leak(
         trajectory: All of its conversations, in the order of time; None: there is none.
         messages: Further texts of the row. Those that the trajectory has are checked there.
         patch: The agent's change.
+        tools: The descriptions of its tools.
     """
     reader = _Reader(answers)
     told = list(_told(trajectory)) if trajectory is not None else []
     known = {each.text for each in told}
     rest = (each for message in messages for each in _said(message) if each.text not in known)
-    for spoken in (*told, *rest) if told else ():
+    described = SpokenText(text=tools or "", is_own=False)
+    for spoken in (*told, *rest, described) if told else ():
         found = reader.leak_in(spoken)
         if found is not None:
             return found
@@ -131,6 +136,8 @@ def _told(trajectory: Trajectory) -> Iterator[SpokenText]:
 def _said(message: ChatMessage) -> Iterator[SpokenText]:
     is_own = message.role == "assistant"
     yield SpokenText(text=message.content, is_own=is_own)
+    if message.reasoning_content:
+        yield SpokenText(text=message.reasoning_content, is_own=is_own)
     for call in message.tool_calls or ():
         texts = "\n".join(texts_in(call.function.arguments))
         yield SpokenText(text=f"{call.function.name}\n{texts}", is_own=True)

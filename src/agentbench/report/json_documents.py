@@ -339,7 +339,7 @@ _DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
 
 def render_schemas() -> dict[str, str]:
     """Each schema as the text of its file, by the file's name."""
-    return {name: _render_schema(model, title) for name, (model, title) in _DOCUMENTS.items()}
+    return {name: render_schema(model, title) for name, (model, title) in _DOCUMENTS.items()}
 
 
 def write_schemas(folder: Path) -> None:
@@ -376,7 +376,8 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def _render_schema(model: type[BaseModel], title: str) -> str:
+def render_schema(model: type[BaseModel], title: str) -> str:
+    """The schema of a model as the text of a file."""
     schema = model.model_json_schema(mode="serialization", schema_generator=_DescribedSchema)
     head = {"$schema": GenerateJsonSchema.schema_dialect, **schema, "title": title}
     return json.dumps(head, indent=2, sort_keys=True) + "\n"
