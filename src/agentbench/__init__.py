@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentbench.attempt.record import AttemptRecord
+    from agentbench.core.choices import RewardKind
     from agentbench.judge.judge import Judge
-    from agentbench.judge.judge_verdict import JudgeVerdict, RewardKind
+    from agentbench.judge.judge_verdict import JudgeVerdict
     from agentbench.judge.scoring import Submission
     from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
@@ -31,7 +32,7 @@ _HOMES = {
     "AttemptRecord": "attempt.record",
     "Judge": "judge.judge",
     "JudgeVerdict": "judge.judge_verdict",
-    "RewardKind": "judge.judge_verdict",
+    "RewardKind": "core.choices",
     "RunOptions": "runs.options",
     "Submission": "judge.scoring",
     "load_tasks": "tasks.loading",

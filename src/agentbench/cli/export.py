@@ -12,10 +12,9 @@ from agentbench.cli import completion, options
 from agentbench.cli.report import without_duplicates
 from agentbench.cli.run_execution import print_warnings, say_line
 from agentbench.core import extras, host
+from agentbench.core.choices import ExportFormat, RewardKind, VerdictKind
 from agentbench.core.display_text import counted
 from agentbench.errors import UsageError
-from agentbench.export.selection import ExportFormat, Selection, VerdictKind, verdicts_for
-from agentbench.judge.judge_verdict import RewardKind
 from agentbench.scoring.taxonomy import FailureReason, Fault
 
 if TYPE_CHECKING:
@@ -181,6 +180,7 @@ def export(
     Example: agentbench export mine other --format preference --output pairs --seed 7
     """
     from agentbench.export.data_set import DataSetExport
+    from agentbench.export.selection import Selection, verdicts_for
     from agentbench.export.settings import ExportOptions
 
     if test_names and format_name is not ExportFormat.PARQUET:

@@ -1,7 +1,7 @@
 """Closed sets of values that options and files share, for modules that must start quickly.
 
-They are the test runners, the levels of control runs, the executors, the built-in agents, and the
-Python versions of base images with their requirements.
+They are the test runners, the levels of control runs, the executors, the built-in agents, the kinds
+of rewards and data sets, and the Python versions of base images with their requirements.
 """
 
 from collections.abc import Mapping
@@ -143,3 +143,28 @@ BUILT_IN_AGENTS: Final = {
     "llm": "a model with a few tools, in a loop of its own; needs --model",
 }
 """The built-in agents with their descriptions."""
+
+
+class RewardKind(StrEnum):
+    """How a verdict becomes a reward."""
+
+    RESOLVED = "resolved"  # 1 if the task is resolved, otherwise 0
+    FIXED_SHARE = "fixed-share"  # the share of the tests to fix that pass
+
+
+class ExportFormat(StrEnum):
+    """The values of `agentbench export --format`."""
+
+    ATIF = "atif"
+    SFT = "sft"
+    PREFERENCE = "preference"
+    PARQUET = "parquet"
+
+
+class VerdictKind(StrEnum):
+    """The values of `agentbench export --verdict`."""
+
+    RESOLVED = "resolved"
+    FAILED = "failed"  # by the agent's fault
+    NO_VERDICT = "no-verdict"  # the infrastructure or the task failed
+    QUARANTINED = "quarantined"

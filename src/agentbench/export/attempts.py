@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from agentbench.attempt.logs import EXCHANGE_LOG
 from agentbench.attempt.record import AttemptRecord
+from agentbench.core.choices import RewardKind
 from agentbench.export.chat import (
     ChatMessage,
     chat_messages,
@@ -17,7 +18,7 @@ from agentbench.export.conversation import AttemptConversations, conversations_i
 from agentbench.export.leaks import find_leak
 from agentbench.export.rows import AttemptFacts, RowKind
 from agentbench.export.sources import SourceRun, TaskSources
-from agentbench.judge.judge_verdict import JudgeVerdict, RewardKind
+from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.models.gateway.exchange_log import LoggedExchange
 from agentbench.models.interface import ModelUsage
 from agentbench.models.trajectory import (

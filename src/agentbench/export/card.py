@@ -10,14 +10,13 @@ import yaml
 from msgspec import Struct
 
 from agentbench import __version__
+from agentbench.core.choices import ExportFormat, RewardKind
 from agentbench.core.display_text import counted, printable
 from agentbench.core.schema import Schema
 from agentbench.export.chat import ChatMessage
 from agentbench.export.folder import MARK
 from agentbench.export.rows import PreferenceRow, SftRow, TableRow
-from agentbench.export.selection import ExportFormat
 from agentbench.export.settings import ExportCounts, ExportOptions
-from agentbench.judge.judge_verdict import RewardKind
 from agentbench.models.trajectory import Trajectory
 from agentbench.report.json_documents import field_docstrings
 from agentbench.runs.store.configuration import RunConfiguration

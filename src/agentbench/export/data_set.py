@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter
 
+from agentbench.core.choices import ExportFormat
 from agentbench.errors import InputError
 from agentbench.export.attempts import AttemptReader, ExportedAttempt, LeftOutError
 from agentbench.export.card import CardFacts, card_text
@@ -22,7 +23,7 @@ from agentbench.export.rows import (
     chat_json,
     table_messages,
 )
-from agentbench.export.selection import ExportFormat, VerdictKind
+from agentbench.export.selection import verdict_kind
 from agentbench.export.settings import ExportCounts, ExportOptions
 from agentbench.export.sources import SourceRun, TaskSources
 from agentbench.runs.store.summaries import AttemptSummary
@@ -178,7 +179,7 @@ class DataSetExport:
 
     def _count(self, attempt: ExportedAttempt) -> None:
         counts, facts = self.counts, attempt.facts
-        counts.verdicts[VerdictKind.of(AttemptSummary.of(attempt.record))] += 1
+        counts.verdicts[verdict_kind(AttemptSummary.of(attempt.record))] += 1
         if facts.reason is not None:
             counts.reasons[facts.reason] += 1
         counts.models[f"{facts.agent}, {facts.model or 'no model of ours'}"] += 1

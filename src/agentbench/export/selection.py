@@ -1,43 +1,15 @@
 """The attempts that an export takes, by their verdicts and names."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from msgspec import Struct
 
+from agentbench.core.choices import ExportFormat, VerdictKind
 from agentbench.errors import UsageError
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.taxonomy import FailureReason, Fault
-
-
-class ExportFormat(StrEnum):
-    """The values of `--format`."""
-
-    ATIF = "atif"
-    SFT = "sft"
-    PREFERENCE = "preference"
-    PARQUET = "parquet"
-
-
-class VerdictKind(StrEnum):
-    """The values of `--verdict`."""
-
-    RESOLVED = "resolved"
-    FAILED = "failed"  # by the agent's fault
-    NO_VERDICT = "no-verdict"  # the infrastructure or the task failed
-    QUARANTINED = "quarantined"
-
-    @classmethod
-    def of(cls, attempt: AttemptSummary) -> "VerdictKind":
-        """The kind of an attempt's verdict."""
-        if attempt.quarantined:
-            return cls.QUARANTINED
-        if attempt.resolved:
-            return cls.RESOLVED
-        return cls.FAILED if attempt.fault is Fault.AGENT else cls.NO_VERDICT
-
 
 _ALL = frozenset(VerdictKind)
 ALLOWED: Mapping[ExportFormat, frozenset[VerdictKind]] = MappingProxyType(
@@ -72,7 +44,7 @@ class Selection(Struct, frozen=True, kw_only=True):
 
     def takes(self, attempt: AttemptSummary) -> bool:
         """Whether an attempt passes all filters."""
-        if VerdictKind.of(attempt) not in self.verdicts:
+        if verdict_kind(attempt) not in self.verdicts:
             return False
         if not attempt.resolved:
             if self.reasons and attempt.failure_reason not in self.reasons:
@@ -85,6 +57,15 @@ class Selection(Struct, frozen=True, kw_only=True):
             (self.model, attempt.model or ""),
         )
         return all(glob is None or fnmatchcase(name, glob) for glob, name in names)
+
+
+def verdict_kind(attempt: AttemptSummary) -> VerdictKind:
+    """The kind of an attempt's verdict."""
+    if attempt.quarantined:
+        return VerdictKind.QUARANTINED
+    if attempt.resolved:
+        return VerdictKind.RESOLVED
+    return VerdictKind.FAILED if attempt.fault is Fault.AGENT else VerdictKind.NO_VERDICT
 
 
 def verdicts_for(

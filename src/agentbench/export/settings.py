@@ -4,8 +4,8 @@ from collections import Counter
 
 from msgspec import Struct, field
 
-from agentbench.export.selection import ExportFormat, Selection
-from agentbench.judge.judge_verdict import RewardKind
+from agentbench.core.choices import ExportFormat, RewardKind
+from agentbench.export.selection import Selection
 
 
 class ExportOptions(Struct, frozen=True, kw_only=True):

@@ -21,13 +21,13 @@ from msgspec.structs import replace
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.shared_containers import SharedContainers
-from agentbench.core.choices import ExecutorName
+from agentbench.core.choices import ExecutorName, RewardKind
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 from agentbench.judge.job_queue import JobQueue
 from agentbench.judge.job_runner import JobRunner
 from agentbench.judge.judge_session import InThread, Session, SessionContext, SessionPlan
-from agentbench.judge.judge_verdict import JudgeVerdict, RewardKind
+from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.scoring import ScoreStream, Scoring, Seconds, Submission, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT, SubmittedChange
 from agentbench.judge.task_register import TaskRegister

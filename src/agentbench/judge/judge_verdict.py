@@ -1,12 +1,12 @@
 """The verdict on a submitted change, and the reward that it gives."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Final
 
 from pydantic import Field
 
 from agentbench.attempt.record import AttemptRecord, RunId
+from agentbench.core.choices import RewardKind
 from agentbench.core.schema import Schema
 from agentbench.runs.store.summaries import AttemptSummary, was_interrupted
 from agentbench.scoring.evidence import CaseOutcome, NodeId
@@ -14,13 +14,6 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
 
 DEADLINE_DETAIL: Final = "the deadline passed before there was a verdict"
-
-
-class RewardKind(StrEnum):
-    """How a verdict becomes a reward."""
-
-    RESOLVED = "resolved"  # 1 if the task is resolved, otherwise 0
-    FIXED_SHARE = "fixed-share"  # the share of the tests to fix that pass
 
 
 class JudgeVerdict(Schema):
