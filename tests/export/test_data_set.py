@@ -199,6 +199,9 @@ def test_cheating_is_no_example(exported, runs):
     edit_quarantined(runs["fixes"])
     with pytest.raises(InputError, match="found none"):
         exported(ExportFormat.SFT, runs["fixes"])
+    for verdict in (VerdictKind.FAILED, VerdictKind.RESOLVED):
+        with pytest.raises(InputError, match="found none"):
+            exported(ExportFormat.SFT, runs["fixes"], verdicts=frozenset({verdict}))
     with pytest.raises(InputError, match="found none"):
         exported(ExportFormat.PREFERENCE, runs["fixes"], runs["misses"])
     with pytest.raises(UsageError, match="found quarantined"):

@@ -78,7 +78,12 @@ def test_the_repository_may_be_read(answers):
     assert leak(answers, *shown) is None
 
 
-@pytest.mark.parametrize("shown", [SOLUTION, FIXED], ids=["patch", "file"])
+NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(FIXED.splitlines(), start=1))
+
+
+@pytest.mark.parametrize(
+    "shown", [SOLUTION, FIXED, NUMBERED], ids=["patch", "file", "numbered file"]
+)
 def test_a_solution_that_comes_first_is_a_leak(answers, shown):
     assert leak(answers, ("cat basket.py", BUGGY), ("cat x", shown)) is Leak.GIVEN_SOLUTION
 
