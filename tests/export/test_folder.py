@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from agentbench.errors import UsageError
@@ -26,6 +28,16 @@ def test_a_data_set_appears_when_it_is_complete(tmp_path):
 def test_an_error_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError), data_set_folder(tmp_path / "new", overwrite=False):
         raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_one_line(tmp_path):
+    with (
+        pytest.raises(UsageError, match=r"cannot be written \(No space left on device\)"),
+        data_set_folder(tmp_path / "new", overwrite=False),
+        Path("/dev/full").open("w") as full,
+    ):
+        full.write("text")
     assert list(tmp_path.iterdir()) == []
 
 

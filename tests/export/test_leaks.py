@@ -117,6 +117,17 @@ def test_a_fix_that_only_removes_needs_a_command_that_changes_files(deletion):
     assert leak(deletion, edit, shown, patch=patch_of("basket.py", BUGGY, DELETION)) is None
 
 
+@pytest.mark.parametrize(("tool", "found"), [("MultiEdit", None), ("Read", Leak.GIVEN_SOLUTION)])
+def test_the_name_of_a_tool_says_whether_it_changes_files(deletion, tool, found):
+    call = says("I will edit it.", ("c0", tool, '{"path": "basket.py"}'))
+    result = {"role": "tool", "tool_call_id": "c0", "content": DELETION}
+    trajectory = told(
+        exchange([TASK], completion(call)),
+        exchange([TASK, call, result], completion(says("done"))),
+    )
+    assert find_leak(deletion, trajectory, (), b"") is found
+
+
 def test_a_long_patch_of_unknown_origin_must_not_equal_the_solution(tmp_path):
     steps = (f"\n\ndef step_{n}(prices):\n    return prices[{n}]\n" for n in range(5))
     fixed = BUGGY + "".join(steps)

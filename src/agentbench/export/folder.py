@@ -1,5 +1,6 @@
 """The folder of a data set. It gets its name when it is complete."""
 
+import errno
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ DATA: Final = "data"
 MARK: Final = "<!-- written by agentbench export -->"
 """A line of each card, by which a data set is recognised before it is overwritten."""
 _HEAD_BYTES = 64 * 1024
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
@@ -43,6 +45,12 @@ def data_set_folder(target: Path, *, overwrite: bool) -> Iterator[Path]:
             (target / DATA).rename(scratch / "replaced")
             (scratch / DATA).rename(target / DATA)
             (scratch / CARD).replace(target / CARD)
+    except OSError as error:
+        if error.errno not in _DISK_FULL:
+            raise
+        raise UsageError(
+            f"{target}: cannot be written ({error.strerror}); choose another --output"
+        ) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -18,13 +18,14 @@ from agentbench.export.chat import ChatMessage
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Trajectory
 
-# A tool or a command that can have changed a file.
-_WRITES = re.compile(
-    r"\b(edit|write|create|insert|replace|str_replace\w*|apply_patch|git\s+apply|patch\s+-p"
-    r"|sed\s[^\n]{0,200}-i|perl\s+-\w*i|tee|mv|cp)\b"
-    r"|[^-=]>\s*\S|write_text|open\(|```|<<<<<<<|\+\+\+ ",
+# A call that can have changed a file, by the name of its tool or by its command.
+_CALL_WRITES = re.compile(
+    r"edit|write|creat|insert|replac|modif|updat|apply|patch\s+-p"
+    r"|\b(sed\s[^\n]{0,200}-i|perl\s+-\w*i|tee|mv|cp)\b|[^-=]>\s*\S|open\(",
     re.IGNORECASE,
 )
+_TEXT_WRITES = re.compile(r"```|<<<<<<<|^\+\+\+ ", re.MULTILINE)
+"""A change that an agent reads from its model's text."""
 
 
 class Leak(StrEnum):
@@ -41,6 +42,7 @@ class SpokenText(Struct, frozen=True, kw_only=True):
 
     text: str
     is_own: bool
+    is_call: bool = False
 
 
 def find_leak(
@@ -98,7 +100,8 @@ class _Reader:
         if spoken.is_own:
             self._words |= words
             self._lines.update(line.strip() for line in spoken.text.splitlines())
-            self._has_written = self._has_written or _WRITES.search(spoken.text) is not None
+            writes = _CALL_WRITES if spoken.is_call else _TEXT_WRITES
+            self._has_written = self._has_written or writes.search(spoken.text) is not None
             return None
         if (answers.hidden_names & words) - self._words:
             return Leak.HIDDEN_TESTS
@@ -128,7 +131,7 @@ def _told(trajectory: Trajectory) -> Iterator[SpokenText]:
             yield SpokenText(text=step.reasoning_content, is_own=is_own)
         for call in step.tool_calls or ():
             texts = "\n".join(texts_in(call.arguments))
-            yield SpokenText(text=f"{call.function_name}\n{texts}", is_own=True)
+            yield SpokenText(text=f"{call.function_name}\n{texts}", is_own=True, is_call=True)
         for result in step.observation.results if step.observation else ():
             yield SpokenText(text=result.content, is_own=False)
 
@@ -140,7 +143,7 @@ def _said(message: ChatMessage) -> Iterator[SpokenText]:
         yield SpokenText(text=message.reasoning_content, is_own=is_own)
     for call in message.tool_calls or ():
         texts = "\n".join(texts_in(call.function.arguments))
-        yield SpokenText(text=f"{call.function.name}\n{texts}", is_own=True)
+        yield SpokenText(text=f"{call.function.name}\n{texts}", is_own=True, is_call=True)
 
 
 def texts_in(value: object) -> Iterator[str]:
