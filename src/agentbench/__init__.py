@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from agentbench.judge.scoring import Submission
     from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
+    from agentbench.service.client import RemoteJudge
     from agentbench.tasks.loading import load_tasks
 
 __version__ = "0.1.0"
@@ -19,6 +20,7 @@ __all__ = [
     "AttemptRecord",
     "Judge",
     "JudgeVerdict",
+    "RemoteJudge",
     "RewardKind",
     "RunOptions",
     "Submission",
@@ -32,6 +34,7 @@ _HOMES = {
     "AttemptRecord": "attempt.record",
     "Judge": "judge.judge",
     "JudgeVerdict": "judge.judge_verdict",
+    "RemoteJudge": "service.client",
     "RewardKind": "core.choices",
     "RunOptions": "runs.options",
     "Submission": "judge.scoring",
@@ -44,5 +47,9 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "RemoteJudge":
+        from agentbench.core import extras
+
+        extras.require(name, extras.SERVE_CLIENT)
     value: object = vars(import_module(f"{__name__}.{_HOMES[name]}"))[name]
     return value

@@ -299,7 +299,6 @@ def test_a_scoring_has_one_change(
     [
         ({"reward": "two"}, "reward: expected one of resolved, fixed-share, found 'two'"),
         ({"jobs": 0}, "jobs: 0 is not above 0"),
-        ({"options": RunOptions(executor="ray")}, "executor: a judge works on this machine"),
         ({"sandbox": "process"}, "allow_unsandboxed=True"),
     ],
 )

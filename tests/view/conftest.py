@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 from starlette.testclient import TestClient
 
+from agentbench.core.access_policy import AccessPolicy
 from agentbench.runs.store.reading import read_run
 from agentbench.view.app import make_app
-from agentbench.view.auth_guard import AccessPolicy
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.view.server import serving
 

@@ -5,7 +5,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from agentbench.view.auth_guard import FILE_CSP, PAGE_CSP, AccessPolicy, AuthGuard, is_loopback
+from agentbench.core.access_policy import AccessPolicy, is_loopback
+from agentbench.view.auth_guard import FILE_CSP, PAGE_CSP, AuthGuard
 from tests.view.conftest import PORT, client_of
 
 TOKEN = "a-token.for~tests_1"

@@ -30,6 +30,7 @@ SHORT_HELP = {
     "audit": "Search tasks and runs for known leaks without running anything.",
     "explain": "Explain a failure reason or an exit code.",
     "mcp": "Serve tests over the Model Context Protocol.",
+    "serve": "Judge changes over HTTP, for training loops and other programs.",
     "gateway": "Run a gateway to a model: it counts, limits and records.",
     "doctor": "Check whether this machine has what agentbench needs.",
     "clean": "Remove remains of dead runs, and cache entries.",
@@ -46,6 +47,7 @@ _MODULES = {
     "explain": "show",
     "view": "serve.commands",
     "mcp": "serve.commands",
+    "serve": "serve.commands",
     "gateway": "serve.commands",
     "tasks": "tasks.commands",
 }

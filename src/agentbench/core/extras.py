@@ -93,6 +93,8 @@ JUNIT = Extra("report", ("junitparser",))
 HTML = Extra("report", ("jinja2", "matplotlib", *STATISTICS.libraries))
 PARQUET = Extra("swebench", ("pyarrow",))
 HUB = Extra("swebench", ("huggingface_hub", *PARQUET.libraries))
+SERVE = Extra("serve", ("fastapi", "uvicorn", "prometheus_client"))
+SERVE_CLIENT = Extra("client", ("httpx2",))
 SYMBOLIC = Extra("symbolic", ("crosshair", "hypothesis", "z3"))
 VIEW = Extra("view", ("starlette", "uvicorn", "jinja2", "pygments", *STATISTICS.libraries))
 

@@ -10,6 +10,7 @@ from threading import Event
 
 from msgspec import Struct, field
 
+from agentbench.attempt.record import RunId
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.submitted_change import SubmittedChange
 from agentbench.judge.task_register import ReadyTask
@@ -24,6 +25,10 @@ JobKey = tuple[str, str]
 """The digests of the task and of the change."""
 
 
+OnStart = Callable[[RunId, int], None]
+"""Called with the run and the number of the attempt, before the change is judged in it."""
+
+
 class Job(Struct, kw_only=True, eq=False):
     """One change that is judged once, for everybody who waits for its verdict."""
 
@@ -33,6 +38,8 @@ class Job(Struct, kw_only=True, eq=False):
     priority: int = 0
     cancel: Event = field(default_factory=Event)
     waiting: list["Future[JudgeVerdict]"] = field(default_factory=list)
+    on_start: list[OnStart] = field(default_factory=list)
+    is_started: bool = False
     number: int | None = None  # of its attempt
     failures: int = 0  # of the infrastructure
 

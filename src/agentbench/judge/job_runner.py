@@ -14,14 +14,13 @@ from agentbench.attempt.resources import RunResources
 from agentbench.core.choices import RewardKind
 from agentbench.core.memory_tuning import trim_memory
 from agentbench.errors import OutageError, StorageError
-from agentbench.judge.job_queue import Job, JobKey, JobQueue
+from agentbench.judge.attempt_making import MakeAttempt
+from agentbench.judge.job_queue import Job, JobKey, JobQueue, OnStart
 from agentbench.judge.judge_verdict import DEADLINE_DETAIL, JudgeVerdict
 from agentbench.judge.submitted_change import SubmittedChange
 from agentbench.judge.task_register import ReadyTask, TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
-from agentbench.runs.executors.local import LocalAttempts
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.taxonomy import Fault, StageName
 
@@ -36,22 +35,33 @@ class _Deadline(Struct, kw_only=True, eq=False):
     job: Job
 
 
+class Waiter(Struct, frozen=True, kw_only=True):
+    """Somebody who waits for a verdict."""
+
+    future: "Future[JudgeVerdict]"
+    """Receives the verdict; its cancellation may cancel the job."""
+    due: float | None = None
+    """The time of its deadline, by time.monotonic()."""
+    on_start: OnStart | None = None
+    """Called before the change is judged; at once if it is being judged already."""
+
+
 class JobRunner:
     """Judges changes in threads, one for each slot. Thread-safe; `start` first."""
 
     def __init__(
         self,
         resources: RunResources,
-        store: RunStore,
         tasks: TaskRegister,
         queue: JobQueue,
+        make: MakeAttempt,
         *,
         verdicts: VerdictCache | None,
         kind: RewardKind,
     ) -> None:
         """Judge with these resources; without stored verdicts if `verdicts` is None."""
         self._resources = resources
-        self._store = store
+        self._make = make
         self._tasks = tasks
         self._verdicts = verdicts
         self._kind = kind
@@ -107,22 +117,21 @@ class JobRunner:
         self,
         ready: ReadyTask,
         change: SubmittedChange,
-        future: "Future[JudgeVerdict]",
+        waiter: Waiter,
         *,
         priority: int,
-        due: float | None,
         fresh: bool,
     ) -> None:
-        """Give a future the stored verdict on a change, or that of a job.
+        """Give somebody the stored verdict on a change, or that of a job.
 
         Args:
             ready: The task.
             change: The change.
-            future: Receives the verdict; its cancellation may cancel the job.
+            waiter: Who waits.
             priority: Higher numbers start earlier.
-            due: The time of its deadline, by time.monotonic(); None: there is none.
             fresh: Whether an earlier verdict does not do.
         """
+        future, due, on_start = waiter.future, waiter.due, waiter.on_start
         verdicts = None if fresh else self._verdicts
         if verdicts is not None:
             stored = verdicts.load(ready.entry, ready.image, change.digest)
@@ -135,12 +144,17 @@ class JobRunner:
                 return
             job = self._job_of(ready, change, priority, may_share=verdicts is not None)
             job.waiting.append(future)
+            if on_start is not None:
+                job.on_start.append(on_start)
+            number = job.number if job.is_started else None
             if due is not None:
                 deadline = _Deadline(future=future, job=job)
                 heapq.heappush(self._deadlines, (due, next(self._order), deadline))
             self._changed.notify_all()
         # The callback holds no reference to the future, so that both are freed at once.
         future.add_done_callback(lambda done: self._leave(job, done))
+        if on_start is not None and number is not None:
+            on_start(self._tasks.configuration.run_id, number)
 
     def _job_of(
         self, ready: ReadyTask, change: SubmittedChange, priority: int, *, may_share: bool
@@ -242,15 +256,20 @@ class JobRunner:
             OutageError: something was unavailable for longer than attempts wait.
         """
         task = job.ready.task
-        if job.number is None:
-            job.number = self._tasks.next_number(task)
-        attempts = LocalAttempts(
-            run_id=self._tasks.configuration.run_id,
-            agent=job.change.agent(task.id),
-            resources=replace(self._resources, cancel=job.cancel),
-            store=self._store,
-        )
-        return attempts.make(PlannedAttempt(task=task, attempt=job.number))
+        self._tell_start(job)
+        assert job.number is not None
+        planned = PlannedAttempt(task=task, attempt=job.number)
+        agent = job.change.agent(task.id)
+        return self._make(planned, agent, replace(self._resources, cancel=job.cancel))
+
+    def _tell_start(self, job: Job) -> None:
+        """Number the attempt, and tell everybody who waits for its start."""
+        number = job.number or self._tasks.next_number(job.ready.task)
+        with self._changed:
+            job.number, job.is_started = number, True
+            waiting = tuple(job.on_start)
+        for on_start in waiting:
+            on_start(self._tasks.configuration.run_id, number)
 
     def _may_retry(self, job: Job, record: AttemptRecord) -> bool:
         failed = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)

@@ -19,13 +19,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
+from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.shared_containers import SharedContainers
-from agentbench.core.choices import ExecutorName, RewardKind
+from agentbench.core.choices import RewardKind
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
+from agentbench.judge.attempt_making import attempt_maker, capacity_for
 from agentbench.judge.job_queue import JobQueue
-from agentbench.judge.job_runner import JobRunner
+from agentbench.judge.job_runner import JobRunner, Waiter
 from agentbench.judge.judge_session import InThread, Session, SessionContext, SessionPlan
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.scoring import ScoreStream, Scoring, Seconds, Submission, in_seconds
@@ -33,13 +35,14 @@ from agentbench.judge.submitted_change import JUDGE_AGENT, SubmittedChange
 from agentbench.judge.task_register import TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
 from agentbench.runs.argument_names import naming_arguments
+from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions
-from agentbench.runs.scheduler import Capacity, cores_for_attempts
+from agentbench.runs.scheduler import cores_for_attempts
 from agentbench.runs.start import configuration_of, open_resources
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.tasks.task import Task, TaskEnvironment
+from agentbench.tasks.task import Task
 
 _AHEAD = 4  # times as many changes as jobs that `score_many` takes from its source
 _COMMANDS_PER_CORE = 8
@@ -98,8 +101,6 @@ class Judge:
         with naming_arguments():
             self._options = base.replace(agent=JUDGE_AGENT, sandbox=sandbox, jobs=jobs, attempts=1)
             self._options.check()
-            if self._options.executor is not ExecutorName.LOCAL:
-                raise UsageError("--executor: a judge works on this machine; expected local")
             try:
                 self._kind = RewardKind(reward)
             except ValueError:
@@ -116,6 +117,33 @@ class Judge:
             UsageError: the judge is not open.
         """
         return self._open_parts().store.folder
+
+    @property
+    def run_id(self) -> RunId:
+        """The run with the records.
+
+        Raises:
+            UsageError: the judge is not open.
+        """
+        return self._open_parts().tasks.configuration.run_id
+
+    @property
+    def sandbox(self) -> str:
+        """The name of the sandbox.
+
+        Raises:
+            UsageError: the judge is not open.
+        """
+        return self._open_parts().tasks.configuration.sandbox
+
+    @property
+    def jobs(self) -> int:
+        """How many changes are judged at a time.
+
+        Raises:
+            UsageError: the judge is not open.
+        """
+        return self._open_parts().tasks.configuration.jobs
 
     @property
     def waiting(self) -> int:
@@ -203,14 +231,24 @@ class Judge:
         Raises:
             UsageError: the judge is not open, or not exactly one change is given.
         """
-        judging = self._open_parts()
-        if (patch is None) == (tree is None):
-            found = "neither" if patch is None else "both"
-            raise UsageError(f"expected a patch or a tree, found {found}")
-        submission = Submission(
-            task=task, patch=patch, tree=tree, priority=priority, deadline=deadline, fresh=fresh
+        return self.submit(
+            Submission(
+                task=task, patch=patch, tree=tree, priority=priority, deadline=deadline, fresh=fresh
+            )
         )
+
+    def submit(self, submission: Submission) -> Scoring:
+        """Judge a change, like `score`, which says what the fields mean.
+
+        Raises:
+            UsageError: the judge is not open, or not exactly one change is given.
+        """
+        judging = self._open_parts()
+        if (submission.patch is None) == (submission.tree is None):
+            found = "neither" if submission.patch is None else "both"
+            raise UsageError(f"expected a patch or a tree, found {found}")
         future: Future[JudgeVerdict] = Future()
+        deadline = submission.deadline
         due = None if deadline is None else time.monotonic() + in_seconds(deadline)
         try:
             judging.intake.submit(_accept, judging, submission, future, due)
@@ -236,7 +274,7 @@ class Judge:
         jobs = self._open_parts().tasks.configuration.jobs
         if ahead is not None and ahead < 1:
             raise UsageError(f"ahead: {ahead} is not above 0")
-        return ScoreStream(submissions, self._score_submission, ahead or _AHEAD * jobs)
+        return ScoreStream(submissions, self.submit, ahead or _AHEAD * jobs)
 
     def session(self, task: Task | Path | str) -> SessionContext:
         """A sandbox in which an agent of yours works, and the verdict on what it leaves.
@@ -285,45 +323,37 @@ class Judge:
         in_thread = InThread(slots=judging.jobs.slots, commands=judging.commands)
         return SessionContext(session, in_thread, ended)
 
-    def _score_submission(self, submission: Submission) -> Scoring:
-        return self.score(
-            submission.task,
-            patch=submission.patch,
-            tree=submission.tree,
-            priority=submission.priority,
-            deadline=submission.deadline,
-            fresh=submission.fresh,
-        )
-
     def _open_parts(self) -> _OpenJudge:
         if self._judging is None or self._judging.is_closing:
             raise UsageError(_NOT_OPEN)
         return self._judging
 
     def _opened(self) -> _OpenJudge:
+        slots = slots_elsewhere(self._options.executor)
         selected, resources = open_resources(self._options)
-        jobs = self._options.jobs or cores_for_attempts()
+        jobs = self._options.jobs or slots or cores_for_attempts()
         options = self._options.replace(jobs=jobs)
         configuration = configuration_of((), options, JUDGE_AGENT, selected)
         store = RunStore.create(options.runs_dir, configuration)
         with ExitStack() as stack:
             stack.enter_context(run_lock(store.folder))
-            local = (resources.cache.folder, resources.provider)
+            local = (resources.cache.folder, resources.provider) if slots is None else None
             needs = requirements_of(store.folder, None, options.max_outage, local=local)
             breaker = CircuitBreaker(needs, cancel=resources.cancel, say=options.say)
             shared = SharedContainers(resources.background) if jobs > 1 else None
             resources = replace(resources, breaker=breaker, shared_containers=shared)
             tasks = TaskRegister(options, resources, store, configuration)
             verdicts = VerdictCache(options.cache_dir, resources.provider.name, options.settings())
+            elsewhere = slots is not None
             return _OpenJudge(
                 store=store,
                 resources=resources,
                 tasks=tasks,
                 jobs=JobRunner(
                     resources,
-                    store,
                     tasks,
-                    JobQueue(jobs, _capacity(jobs)),
+                    JobQueue(jobs, capacity_for(jobs, elsewhere=elsewhere)),
+                    attempt_maker(configuration, resources.settings, store),
                     verdicts=verdicts if self._use_verdicts else None,
                     kind=self._kind,
                 ),
@@ -333,16 +363,6 @@ class Judge:
                     _COMMANDS_PER_CORE * available_cpus(), thread_name_prefix="session"
                 ),
             )
-
-
-def _capacity(jobs: int) -> Capacity:
-    """This machine's capacity, but at least that of so many usual tasks."""
-    host, usual = Capacity.of_host((), jobs), TaskEnvironment()
-    return Capacity(
-        cpus=max(cores_for_attempts(), jobs * usual.cpus),
-        memory_mib=host.memory_mib,
-        available=host.available,
-    )
 
 
 def _accept(
@@ -356,9 +376,8 @@ def _accept(
         judging.jobs.submit(
             judging.tasks.ready(submission.task),
             SubmittedChange.of(patch=submission.patch, tree=submission.tree),
-            future,
+            Waiter(future=future, due=due, on_start=submission.on_start),
             priority=submission.priority,
-            due=due,
             fresh=submission.fresh,
         )
     except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits

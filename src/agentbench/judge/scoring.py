@@ -18,6 +18,7 @@ from queue import SimpleQueue
 
 from msgspec import Struct
 
+from agentbench.attempt.record import RunId
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.tasks.task import Task
 
@@ -31,7 +32,7 @@ def in_seconds(duration: Seconds) -> float:
 
 
 class Submission(Struct, frozen=True, kw_only=True):
-    """A change to score. The fields are the arguments of `Judge.score`."""
+    """A change to score. The other fields are the arguments of `Judge.score`."""
 
     task: Task | Path | str
     patch: str | bytes | None = None
@@ -39,6 +40,9 @@ class Submission(Struct, frozen=True, kw_only=True):
     priority: int = 0
     deadline: Seconds | None = None
     fresh: bool = False
+    on_start: Callable[[RunId, int], None] | None = None
+    """Called in a thread of the judge with the run and the number of the attempt, before the change
+    is judged; again if it is judged once more, and never if there is a stored verdict."""
 
 
 class Scoring:

@@ -14,9 +14,10 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from agentbench.core.access_policy import AccessPolicy
 from agentbench.errors import InputError
 from agentbench.view import attempt_files, attempt_page, comparison_pages, run_pages
-from agentbench.view.auth_guard import AccessPolicy, AuthGuard
+from agentbench.view.auth_guard import AuthGuard
 from agentbench.view.queries import BadQueryError
 from agentbench.view.rendering import PageContext, TemplateValues, html_response
 from agentbench.view.run_cache import RunCache

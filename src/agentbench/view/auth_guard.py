@@ -4,20 +4,16 @@ It is middleware around the whole application. Pages show agents' texts, so the 
 scripts and external requests. The Host header reveals requests by DNS rebinding.
 """
 
-import hmac
-import ipaddress
-import socket
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
-from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agentbench.core.access_policy import AccessPolicy, bearer_token
 from agentbench.view.rendering import render_page
 
 PAGE_CSP: Final = (
@@ -30,7 +26,6 @@ FILE_CSP: Final = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; 
 TOKEN_PARAMETER: Final = "token"
 _METHODS = ("GET", "HEAD")
 _STYLE = "/static/view.css"  # also of the page that asks for the token
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HEADERS = {
     "Content-Security-Policy": PAGE_CSP,
     "X-Content-Type-Options": "nosniff",
@@ -40,43 +35,6 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
-
-
-class AccessPolicy(Struct, frozen=True, kw_only=True):
-    """The conditions for access."""
-
-    host: str  # the address that the server listens on
-    port: int
-    token: str | None = None  # None: no token is needed
-
-    @property
-    def cookie(self) -> str:
-        """The cookie's name, with the port, since ports of one host share cookies."""
-        return f"agentbench_view_{self.port}"
-
-    def allows_host(self, host: str) -> bool:
-        """Whether a request's Host is allowed.
-
-        A server on all addresses has all of this machine's names; numbers cannot be rebound.
-        """
-        name = _host_name(host)
-        if name in _LOOPBACK or name == self.host.lower():
-            return True
-        own = _ip_address(self.host)
-        if own is None or not own.is_unspecified:
-            return False
-        return _ip_address(name) is not None or name == socket.gethostname().lower()
-
-    def accepts_token(self, token: str) -> bool:
-        """Whether a token is right, compared in constant time."""
-        assert self.token is not None
-        return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server at this host."""
-    address = _ip_address(host)
-    return host.lower() == "localhost" or (address is not None and address.is_loopback)
 
 
 class AuthGuard:
@@ -127,9 +85,8 @@ class AuthGuard:
             answer = RedirectResponse(again, 303)
             answer.set_cookie(self._guard.cookie, token, httponly=True, samesite="strict", path="/")
             return answer
-        kind, _, bearer = connection.headers.get("authorization", "").partition(" ")
-        cookie_token = connection.cookies.get(self._guard.cookie, "")
-        brought = bearer if kind.lower() == "bearer" else cookie_token
+        bearer = bearer_token(connection.headers.get("authorization", ""))
+        brought = connection.cookies.get(self._guard.cookie, "") if bearer is None else bearer
         if not tokens and brought and self._guard.accepts_token(brought):
             return None
         page = render_page("token.html", wrong=bool(tokens), again=again)
@@ -141,17 +98,3 @@ def _without_token_parameter(scope: Scope, pairs: Iterable[tuple[str, str]]) -> 
     # One slash: two would name another host.
     path = f"/{quote(scope['path'].lstrip('/'))}"
     return f"{path}?{remaining_query}" if remaining_query else path
-
-
-def _host_name(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower() if "@" not in host else ""
-    except ValueError:
-        return ""
-
-
-def _ip_address(text: str) -> IPv4Address | IPv6Address | None:
-    try:
-        return ipaddress.ip_address(text)
-    except ValueError:
-        return None

@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from agentbench import __version__
+from agentbench import Judge, __version__
 from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.choices import ControlLevel, ExecutorName
@@ -21,7 +21,9 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_model import Asked, Say, ScriptedModel
-from tests.fakes.staging import local_provider
+from tests.fakes.staging import local_provider, small_task
+from tests.judge.conftest import FIX as SMALL_FIX
+from tests.judge.conftest import SLOW
 from tests.runs.executors.conformance import ExecutorConformance, all_ended
 from tests.runs.executors.conftest import needs_ray, quiet_ray
 from tests.runs.records import RUN, configuration
@@ -235,3 +237,21 @@ def test_what_is_on_the_cluster_is_on_the_board_until_it_is_back(on_cluster, wor
         assert (entry.task_id, entry.attempt, entry.where) == (task.id, 4, "the cluster")
         all_ended(executor, 1)
         assert shop.live_status.running() == ()
+
+
+def test_a_judge_scores_changes_on_the_cluster(lasting_node, tmp_path):
+    assert lasting_node is not None
+    task = small_task(tmp_path / "small")
+    options = RunOptions(runs_dir=tmp_path / "runs", executor=ExecutorName.RAY, retries=0)
+    with Judge(sandbox=WORKER.sandbox, use_verdicts=False, options=options) as judge:
+        assert judge.jobs == 2
+        scorings = [judge.score(task, patch=patch) for patch in (SMALL_FIX, "", "no patch")]
+        verdicts = [scoring.result() for scoring in scorings]
+        cancelled = judge.score(task, patch=SLOW)
+        records = [
+            json.loads((judge.folder / verdict.folder / "record.json").read_text())
+            for verdict in verdicts
+        ]
+    assert [verdict.reward for verdict in verdicts] == [1.0, 0.0, 0.0]
+    assert all("node" in record["environment"]["facts"] for record in records)
+    assert cancelled.future.cancelled()

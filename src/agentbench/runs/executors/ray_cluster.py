@@ -8,11 +8,14 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import cache
 from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, Self
 
 import ray
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from agentbench.agents.interface import Agent
@@ -33,6 +36,7 @@ SLOT = "agentbench"
 
 _MOST_ARCHIVES = 64  # tasks whose packed files are cached
 _ATTEMPTS_PER_CPU = 2  # attempts share a core, since each of them waits much of its time
+_POLL = 1.0  # seconds between two checks whether a try is cancelled
 _GRACE = 60.0  # seconds that attempts have to end themselves after Ctrl-C
 
 
@@ -75,6 +79,33 @@ class _RemoteTask(Struct, frozen=True, kw_only=True):
     status: AttemptStatus
 
 
+class TaskFiles:
+    """The packed files of tasks; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._packed: dict[str, bytes] = {}  # by the digests of the tasks
+
+    def of(self, task: Task) -> bytes:
+        """The files of a task as a tar.
+
+        Raises:
+            UsageError: they are too large to be sent with every attempt.
+        """
+        with self._lock:
+            if task.digest not in self._packed:
+                if len(self._packed) >= _MOST_ARCHIVES:
+                    self._packed.pop(next(iter(self._packed)))
+                self._packed[task.digest] = remote_attempt.pack_task(task)
+            return self._packed[task.digest]
+
+
+@cache
+def _remote_function(make: Callable[[RemoteAttempt], RemoteResult]) -> Any:  # noqa: ANN401 - Ray's
+    """The function as a remote one; Ray exports each of them to the whole cluster."""
+    return ray.remote(make)
+
+
 class RayExecutor:
     """Sends each try to a free slot, and writes its record when it comes back."""
 
@@ -85,17 +116,18 @@ class RayExecutor:
         resources: RunResources,
         store: RunStore,
         make: Callable[[RemoteAttempt], RemoteResult] = remote_attempt.run_on_node,
+        files: TaskFiles | None = None,
     ) -> None:
         """Make tries for the run in a store; `make` is the work of a node."""
         self._worker = worker
         self._agent = agent
         self._resources = resources
         self._store = store
-        self._remote = ray.remote(make)
+        self._remote = _remote_function(make)
         self._remote_tasks: dict[Any, _RemoteTask] = {}  # by ObjectRef; ray is typed nowhere
         self._returned: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
         self._cancelled_at: float | None = None
-        self._files: dict[str, bytes] = {}  # of tasks, by their digests
+        self._files = files or TaskFiles()
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +139,7 @@ class RayExecutor:
     def start(self, planned: PlannedAttempt) -> None:
         """Send one try to a node with a free slot."""
         breaker, task = self._resources.breaker, planned.task
-        files = self._files_of(task)
+        files = self._files.of(task)
         breaker.require()
         folder, retry = breaker.written(
             lambda: self._store.attempt_folder(task.id, planned.attempt)
@@ -150,13 +182,6 @@ class RayExecutor:
         while not self._returned.empty():
             ended.append(self._finish(*self._returned.get_nowait()))
         return ended
-
-    def _files_of(self, task: Task) -> bytes:
-        if task.digest not in self._files:
-            if len(self._files) >= _MOST_ARCHIVES:
-                self._files.pop(next(iter(self._files)))
-            self._files[task.digest] = remote_attempt.pack_task(task)
-        return self._files[task.digest]
 
     def _cancel_attempts(self) -> None:
         """Ask nodes to end their tries; after a grace period, end their processes."""
@@ -213,3 +238,26 @@ class RayExecutor:
 
     def _excluded_record(self, away: _RemoteTask, fault: BaseException) -> AttemptRecord:
         return excluded_record(away.planned.task, self._agent, self._resources, away.slot, fault)
+
+
+class RayAttempts(Struct, frozen=True, kw_only=True):
+    """Makes single tries, each with an agent of its own; safe to use from several threads."""
+
+    worker: remote_attempt.WorkerConfig
+    store: RunStore
+    files: TaskFiles = field(default_factory=TaskFiles)
+
+    def make(self, planned: PlannedAttempt, agent: Agent, resources: RunResources) -> AttemptRecord:
+        """Make one try on a node, and wait for its end.
+
+        Raises:
+            StorageError: its record cannot be written.
+            OutageError: something was unavailable for longer than attempts wait.
+            UsageError: the task is too large to be sent.
+        """
+        worker = replace(self.worker, agent=agent)
+        with RayExecutor(worker, agent, resources, self.store, files=self.files) as executor:
+            executor.start(planned)
+            while not (ended := executor.ended(within=_POLL)):
+                pass
+        return ended[0].record

@@ -1,0 +1,1 @@
+"""The judge over HTTP: the service, and its client."""
