@@ -47,6 +47,7 @@ class UnplacedTestError(pytest.UsageError):
 
 FOLDERS: Mapping[str, Tier] = {
     ".": Tier.QUICK,
+    "adapters": Tier.QUICK,
     "agents": Tier.QUICK,
     "audit": Tier.QUICK,
     "benchmarks": Tier.QUICK,
@@ -79,6 +80,12 @@ FOLDERS: Mapping[str, Tier] = {
 
 SANDBOXED_FILES = frozenset(
     {
+        "adapters/test_episode.py",
+        "adapters/test_inspect_task.py",
+        "adapters/test_openenv_environment.py",
+        "adapters/test_process_judge.py",
+        "adapters/test_trl_reward.py",
+        "adapters/test_verifiers_taskset.py",
         "models/gateway/test_behind_relay.py",
         "sandbox/egress/test_proxied_sandbox.py",
         "audit/test_control_rules.py",
@@ -166,6 +173,10 @@ LONG_FILES = frozenset(
 """Files that take six seconds of CPU time or more."""
 
 FIRST_FILES = (
+    "adapters/test_trl_reward.py",
+    "adapters/test_verifiers_taskset.py",
+    "adapters/test_inspect_task.py",
+    "adapters/test_openenv_environment.py",
     "audit/differential/test_differential_audit.py",
     "audit/differential/test_cases.py",
     "chaos/test_killed_runner.py",

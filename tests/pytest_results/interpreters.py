@@ -31,16 +31,21 @@ def find_python(version):
     return real[-1] if real else found and Path(found)
 
 
-@functools.cache
 def interpreter(*packages, python="3.11"):
     """The python of an environment that holds these packages, made when it is not there yet."""
+    name = "-".join([f"python{python}", *packages]).replace("==", "-")
+    return environment(name, packages, find_python(python) or Path(sys.executable))
+
+
+@functools.cache
+def environment(name, packages, base=Path(sys.executable)):
+    """The python of the environment of this name, made of these packages when it is not there."""
     cache = Path(os.environ.get("AGENTBENCH_TEST_CACHE", Path.home() / ".cache/agentbench-tests"))
     cache.mkdir(parents=True, exist_ok=True)
-    name = "-".join([f"python{python}", *packages]).replace("==", "-")
     home = cache / name
     with FileLock(cache / f"{name}.lock"):
         if not (home / "done").exists():
-            _make(home, packages, find_python(python) or Path(sys.executable))
+            _make(home, packages, base)
             (home / "done").touch()
     return home / "bin" / "python"
 
