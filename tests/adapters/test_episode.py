@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from agentbench import Judge, RunOptions
 from agentbench.adapters.episode import EPISODE_TOOLS, Episode, headline
+from agentbench.errors import OutageError
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
@@ -99,6 +101,30 @@ def test_without_a_sandbox_tools_say_so_and_there_is_no_reward(
             assert (verdict.reward, verdict.fault) == (None, Fault.INFRASTRUCTURE)
             assert headline(verdict).startswith("SANDBOX_ERROR: ")
             await episode.close()
+
+    asyncio.run(work())
+
+
+class AwayJudge:
+    """A judge whose engine was away for longer than sessions wait for it."""
+
+    @asynccontextmanager
+    async def session(self, task: object) -> AsyncIterator[None]:
+        """Refuse it."""
+        del task
+        raise OutageError("the engine does not answer")
+        yield
+
+
+def test_after_a_long_outage_tools_say_so_and_there_is_no_reward(task: Task) -> None:
+    async def work() -> None:
+        episode = Episode(AwayJudge(), task.folder)
+        await episode.open()
+        assert await episode.call("run", {"command": "ls"}) == "error: the engine does not answer"
+        verdict = await episode.score()
+        assert (verdict.reward, verdict.fault) == (None, Fault.INFRASTRUCTURE)
+        assert headline(verdict) == "INTERRUPTED: the engine does not answer"
+        await episode.close()
 
     asyncio.run(work())
 
