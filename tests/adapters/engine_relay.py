@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, Thread
 
-ENGINE = Path("/var/run/docker.sock")
+ENGINE = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
 _CHUNK = 1 << 16
 
 
@@ -48,7 +48,7 @@ class EngineRelay:
             except OSError:
                 return
             engine = socket.socket(socket.AF_UNIX)
-            engine.connect(str(ENGINE))
+            engine.connect(ENGINE)
             with self._lock:
                 if not self._path.exists():
                     client.close()

@@ -124,6 +124,7 @@ def test_after_a_long_outage_tools_say_so_and_there_is_no_reward(task: Task) -> 
         verdict = await episode.score()
         assert (verdict.reward, verdict.fault) == (None, Fault.INFRASTRUCTURE)
         assert headline(verdict) == "INTERRUPTED: the engine does not answer"
+        assert verdict.task_id == task.id
         await episode.close()
 
     asyncio.run(work())

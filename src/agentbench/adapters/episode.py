@@ -160,7 +160,7 @@ class Episode:
         if self._verdict is None:
             if self._session is None:
                 self._verdict = JudgeVerdict.without_result(
-                    task_id=self._task.id if isinstance(self._task, Task) else TaskId("unknown"),
+                    task_id=_id_of(self._task),
                     task_digest="",
                     change_digest="",
                     detail=self._failure or "the episode was not opened",
@@ -195,6 +195,10 @@ def headline(verdict: JudgeVerdict) -> str:
     if verdict.reason is None:
         return "RESOLVED"
     return f"{verdict.reason}: {verdict.detail}" if verdict.detail else str(verdict.reason)
+
+
+def _id_of(task: Task | Path | str) -> TaskId:
+    return task.id if isinstance(task, Task) else TaskId(Path(task).name)
 
 
 def _run_text(result: CommandResult) -> str:
