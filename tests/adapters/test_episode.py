@@ -15,7 +15,7 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
 from tests.e2e.small_task import FIXED
-from tests.fakes.staging import local_provider, small_task
+from tests.fakes.staging import local_provider, own_task
 from tests.fakes.unreliable_provider import UnreliableProvider
 
 
@@ -26,7 +26,7 @@ def provider() -> SandboxProvider:
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    return small_task(tmp_path_factory.mktemp("task") / "small")
+    return own_task(tmp_path_factory.mktemp("task") / "small")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.adapters.conftest import Programs, model_variables
 from tests.adapters.environments import package_programs
 from tests.e2e.small_task import BUGGY, FIXED, patch_of
 from tests.fakes.scripted_model import Say, ScriptedModel
-from tests.fakes.staging import local_provider, small_task
+from tests.fakes.staging import local_provider, own_task
 from tests.patience import wait_until
 
 _ANSWER = "The cause is clear.\n\n```diff\n{}```\nThat mends it."
@@ -49,11 +49,11 @@ def test_text_without_a_patch_stays_as_it_is() -> None:
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    return small_task(tmp_path_factory.mktemp("task") / "small")
+    return own_task(tmp_path_factory.mktemp("task") / "small")
 
 
 def test_each_completion_gets_its_reward_and_a_broken_task_none(task: Task, tmp_path: Path) -> None:
-    broken = small_task(tmp_path / "broken", setup='commands = ["exit 3"]')
+    broken = own_task(tmp_path / "broken", setup='commands = ["exit 3"]')
     tasks = [*[str(task.folder)] * 3, str(broken.folder)]
     completions = [
         _ANSWER.format(FIX_PATCH),

@@ -32,7 +32,7 @@ from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
-from tests.e2e.small_task import SmallTask
+from tests.e2e.small_task import HIDDEN, SERIAL, SmallTask
 
 
 def local_provider() -> SandboxProvider:
@@ -52,6 +52,20 @@ def small_task(folder: Path, **changes) -> Task:
     """The small task with changes, written and loaded."""
     folder.mkdir(parents=True, exist_ok=True)
     return load_task(SmallTask(**changes).write(folder), mirrors=mirrors())
+
+
+def own_task(folder: Path, **changes) -> Task:
+    """The small task with hidden tests of this process.
+
+    A machine judges the attempts at a task in turn. So a test with slow changes needs a task that
+    no other process judges meanwhile.
+    """
+    return small_task(folder, hidden=own_hidden_tests(folder.name), **changes)
+
+
+def own_hidden_tests(name: str) -> str:
+    """The small task's hidden tests, as no other process has them."""
+    return f"{HIDDEN}# {name} of {SERIAL}\n"
 
 
 class Desk:

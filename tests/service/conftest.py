@@ -9,16 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.tasks.task import Task
-from tests.e2e.small_task import HIDDEN, SERIAL
-from tests.fakes.staging import small_task
+from tests.fakes.staging import own_task
 from tests.service.running import ServiceProcess, serving
-
-
-def own_task(folder: Path, **changes: object) -> Task:
-    """The small task with hidden tests of this process, and with changes."""
-    return small_task(folder, hidden=f"{HIDDEN}# {folder.name} of {SERIAL}\n", **changes)
-
 
 StartService = Callable[..., ServiceProcess]
 

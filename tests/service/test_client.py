@@ -13,9 +13,10 @@ from agentbench import RemoteJudge, Submission
 from agentbench.errors import InputError, SandboxError, UnavailableError, UsageError
 from agentbench.tasks.task import Task
 from tests.e2e.small_task import FIXED
+from tests.fakes.staging import own_task
 from tests.judge.conftest import FIX, HALF, SLOW
 from tests.patience import wait_until
-from tests.service.conftest import StartService, own_task
+from tests.service.conftest import StartService
 from tests.service.running import ServiceProcess
 
 

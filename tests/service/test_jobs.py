@@ -10,9 +10,10 @@ import pytest
 from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.cleanup import find_dead_orphans
 from tests.e2e.small_task import FIXED
+from tests.fakes.staging import own_task
 from tests.judge.conftest import FIX, HALF, SLOW, patch_to
 from tests.patience import wait_until
-from tests.service.conftest import StartService, own_task
+from tests.service.conftest import StartService
 from tests.service.running import ServiceProcess
 
 
