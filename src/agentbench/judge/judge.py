@@ -30,6 +30,7 @@ from agentbench.judge.job_queue import JobQueue
 from agentbench.judge.job_runner import JobRunner, Waiter
 from agentbench.judge.judge_session import InThread, Session, SessionContext, SessionPlan
 from agentbench.judge.judge_verdict import JudgeVerdict
+from agentbench.judge.parking import Parking
 from agentbench.judge.scoring import ScoreStream, Scoring, Seconds, Submission, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT, SubmittedChange
 from agentbench.judge.task_register import TaskRegister
@@ -65,7 +66,28 @@ class _OpenJudge(Struct, kw_only=True):
     """The threads of commands in sessions."""
     session_lock: Lock = field(default_factory=Lock)
     sessions: set[Session] = field(default_factory=set)
+    parking: Parking | None = None
+    """Freezes sandboxes while memory is short; None: there was no session."""
     is_closing: bool = False
+
+    def present_sessions(self) -> tuple[Session, ...]:
+        """The sessions that are open now."""
+        with self.session_lock:
+            return tuple(self.sessions)
+
+    def add_session(self, session: Session) -> None:
+        """Add an open session.
+
+        Raises:
+            UsageError: the judge is being closed.
+        """
+        with self.session_lock:
+            if self.is_closing:
+                raise UsageError(_NOT_OPEN)
+            self.sessions.add(session)
+            if self.parking is None:
+                self.parking = Parking(self.present_sessions)
+                self.parking.start()
 
 
 class Judge:
@@ -177,6 +199,8 @@ class Judge:
         with judging.session_lock:
             judging.is_closing = True
             sessions = tuple(judging.sessions)
+        if judging.parking is not None:
+            judging.parking.close()
         for session in sessions:
             session.cancel.set()
         for session in sessions:
@@ -299,10 +323,7 @@ class Judge:
             ready = judging.tasks.ready(task)
             if ready.task.steps:
                 raise UsageError(f"{ready.task.id}: expected a task with one step, found several")
-            with judging.session_lock:
-                if judging.is_closing:
-                    raise UsageError(_NOT_OPEN)
-                judging.sessions.add(session)
+            judging.add_session(session)
             number = judging.tasks.next_number(ready.task)
             folder, _ = judging.store.attempt_folder(ready.task.id, number)
             run_id = judging.tasks.configuration.run_id

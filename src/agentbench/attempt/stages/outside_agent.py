@@ -2,7 +2,7 @@
 
 import base64
 import time
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -23,7 +23,7 @@ from agentbench.attempt.stages.verifier import is_judged_in_place, open_agent_sa
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.interface import Command, Sandbox, ServiceReport
+from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox, ServiceReport
 from agentbench.scoring.evidence import Evidence
 
 _MAX_FILE_BYTES: Final = 64 << 20
@@ -79,6 +79,12 @@ class OutsideAgent:
         return AgentSandbox(
             self._sandbox, self.budget, self._context.sink, environment.env, environment.user
         )
+
+    def frozen(self) -> AbstractContextManager[None] | None:
+        """Stops the processes that outlive commands during a block; None: there are none."""
+        if self._context.use.lasting and isinstance(self._sandbox, LastingSandbox):
+            return self._sandbox.frozen()
+        return None
 
     def read_file(self, path: PurePosixPath) -> bytes:
         """The content of a file, relative to the workspace; it is not written to the stage's log.
