@@ -1,6 +1,7 @@
 """Scores the reference solutions and empty patches of tasks with a judge: for judge.py.
 
-Prints, as JSON, the number of each verdict by task, and the peak memory after some of them.
+Prints, as JSON, the number of each verdict by task, the seconds, and the peak memory after a
+quarter of the changes and at the end.
 Run: python benchmarks/judge_many.py TASKS SANDBOX JOBS NUMBER RUNS_DIR
 """
 
@@ -8,6 +9,7 @@ import asyncio
 import json
 import resource
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,25 +30,32 @@ def main() -> None:
 async def _scored(judge: Judge, tasks: tuple[Task, ...], number: int) -> dict[str, object]:
     counts: Counter[str] = Counter()
     peaks: list[int] = []
+    began = time.perf_counter()
     async with judge:
-        async for position, verdict in judge.score_many(_submissions(tasks, number)):
-            kind = "solution" if _is_solution(position, tasks) else "empty"
+        async for position, verdict in judge.score_many(submissions(tasks, number)):
+            kind = kind_of(position, tasks)
             counts[f"{verdict.task_id} {kind} {verdict.reward} {verdict.reason}"] += 1
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     quarter = len(peaks) // 4
-    return {"verdicts": counts, "early_peak_kib": peaks[quarter], "last_peak_kib": peaks[-1]}
+    return {
+        "verdicts": counts,
+        "seconds": time.perf_counter() - began,
+        "early_peak_kib": peaks[quarter],
+        "last_peak_kib": peaks[-1],
+    }
 
 
-def _submissions(tasks: tuple[Task, ...], number: int) -> Iterator[Submission]:
+def submissions(tasks: tuple[Task, ...], number: int) -> Iterator[Submission]:
+    """So many changes: the solutions of all tasks, then an empty patch for each, and so on."""
     for position in range(number):
         task = tasks[position % len(tasks)]
-        solution = task.answer_key.solution_patch
-        yield Submission(task=task, patch=solution if _is_solution(position, tasks) else b"")
+        is_solution = kind_of(position, tasks) == "solution"
+        yield Submission(task=task, patch=task.answer_key.solution_patch if is_solution else b"")
 
 
-def _is_solution(position: int, tasks: tuple[Task, ...]) -> bool:
-    """Whether it is the turn of the solutions; they take turns with empty patches."""
-    return position // len(tasks) % 2 == 0
+def kind_of(position: int, tasks: tuple[Task, ...]) -> str:
+    """`solution` or `empty`."""
+    return "empty" if position // len(tasks) % 2 else "solution"
 
 
 if __name__ == "__main__":

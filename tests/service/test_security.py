@@ -341,6 +341,10 @@ def test_a_token_is_required_beyond_loopback(start_service: StartService) -> Non
     assert answer.status_code == 200
 
 
+def test_a_token_of_the_environment_is_not_logged(service: ServiceProcess) -> None:
+    assert "secret" not in service.log
+
+
 def test_a_slow_attempt_does_not_keep_other_clients_waiting(service: ServiceProcess) -> None:
     slow = [service.submit(SLOW, task="slow", fresh=True)["id"] for _ in range(4)]
     wait_until(lambda: service.job(slow[0])["state"] == "running")

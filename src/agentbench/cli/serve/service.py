@@ -1,5 +1,6 @@
 """`agentbench serve`: the judge over HTTP, until it is stopped."""
 
+import os
 from contextlib import closing
 from functools import partial
 
@@ -91,5 +92,5 @@ def _service_settings(settings: JudgeServerOptions) -> ServiceSettings:
 def _announce(settings: JudgeServerOptions, port: int, token: str | None, tasks: int) -> None:
     address = f"http://{host_in_url(settings.host)}:{port}"
     typer.echo(f"serving {tasks} tasks on {address} (Ctrl-C ends it)", err=True)
-    if token is not None:
+    if token is not None and token != os.environ.get(TOKEN_VARIABLE):  # the logs of a service last
         typer.echo(f"token: {token}", err=True)
