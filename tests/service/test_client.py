@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentbench import RemoteJudge, Submission
+from agentbench.adapters.trl_reward import JudgedReward
 from agentbench.errors import InputError, SandboxError, UnavailableError, UsageError
 from agentbench.tasks.task import Task
 from tests.e2e.small_task import FIXED
@@ -208,3 +209,9 @@ def test_a_session_ends_with_its_service(start_service: StartService) -> None:
         service.start()
         with pytest.raises(SandboxError, match="Unknown session"):
             session.run("true")
+
+
+def test_it_is_the_judge_of_a_reward_function(judge: RemoteJudge) -> None:
+    reward = JudgedReward(judge, column="bug")
+    completions = [f"Here it is:\n```diff\n{FIX}```\n", "no idea"]
+    assert reward(completions, bug=["small", "small"]) == [1.0, 0.0]

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from agentbench.errors import UsageError
-from agentbench.judge.judge import Judge
-from agentbench.judge.scoring import Seconds
+from agentbench.judge.scoring import ScoresPatches, Seconds
 
 Completion = str | Sequence[Mapping[str, object]]
 """A completion as TRL gives it: text, or the messages of a conversation."""
@@ -40,7 +39,7 @@ class JudgedReward:
 
     def __init__(
         self,
-        judge: Judge,
+        judge: ScoresPatches,
         *,
         column: str = "task",
         patch_in: Callable[[Completion], str] = patch_in,
@@ -49,8 +48,9 @@ class JudgedReward:
         """A reward function for an open judge.
 
         Args:
-            judge: The judge, open as long as the training.
-            column: The column of the data set with the path of each task's folder.
+            judge: A `Judge` or a `RemoteJudge`, open as long as the training.
+            column: The column of the data set with the path of each task's folder; with a
+                `RemoteJudge`, with the id of each task.
             patch_in: Extracts the patch from a completion.
             deadline: Seconds for all completions of a call; later ones get None.
         """

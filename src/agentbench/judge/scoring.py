@@ -15,6 +15,7 @@ from contextlib import aclosing, closing
 from datetime import timedelta
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -75,6 +76,15 @@ class Scoring:
     def cancel(self) -> bool:
         """Give up; its sandboxes are removed unless somebody else waits for the same verdict."""
         return self.future.cancel()
+
+
+class ScoresPatches(Protocol):
+    """A judge of this process, or one that is reached over HTTP."""
+
+    def score(
+        self, task: str, *, patch: str | bytes | None = None, deadline: Seconds | None = None
+    ) -> Scoring:
+        """Judge a patch to a task; see Judge.score."""
 
 
 class ScoreStream:
