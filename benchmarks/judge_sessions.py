@@ -27,13 +27,18 @@ _MODEL = """
 import asyncio, json, socket, sys, time
 
 async def serve(reader, writer):
-    while head := await reader.readuntil(b"\\r\\n\\r\\n"):
+    while not reader.at_eof():
+        try:
+            head = await reader.readuntil(b"\\r\\n\\r\\n")
+        except asyncio.IncompleteReadError:
+            break
         started = time.perf_counter()
         length = int(head.lower().partition(b"content-length:")[2].split()[0])
         await asyncio.sleep(json.loads(await reader.readexactly(length))["seconds"])
         answer = json.dumps({"seconds": time.perf_counter() - started}).encode()
         head = f"HTTP/1.1 200 OK\\r\\nContent-Length: {len(answer)}\\r\\n\\r\\n"
         writer.write(head.encode() + answer)
+    writer.close()
 
 async def main():
     listener = socket.socket(fileno=int(sys.argv[1]))
