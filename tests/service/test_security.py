@@ -30,6 +30,13 @@ def service(tasks_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield running
 
 
+@pytest.fixture(scope="module")
+def tokenless(tasks_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
+    """A service on loopback that needs no token."""
+    with serving(tasks_folder, tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
 @pytest.fixture
 def refused(service: ServiceProcess) -> Iterator[Refused]:
     """Makes a request that must be refused; afterwards the service must answer."""
@@ -95,10 +102,18 @@ def test_nothing_is_answered_without_the_token(
     ],
     ids=["rebinding", "user info", "other site", "no site"],
 )
-def test_a_web_page_cannot_use_the_service(
-    refused: Refused, headers: dict[str, str], status: int, kind: str
+def test_a_web_page_cannot_use_a_service_without_a_token(
+    tokenless: ServiceProcess, headers: dict[str, str], status: int, kind: str
 ) -> None:
-    refused("GET", "/v1/status", status, kind, headers=headers)
+    answer = tokenless.request("GET", "/v1/status", headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (status, f"/problems/{kind}")
+    own = {"Origin": tokenless.url}
+    assert tokenless.request("GET", "/v1/status", headers=own).status_code == 200
+
+
+def test_a_service_with_a_token_may_have_any_name(service: ServiceProcess) -> None:
+    headers = {"Host": "judge.example", "Origin": "https://judge.example"}
+    assert service.request("GET", "/v1/status", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(

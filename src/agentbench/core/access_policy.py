@@ -1,4 +1,4 @@
-"""Who may use a server of ours: the allowed Host headers, and the token."""
+"""Access to our servers: the allowed Host headers, and the token."""
 
 import hmac
 import ipaddress

@@ -1,4 +1,4 @@
-"""Where a judge's attempts are made: on this machine, or on the nodes of a cluster."""
+"""Makes a judge's attempts on this machine, or on the nodes of a cluster."""
 
 from collections.abc import Callable
 from math import inf
@@ -24,7 +24,7 @@ MakeAttempt = Callable[[PlannedAttempt, Agent, RunResources], AttemptRecord]
 def attempt_maker(
     configuration: RunConfiguration, settings: RunSettings, store: RunStore
 ) -> MakeAttempt:
-    """What makes the attempts of a run; safe to use from several threads."""
+    """A function that makes the attempts of a run; safe to use from several threads."""
     if configuration.executor is ExecutorName.LOCAL:
 
         def make(planned: PlannedAttempt, agent: Agent, resources: RunResources) -> AttemptRecord:

@@ -127,7 +127,7 @@ class JobRunner:
         Args:
             ready: The task.
             change: The change.
-            waiter: Who waits.
+            waiter: The caller that waits.
             priority: Higher numbers start earlier.
             fresh: Whether an earlier verdict does not do.
         """

@@ -53,7 +53,7 @@ _PROBLEM_RESPONSES: Final[dict[int | str, dict[str, object]]] = {
 
 
 class ServiceParts(Struct, frozen=True, kw_only=True):
-    """What the application answers from."""
+    """The parts of a service that the application uses."""
 
     judge: Judge
     jobs: ServiceJobs
@@ -70,9 +70,9 @@ def make_app(parts: ServiceParts, policy: AccessPolicy, limits: RequestLimits) -
     """The application.
 
     Args:
-        parts: What it answers from.
-        policy: Who may use it.
-        limits: What one request may use.
+        parts: The parts of the service.
+        policy: The conditions for access.
+        limits: The limits of one request.
     """
     inside = FastAPI(
         title="agentbench",
@@ -144,7 +144,7 @@ class _GeneralRoutes:
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     async def problem(self, name: str) -> dict[str, str | int]:
-        """What a kind of problem means."""
+        """The meaning of a kind of problem."""
         for code, text in DESCRIPTIONS.items():
             if code.type == f"{TYPE_PREFIX}{name}":
                 return {"type": code.type, "status": int(code.status), "description": text}

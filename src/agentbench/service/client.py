@@ -58,13 +58,13 @@ class _OpenClient(Struct, kw_only=True):
     ended: dict[str, ServiceJob] = field(default_factory=dict)
     """Jobs that ended before the answer to their submission came."""
     submissions: int = 0
-    """How many submissions have no answer yet."""
+    """The number of submissions without an answer."""
     polling: "asyncio.Task[None] | None" = None
     running: set["Future[JudgeVerdict]"] = field(default_factory=set)
 
     @contextmanager
     def submission(self) -> Iterator[None]:
-        """Keep jobs that end during the block; one of them may be that of the submission."""
+        """Store jobs that end during the block; the submitted one may be among them."""
         self.submissions += 1
         try:
             yield

@@ -28,13 +28,13 @@ _MAX_DIGITS: Final = 18
 
 
 class RequestLimits(Struct, frozen=True, kw_only=True):
-    """What one request may use."""
+    """The limits of one request."""
 
     max_body_bytes: int = 64 << 20
     grace_seconds: float = 20.0
-    """A body, or the part of an answer, may take so long in any case."""
+    """The time in which a small body must arrive, or a part of an answer must be read."""
     min_bytes_per_second: int = 8 << 10
-    """The slowest body that is read to its end."""
+    """A larger body must arrive at this rate or faster."""
 
 
 def problem_response(error: ProblemError, path: str) -> Response:
@@ -62,8 +62,8 @@ class RequestGuard:
 
         Args:
             inside: The application.
-            policy: Who may use it.
-            limits: What one request may use.
+            policy: The conditions for access.
+            limits: The limits of one request.
             on_answer: Called with the scope, the status and the duration in seconds of each answer.
         """
         self._inside = inside
@@ -178,20 +178,22 @@ class _GuardedRequest:
 
 
 def _check_access(scope: Scope, policy: AccessPolicy) -> None:
-    """Refuse requests without the token, and those that a web page makes a browser send.
+    """Refuse requests without the token; without one, those that a web page makes a browser send.
+
+    A page cannot know the token. A service with a token may have any names, and proxies.
 
     Raises:
         ProblemError: the request is refused.
     """
     headers = Headers(scope=scope)
+    if policy.token is not None:
+        token = bearer_token(headers.get("authorization", ""))
+        if token is None or not policy.accepts_token(token):
+            raise ProblemError(ProblemCode.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+        return
     host = headers.get("host", "")
     if not policy.allows_host(host):
         raise ProblemError(ProblemCode.WRONG_HOST)
     origin = headers.get("origin")
     if origin is not None and origin != f"{scope['scheme']}://{host}":
         raise ProblemError(ProblemCode.FOREIGN_ORIGIN)
-    if policy.token is None:
-        return
-    token = bearer_token(headers.get("authorization", ""))
-    if token is None or not policy.accepts_token(token):
-        raise ProblemError(ProblemCode.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})

@@ -79,7 +79,7 @@ class NewJob(Struct, frozen=True, kw_only=True):
 
     @property
     def request_digest(self) -> str:
-        """What is equal in two requests with the same idempotency key."""
+        """A description of the request; a repeated request has the same one."""
         values = [self.task_id, self.change.digest, self.priority, self.fresh]
         return json.dumps([*values, self.deadline, self.group])
 

@@ -1,4 +1,4 @@
-"""Passes stored jobs to the judge, and tells who waits what became of them."""
+"""Passes stored jobs to the judge, and notifies clients of their results."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from agentbench.attempt.record import RunId
-from agentbench.errors import AgentbenchError, InputError, StorageError, UnavailableError
+from agentbench.errors import AgentbenchError, InputError, UnavailableError
 from agentbench.judge.judge import Judge
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.scoring import Scoring, Submission
@@ -33,12 +33,12 @@ _DRAINING_RETRY: Final = {"Retry-After": "10"}
 
 
 class JobLimits(Struct, frozen=True, kw_only=True):
-    """What a service keeps."""
+    """The limits of the queue."""
 
     max_waiting: int = 100_000
     """The most jobs that wait."""
     keep_seconds: float = 7 * 24 * 3600.0
-    """How long an ended job can be asked for."""
+    """Ended jobs are deleted after this time, in seconds."""
 
 
 class _Group(Struct, frozen=True):
@@ -48,7 +48,7 @@ class _Group(Struct, frozen=True):
 
 
 class _Watchers:
-    """Who waits for a change of a job or of a group."""
+    """Events for changes of a job or of a group."""
 
     def __init__(self) -> None:
         self._events: dict[object, set[asyncio.Event]] = {}
@@ -66,7 +66,7 @@ class _Watchers:
                 del self._events[watched]
 
     def wake(self, watched: object) -> None:
-        """Say that it has changed."""
+        """Set the events of a job or a group."""
         for event in self._events.get(watched, ()):
             event.set()
 
@@ -91,7 +91,7 @@ class ServiceJobs:
             store: The jobs; used in a thread of its own from now on.
             tasks: The tasks of the service.
             jobs: How many changes the judge judges at a time.
-            limits: What is kept.
+            limits: The limits of the queue.
             on_end: Called with each job that has ended.
         """
         self._judge = judge
@@ -226,8 +226,10 @@ class ServiceJobs:
                     await self._tell(job_id)
                 if not self.is_draining:
                     await self._fill()
-            except StorageError as error:
+            except AgentbenchError as error:
                 _log(error)
+            except Exception as error:  # noqa: BLE001 - a bug, which must not end all judging
+                traceback.print_exception(error)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_POLL):
                     await self._wake.wait()
@@ -279,10 +281,8 @@ class ServiceJobs:
 
     async def _finish(self, job_id: str, priority: int, future: "Future[JudgeVerdict]") -> None:
         try:
-            await self._store_result(job_id, future)
-        except StorageError as error:
-            _log(error)
-            await asyncio.sleep(_POLL)  # it is still in the queue; the disk may have space later
+            while not await self._has_stored_result(job_id, future):
+                await asyncio.sleep(_POLL)
         finally:
             del self._judging[job_id]
             self._priorities[priority] -= 1
@@ -290,6 +290,15 @@ class ServiceJobs:
             self._wake.set()
             if not self._judging:
                 self._idle.set()
+
+    async def _has_stored_result(self, job_id: str, future: "Future[JudgeVerdict]") -> bool:
+        """Store a result; returns False if that has to be tried again."""
+        try:
+            await self._store_result(job_id, future)
+        except AgentbenchError as error:  # the disk may have space again later
+            _log(error)
+            return self.is_draining  # else the next start judges the change again
+        return True
 
     async def _store_result(self, job_id: str, future: "Future[JudgeVerdict]") -> None:
         if future.cancelled():  # by `cancel`, which has noted it; or the service stops
@@ -299,8 +308,6 @@ class ServiceJobs:
             await self._end(job_id, JobState.DONE, verdict=future.result())
         elif isinstance(error, InputError):
             await self._fail(job_id, ProblemCode.INVALID_TASK, str(error))
-        elif isinstance(error, StorageError):
-            raise error
         elif isinstance(error, UnavailableError):
             await self._fail(job_id, ProblemCode.UNAVAILABLE, str(error))
         else:
@@ -324,7 +331,7 @@ class ServiceJobs:
             await self._tell(job_id)
 
     async def _tell(self, job_id: str) -> None:
-        """Tell who waits for a job, or for the next ended job of its group."""
+        """Notify those who wait for a job, or for the next ended job of its group."""
         job = await self.job(job_id)
         self._watchers.wake(job_id)
         if job.state.has_ended:
@@ -339,7 +346,7 @@ class ServiceJobs:
         is_news: Callable[[T], bool],
         seconds: float,
     ) -> T:
-        """What is found once it is news, or after so many seconds."""
+        """The result of `find` once it is news, or after so many seconds."""
         until = self._loop.time() + seconds
         with self._watchers.watching(watched) as changed:
             while True:

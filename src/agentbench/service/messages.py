@@ -31,7 +31,7 @@ Group = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 
 
 class JobState(StrEnum):
-    """What becomes of a job."""
+    """The state of a job."""
 
     QUEUED = "queued"  # waits for a free slot
     RUNNING = "running"  # is being judged
@@ -41,7 +41,7 @@ class JobState(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more becomes of it."""
+        """Whether the state is final."""
         return self not in {JobState.QUEUED, JobState.RUNNING}
 
 
@@ -148,7 +148,7 @@ class SessionDescription(Schema):
     workspace: str | None
     """The folder of the repository in the sandbox; null: there is none."""
     problem: Problem
-    """What an agent may know."""
+    """The part of the task that an agent may know."""
 
 
 class CommandRequest(Schema):

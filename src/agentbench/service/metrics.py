@@ -1,4 +1,4 @@
-"""What Prometheus reads from the service."""
+"""Metrics of the service for Prometheus."""
 
 from prometheus_client import (
     CollectorRegistry,

@@ -16,7 +16,7 @@ TYPE_PREFIX: Final = "/problems/"
 
 
 class ProblemCode(Enum):
-    """What is wrong, with the status and the title of the answer."""
+    """The kinds of problems, with the status and the title of each answer."""
 
     INVALID_REQUEST = ("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid request")
     INVALID_CHANGE = ("invalid-change", HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid change")
@@ -92,12 +92,12 @@ DESCRIPTIONS: Mapping[ProblemCode, str] = MappingProxyType(
 
 
 class FieldError(Schema):
-    """What is wrong with one part of a request."""
+    """An error in one part of a request."""
 
     pointer: str
-    """Where: `body.deadline`, `query.wait`."""
+    """The part: `body.deadline`, `query.wait`."""
     detail: str
-    """What was expected."""
+    """The expected value."""
 
 
 class ProblemDetails(Schema):
@@ -110,7 +110,7 @@ class ProblemDetails(Schema):
     status: int
     """The status code of the answer."""
     detail: str = ""
-    """What happened this time."""
+    """The reason in this case."""
     instance: str | None = None
     """The path of the request."""
     errors: tuple[FieldError, ...] = Field(default=())

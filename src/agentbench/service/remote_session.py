@@ -99,14 +99,14 @@ def _command(
 
 
 class _Described:
-    """What both kinds of sessions say without a request."""
+    """The properties of both kinds of sessions, which need no request."""
 
     def __init__(self, calls: _Calls) -> None:
         self._calls = calls
 
     @property
     def problem(self) -> Problem:
-        """What an agent may know: the instruction, the test command and the limits."""
+        """The part of the task that an agent may know: instruction, test command, limits."""
         return self._calls.description.problem
 
     @property

@@ -39,7 +39,7 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     runs_dir: Path
     reward: RewardKind = RewardKind.RESOLVED
     drain_seconds: float = 60.0
-    """How long running work may take after a signal."""
+    """The time for running work after a signal, in seconds."""
     requests: RequestLimits = RequestLimits()
     jobs: JobLimits = JobLimits()
     sessions: SessionLimits = SessionLimits()
@@ -103,7 +103,7 @@ async def serve(
         tasks: The tasks.
         settings: The settings.
         listener: The listening socket.
-        policy: Who may use the service.
+        policy: The conditions for access.
         announce: Called once requests are accepted.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The open sessions of a service, which end by themselves when nobody uses them."""
+"""The open sessions of a service. Idle ones are closed."""
 
 import asyncio
 import secrets
@@ -20,7 +20,7 @@ _ID_BYTES: Final = 16
 
 
 class SessionLimits(Struct, frozen=True, kw_only=True):
-    """How many sessions there may be, and how long."""
+    """The limits of sessions."""
 
     max_sessions: int = 256
     idle_seconds: float = 1800.0
@@ -34,7 +34,7 @@ class _OpenSession(Struct, kw_only=True, eq=False):
     session: AsyncSession
     used_at: float
     calls: int = 0
-    """How many calls are running."""
+    """The number of running calls."""
 
 
 class OpenSessions:

@@ -1,4 +1,4 @@
-"""Where a server listens, and the token that its clients need."""
+"""The address that a server listens on, and the token of its clients."""
 
 import ipaddress
 import os
