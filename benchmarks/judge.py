@@ -27,7 +27,7 @@ _CALLS = 3
 
 def main() -> None:
     """Measure and show."""
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, rounds=1)
     parser.add_argument("--sandbox", default="bubblewrap")
     parser.add_argument("--sessions-sandbox", default="docker")
     parser.add_argument("--number", type=int, default=280)
