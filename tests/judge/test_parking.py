@@ -1,6 +1,5 @@
 """Sandboxes of thinking agents are frozen while memory is short, and go on with the next call."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,18 +24,11 @@ _COUNT = "setsid sh -c 'while :; do echo >> /tmp/ticks; sleep 0.05; done' >/dev/
 
 
 @contextmanager
-def parking(sessions: list, *, is_short: bool) -> Iterator[threading.Event]:
-    """Parking that looks at the memory all the time; the event says that it has looked."""
-    looked = threading.Event()
-
-    def look() -> bool:
-        """Say that memory is short, or not."""
-        looked.set()
-        return is_short
-
-    parks = Parking(lambda: sessions, look, poll=0.01)
+def parking(sessions: list) -> Iterator[None]:
+    """Parks sessions as if memory were short."""
+    parks = Parking(lambda: sessions, lambda: True, poll=0.01)
     parks.start()
-    yield looked
+    yield
     parks.close()
 
 
@@ -51,7 +43,7 @@ def test_what_runs_between_calls_is_frozen_until_the_next_one(
     judge = open_judge(sandbox=provider)
     with judge.session(lasting) as session:
         session.run(["sh", "-c", _COUNT])
-        with parking([session], is_short=True):
+        with parking([session]):
             wait_until(lambda: session.is_parked)
         with engine.api("look at containers") as api:
             assert api.containers(filters={"status": "paused"})
@@ -59,7 +51,7 @@ def test_what_runs_between_calls_is_frozen_until_the_next_one(
         assert not session.is_parked
         wait_until(lambda: len(session.read("/tmp/ticks")) > ticks)
         session.write("basket.py", FIXED)
-        with parking([session], is_short=True):
+        with parking([session]):
             wait_until(lambda: session.is_parked)
         verdict = session.score()
     assert verdict.resolved, verdict
@@ -69,19 +61,37 @@ def test_a_parked_session_is_closed(
     open_judge: OpenJudge, provider: SandboxProvider, lasting: Task
 ) -> None:
     judge = open_judge(sandbox=provider)
-    with judge.session(lasting) as session, parking([session], is_short=True):
+    with judge.session(lasting) as session, parking([session]):
         wait_until(lambda: session.is_parked)
     assert not session.is_parked
 
 
-def test_nothing_is_frozen_while_there_is_memory(
-    open_judge: OpenJudge, provider: SandboxProvider, lasting: Task
-) -> None:
-    judge = open_judge(sandbox=provider)
-    with judge.session(lasting) as session, parking([session], is_short=False) as looked:
-        assert looked.wait(60)
-        assert not session.is_parked
-        assert session.run("true").ok
+class Recorder:
+    """A session that notes what is asked of it."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def park(self, *, idle_seconds: float) -> None:
+        assert idle_seconds > 0
+        self.calls += 1
+
+
+@pytest.mark.parametrize("is_short", [False, True])
+def test_sandboxes_are_frozen_only_while_memory_is_short(*, is_short: bool) -> None:
+    session, looks = Recorder(), 0
+
+    def look() -> bool:
+        """Count the looks."""
+        nonlocal looks
+        looks += 1
+        return is_short
+
+    parks = Parking(lambda: [session], look, poll=0.01)
+    parks.start()
+    wait_until(lambda: looks >= 3)  # what follows the first ones has happened
+    parks.close()
+    assert bool(session.calls) is is_short
 
 
 def test_a_sandbox_in_which_nothing_runs_is_left_alone(
