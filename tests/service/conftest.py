@@ -37,7 +37,7 @@ def start_service(tasks_folder: Path, tmp_path: Path) -> Iterator[StartService]:
 
 @pytest.fixture(scope="module")
 def service(tasks_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
-    """A service that the tests of a file share; it caches no verdicts."""
+    """A service that the tests of a file share."""
     folder = tmp_path_factory.mktemp("service")
-    with serving(tasks_folder, folder, "--no-verdict-cache", token="secret") as running:
+    with serving(tasks_folder, folder, token="secret") as running:
         yield running

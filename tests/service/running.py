@@ -21,9 +21,17 @@ JSON = {"Content-Type": "application/json"}
 class ServiceProcess:
     """A service with its files in a folder; it can be started again."""
 
-    def __init__(self, tasks: Path, folder: Path, *options: object, token: str | None = None):
+    def __init__(
+        self,
+        tasks: Path,
+        folder: Path,
+        *options: object,
+        token: str | None = None,
+        caches: bool = False,
+    ) -> None:
         self.folder = folder
         self.token = token
+        self._caches = caches
         self._tasks = tasks
         self._options = options
         self._port = 0
@@ -49,6 +57,8 @@ class ServiceProcess:
             options = ("--sandbox", local_provider().name, "--allow-unsandboxed", *options)
         if "--drain" not in options:
             options = ("--drain", 0, *options)
+        if not self._caches:  # a stored verdict of another test would end a job at once
+            options = ("--no-verdict-cache", *options)
         command = [
             *(sys.executable, "-m", "agentbench", "serve", self._tasks, "--port", self._port),
             *("--runs-dir", self.runs_dir, "--jobs", 2, *options),
@@ -109,11 +119,11 @@ class ServiceProcess:
 
 @contextmanager
 def serving(
-    tasks: Path, folder: Path, *options: object, token: str | None = None
+    tasks: Path, folder: Path, *options: object, **more: object
 ) -> Iterator[ServiceProcess]:
     """A service until the end of the block."""
     folder.mkdir(parents=True, exist_ok=True)
-    service = ServiceProcess(tasks, folder, *options, token=token)
+    service = ServiceProcess(tasks, folder, *options, **more)
     service.start()
     try:
         yield service

@@ -191,7 +191,7 @@ def test_another_server_is_said() -> None:
 
 
 def test_a_restart_of_the_service_is_not_noticed(start_service: StartService) -> None:
-    service = start_service("--no-verdict-cache", "--drain", 0)
+    service = start_service("--drain", 0)
     with RemoteJudge(service.url) as judge:
         scorings = [judge.score("small", patch=patch) for patch in (FIX, HALF) * 4]
         scorings[0].result()

@@ -139,7 +139,7 @@ def test_a_fault_of_the_task_is_no_reward_of_zero(
 
 
 def test_equal_changes_get_the_stored_verdict(start_service: StartService) -> None:
-    service = start_service()
+    service = start_service(caches=True)
     patch = patch_to(FIXED + "# for this test only: " + service.folder.as_posix() + "\n")
     first = service.ended(service.submit(patch)["id"])
     again = service.ended(service.submit(patch)["id"])
@@ -152,7 +152,7 @@ def test_equal_changes_get_the_stored_verdict(start_service: StartService) -> No
 def test_a_stop_ends_what_runs_and_leaves_the_rest_to_the_next_start(
     start_service: StartService,
 ) -> None:
-    service = start_service("--drain", 100, "--jobs", 1, "--no-verdict-cache")
+    service = start_service("--drain", 100, "--jobs", 1)
     running = service.submit(FIX)["id"]
     wait_until(lambda: service.job(running)["state"] != "queued")
     waiting = [service.submit(HALF)["id"] for _ in range(4)]

@@ -15,7 +15,7 @@ _JOBS_PER_KILL = 3
 
 def test_kills_lose_no_job_and_hide_no_second_judgement(start_service: StartService) -> None:
     chance = random.Random(24)
-    service = start_service("--no-verdict-cache")
+    service = start_service()
     expected: dict[str, float] = {}
     for _ in range(_KILLS):
         for _ in range(_JOBS_PER_KILL):
