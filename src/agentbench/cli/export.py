@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,15 +24,10 @@ if TYPE_CHECKING:
 _FILTERS = "Filters"
 
 
-def export(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Folders or ids of runs; default: the last run.",
-            autocompletion=completion.run_names,
-        ),
-    ] = None,
-    *,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSetOptions:
+    """The data set to write."""
+
     format_name: Annotated[
         ExportFormat,
         typer.Option(
@@ -39,7 +35,7 @@ def export(
             help="atif: trajectories; sft: chats; preference: pairs of chats; parquet: a table.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ],
+    ]
     output: Annotated[
         Path,
         typer.Option(
@@ -48,7 +44,7 @@ def export(
             help="The folder of the data set.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ],
+    ]
     overwrite: Annotated[
         bool,
         typer.Option(
@@ -56,7 +52,7 @@ def export(
             help="Replace an earlier export in the folder.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ] = False,
+    ] = False
     license_id: Annotated[
         str | None,
         typer.Option(
@@ -65,75 +61,7 @@ def export(
             metavar="ID",
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ] = None,
-    verdicts: Annotated[
-        list[VerdictKind] | None,
-        typer.Option(
-            "--verdict",
-            help="Only attempts with this verdict (repeatable); default: all; of sft: resolved.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    reasons: Annotated[
-        list[FailureReason] | None,
-        typer.Option(
-            "--reason",
-            help="Of attempts that are not resolved, only those with this reason (repeatable).",
-            autocompletion=completion.failure_reasons,
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    faults: Annotated[
-        list[Fault] | None,
-        typer.Option(
-            "--fault",
-            help="Of attempts that are not resolved, only those by this fault (repeatable).",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    filter_glob: Annotated[
-        str | None,
-        typer.Option(
-            "--filter",
-            help="Only tasks whose ids match this glob.",
-            autocompletion=completion.task_ids,
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            "--agent",
-            help="Only agents whose names match this glob.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            help="Only models whose names match this glob.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    task_paths: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--tasks",
-            help="Where the tasks are now: task folders, folders of them, or suite files "
-            "(repeatable); default: where the run found them.",
-            metavar="PATH",
-            rich_help_panel=options.Panel.TASKS,
-        ),
-    ] = None,
-    unchecked: Annotated[
-        bool,
-        typer.Option(
-            "--unchecked",
-            help="Also export attempts whose tasks cannot be read, without the check for leaks.",
-            rich_help_panel=options.Panel.TASKS,
-        ),
-    ] = False,
+    ] = None
     test_names: Annotated[
         bool,
         typer.Option(
@@ -141,7 +69,7 @@ def export(
             help="With parquet: also export the names and outcomes of tests, hidden ones included.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ] = False,
+    ] = False
     reward: Annotated[
         RewardKind,
         typer.Option(
@@ -149,7 +77,7 @@ def export(
             help="resolved: 1 or 0; fixed-share: a share for tests that were fixed.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ] = RewardKind.RESOLVED,
+    ] = RewardKind.RESOLVED
     pairs_per_task: Annotated[
         int,
         typer.Option(
@@ -159,7 +87,7 @@ def export(
             max=1_000_000,
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ] = 4,
+    ] = 4
     seed: Annotated[
         int,
         typer.Option(
@@ -167,7 +95,102 @@ def export(
             help="With preference: the seed that the pairs are drawn with.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
-    ] = 0,
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFilters:
+    """Selects some of the attempts."""
+
+    verdicts: Annotated[
+        list[VerdictKind] | None,
+        typer.Option(
+            "--verdict",
+            help="Only attempts with this verdict (repeatable); default: all; of sft: resolved.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+    reasons: Annotated[
+        list[FailureReason] | None,
+        typer.Option(
+            "--reason",
+            help="Of attempts that are not resolved, only those with this reason (repeatable).",
+            autocompletion=completion.failure_reasons,
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+    faults: Annotated[
+        list[Fault] | None,
+        typer.Option(
+            "--fault",
+            help="Of attempts that are not resolved, only those by this fault (repeatable).",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+    filter_glob: Annotated[
+        str | None,
+        typer.Option(
+            "--filter",
+            help="Only tasks whose ids match this glob.",
+            autocompletion=completion.task_ids,
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            help="Only agents whose names match this glob.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            help="Only models whose names match this glob.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakCheckOptions:
+    """The tasks that rows are checked against."""
+
+    task_paths: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--tasks",
+            help="Where the tasks are now: task folders, folders of them, or suite files "
+            "(repeatable); default: where the run found them.",
+            metavar="PATH",
+            rich_help_panel=options.Panel.TASKS,
+        ),
+    ] = None
+    unchecked: Annotated[
+        bool,
+        typer.Option(
+            "--unchecked",
+            help="Also export attempts whose tasks cannot be read, without the check for leaks.",
+            rich_help_panel=options.Panel.TASKS,
+        ),
+    ] = False
+
+
+@options.expand_groups
+def export(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Folders or ids of runs; default: the last run.",
+            autocompletion=completion.run_names,
+        ),
+    ] = None,
+    *,
+    written: DataSetOptions,
+    filters: AttemptFilters,
+    checked: LeakCheckOptions,
     runs_dir: options.RunsDir = Path("runs"),
 ) -> None:
     """Export attempts as a data set for training, as the Hugging Face Hub stores it.
@@ -183,40 +206,40 @@ def export(
     from agentbench.export.selection import Selection, verdicts_for
     from agentbench.export.settings import ExportOptions
 
-    if test_names and format_name is not ExportFormat.PARQUET:
+    if written.test_names and written.format_name is not ExportFormat.PARQUET:
         raise UsageError("--test-names goes with --format parquet")
-    if format_name is ExportFormat.PARQUET:
+    if written.format_name is ExportFormat.PARQUET:
         extras.require("--format parquet", extras.PARQUET)
     selection = Selection(
-        verdicts=verdicts_for(format_name, frozenset(verdicts or ())),
-        reasons=frozenset(reasons or ()),
-        faults=frozenset(faults or ()),
-        task=filter_glob,
-        agent=agent,
-        model=model,
+        verdicts=verdicts_for(written.format_name, frozenset(filters.verdicts or ())),
+        reasons=frozenset(filters.reasons or ()),
+        faults=frozenset(filters.faults or ()),
+        task=filters.filter_glob,
+        agent=filters.agent,
+        model=filters.model,
     )
     exported = DataSetExport(
         _open_runs(runs or ["last"], runs_dir),
-        _task_sources(task_paths or ()),
+        _task_sources(checked.task_paths or ()),
         ExportOptions(
-            format=format_name,
+            format=written.format_name,
             selection=selection,
-            reward=reward,
-            unchecked=unchecked,
-            test_names=test_names,
-            pairs_per_task=pairs_per_task,
-            seed=seed,
-            license=license_id,
-            overwrite=overwrite,
+            reward=written.reward,
+            unchecked=checked.unchecked,
+            test_names=written.test_names,
+            pairs_per_task=written.pairs_per_task,
+            seed=written.seed,
+            license=written.license_id,
+            overwrite=written.overwrite,
         ),
         os.environ,
     )
-    counts = exported.write(output, datetime.now(UTC))
+    counts = exported.write(written.output, datetime.now(UTC))
     for line in exported.left_out():
         say_line(line)
     if counts.unchecked:
         print_warnings([f"{counted(counts.unchecked, 'row')} not checked for leaks"])
-    say_line(f"{counted(counts.rows, 'row')} in {output}")
+    say_line(f"{counted(counts.rows, 'row')} in {written.output}")
 
 
 def _open_runs(names: Sequence[str], runs_dir: Path) -> "list[SourceRun]":

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -74,7 +74,7 @@ def make_app(parts: ServiceParts, policy: AccessPolicy, limits: RequestLimits) -
         policy: The conditions for access.
         limits: The limits of one request.
     """
-    inside = FastAPI(
+    inside = _Api(
         title="agentbench",
         version=__version__,
         description=_DESCRIPTION,
@@ -96,7 +96,6 @@ def make_app(parts: ServiceParts, policy: AccessPolicy, limits: RequestLimits) -
     get("/v1/tasks/{task_id}", general.task, response_model=TaskSummary, tags=["tasks"])
     get("/metrics", general.metrics, tags=["service"])
     get(f"{TYPE_PREFIX}{{name}}", general.problem, tags=["service"])
-    _describe_problems(inside)
 
     def count(scope: Scope, status: int, seconds: float) -> None:
         """Count an answer, by the path of its route: one with ids would be another each time."""
@@ -151,20 +150,15 @@ class _GeneralRoutes:
         raise ProblemError(ProblemCode.NOT_FOUND)
 
 
-def _describe_problems(app: FastAPI) -> None:
-    """Add the form of problems to the OpenAPI description."""
-    describe = app.openapi
+class _Api(FastAPI):
+    """An application whose description has the form of problems."""
 
-    def openapi() -> dict[str, object]:
-        """The description with the form of problems."""
-        found = describe()
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI description."""
+        found = super().openapi()
         schema = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas = found["components"]["schemas"]
-        schemas.update(schema.pop("$defs", {}))
-        schemas["ProblemDetails"] = schema
+        found["components"]["schemas"] |= {**schema.pop("$defs", {}), "ProblemDetails": schema}
         return found
-
-    app.openapi = openapi  # type: ignore[method-assign]
 
 
 async def _problem(request: Request, error: Exception) -> Response:

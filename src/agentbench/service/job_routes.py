@@ -17,15 +17,15 @@ from agentbench.service.jobs import ServiceJobs
 from agentbench.service.messages import (
     MAX_WAIT,
     TAR,
-    DeadlineSeconds,
     EndedJobs,
     Group,
+    JobFields,
     JobRequest,
-    Priority,
     ServiceJob,
 )
 from agentbench.service.problems import ProblemCode, ProblemError
 from agentbench.service.task_catalogue import TaskCatalogue
+from agentbench.tasks.task import Task
 
 _ID_BYTES: Final = 16
 _KEEP_ALIVE: Final = 15.0  # seconds between two events of a stream in which nothing happens
@@ -83,52 +83,24 @@ class JobRoutes:
         A request with the Idempotency-Key of an earlier one gets that job, so it can be repeated.
         """
         patch = asked.patch if asked.patch_base64 is None else asked.patch_base64
-        assert patch is not None
+        task = self._tasks.task(asked.task, asked.task_digest)
         change = await _change(partial(SubmittedChange.of, patch=patch))
-        new = NewJob(
-            id=secrets.token_urlsafe(_ID_BYTES),
-            task_id=self._tasks.task(asked.task).id,
-            task_digest=self._tasks.task(asked.task, asked.task_digest).digest,
-            change=change,
-            priority=asked.priority,
-            fresh=asked.fresh,
-            deadline=asked.deadline,
-            group=asked.group,
-            idempotency_key=idempotency_key,
-        )
-        return await self._submitted(new, response)
+        return await self._submitted(_new_job(task, change, asked, idempotency_key), response)
 
-    async def submit_tree(  # noqa: PLR0913 - the parameters of a query
+    async def submit_tree(
         self,
         request: Request,
         response: Response,
-        task: str,
-        *,
-        task_digest: str | None = None,
-        priority: Annotated[Priority, Query()] = 0,
-        deadline: Annotated[DeadlineSeconds | None, Query()] = None,
-        fresh: bool = False,
-        group: Annotated[Group | None, Query()] = None,
+        asked: Annotated[JobFields, Query()],
         idempotency_key: IdempotencyKey = None,
     ) -> ServiceJob:
         """Submit the files of the changed repository as an uncompressed tar, instead of a patch."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != TAR or "content-encoding" in request.headers:
             raise ProblemError(ProblemCode.UNSUPPORTED_TYPE, f"expected {TAR}, not compressed")
-        found = self._tasks.task(task, task_digest)
+        task = self._tasks.task(asked.task, asked.task_digest)
         change = await _change(partial(SubmittedChange.of, tree=await request.body()))
-        new = NewJob(
-            id=secrets.token_urlsafe(_ID_BYTES),
-            task_id=found.id,
-            task_digest=found.digest,
-            change=change,
-            priority=priority,
-            fresh=fresh,
-            deadline=deadline,
-            group=group,
-            idempotency_key=idempotency_key,
-        )
-        return await self._submitted(new, response)
+        return await self._submitted(_new_job(task, change, asked, idempotency_key), response)
 
     async def job(self, job_id: str, wait: Wait = 0.0) -> ServiceJob:
         """A job. With `wait`, the answer comes when it has ended, or after so many seconds."""
@@ -194,6 +166,20 @@ class JobRoutes:
         response.status_code = 202 if is_new else 200
         response.headers["Location"] = f"/v1/jobs/{job.id}"
         return job
+
+
+def _new_job(task: Task, change: SubmittedChange, asked: JobFields, key: str | None) -> NewJob:
+    return NewJob(
+        id=secrets.token_urlsafe(_ID_BYTES),
+        task_id=task.id,
+        task_digest=task.digest,
+        change=change,
+        priority=asked.priority,
+        fresh=asked.fresh,
+        deadline=asked.deadline,
+        group=asked.group,
+        idempotency_key=key,
+    )
 
 
 def _is_news(seen: str | None, job: ServiceJob) -> bool:

@@ -82,15 +82,11 @@ class ServiceJob(Schema):
     """Why it could not be judged."""
 
 
-class JobRequest(Schema):
-    """A patch to judge; a tree is the body of a request to /v1/jobs/tree."""
+class JobFields(Schema):
+    """The fields that submissions of patches and of trees share."""
 
     task: str
     """The id of the task."""
-    patch: str | None = None
-    """A unified diff against the task's base commit."""
-    patch_base64: Base64Bytes | None = None
-    """The diff in base64 instead, for one that is not UTF-8."""
     task_digest: str | None = None
     """The digest of the expected version of the task; null: any."""
     priority: Priority = 0
@@ -100,6 +96,15 @@ class JobRequest(Schema):
     """Judge the change even if an equal one has a verdict."""
     group: Group | None = None
     """A name that jobs have in common."""
+
+
+class JobRequest(JobFields):
+    """A patch to judge; a tree is the body of a request to /v1/jobs/tree."""
+
+    patch: str | None = None
+    """A unified diff against the task's base commit."""
+    patch_base64: Base64Bytes | None = None
+    """The diff in base64 instead, for one that is not UTF-8."""
 
     @model_validator(mode="after")
     def _has_one_patch(self) -> "JobRequest":
