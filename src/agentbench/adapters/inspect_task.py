@@ -111,7 +111,7 @@ class JudgeHooks(Hooks):
 
 
 def _tool(tool: EpisodeTool) -> ToolDef:
-    async def execute(**kwargs: Any) -> str:  # noqa: ANN401 - Inspect passes on what so is typed
+    async def execute(**kwargs: Any) -> str:  # noqa: ANN401 - Inspect converts other types
         """Call the tool in the sandbox of the current sample."""
         return await _episodes[store().get(_EPISODE)].call(tool.name, kwargs)
 

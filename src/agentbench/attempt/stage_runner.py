@@ -240,7 +240,7 @@ class RunningStage:
             self._take_evidence(result)
         except StorageError:
             raise  # there is no space for this evidence, or for any other
-        except (Exception, RunCancelled) as error:  # noqa: BLE001 - see below
+        except (Exception, RunCancelled) as error:  # noqa: BLE001 - becomes evidence
             # The one place where an exception becomes a reason: a lost sandbox, a cancelled
             # run, or a bug of agentbench. Each one is recorded as evidence of its stage.
             cause = self._runner.cause(self._stage, error)

@@ -227,7 +227,7 @@ class JobRunner:
             record = self._attempt(job)
         except (OutageError, StorageError) as fault:
             verdict = _without_result(job, str(fault))
-        except BaseException as fault:  # noqa: BLE001 - it belongs to whoever waits
+        except BaseException as fault:  # noqa: BLE001 - raised where the verdict is awaited
             job.fail(fault)
         with self._changed:
             del self._running[id(job)]

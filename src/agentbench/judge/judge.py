@@ -401,6 +401,6 @@ def _accept(
             priority=submission.priority,
             fresh=submission.fresh,
         )
-    except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+    except BaseException as error:  # noqa: BLE001 - raised where the verdict is awaited
         if not future.done():
             future.set_exception(error)

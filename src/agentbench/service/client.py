@@ -361,7 +361,7 @@ async def _poll(client: _OpenClient) -> None:
                     waiting.set_result(job)
                 elif client.submissions:
                     client.ended[job.id] = job
-    except Exception as error:  # noqa: BLE001 - it belongs to everybody who waits
+    except Exception as error:  # noqa: BLE001 - raised in all scorings that wait
         client.polling = None
         waiters = tuple(client.waiting.values())
         client.waiting.clear()
