@@ -62,6 +62,31 @@ def test_what_was_kept_is_loaded_with_its_evidence(cache, provider):
     assert results[1].evidence.own_seconds == 0, "nobody waited for it this time"
 
 
+def test_attempts_at_the_same_time_share_what_was_loaded(cache, provider, tmp_path, caplog):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    (first, _), (second, _) = cache.load(KEY), cache.load(KEY)
+    assert second.base is first.base
+
+    contents = tmp_path / "prepared" / provider.name / KEY / "base.contents"
+    contents.write_bytes(contents.read_bytes()[:-1] + b"x")
+    assert cache.load(KEY) is None, "the file is checked again once it has changed"
+    assert "was damaged on disk" in caplog.text
+    assert second.base == first.base
+
+
+def test_attempts_at_the_same_time_share_a_baseline(cache):
+    stored = StoredBaseline(result=stage("baseline_run", Evidence()), report=b"{}")
+    cache.keep_baseline("k", stored)
+    first = cache.load_baseline("k")
+    assert first is not None
+    assert first.result.cached
+    assert cache.load_baseline("k") is first
+    later = StoredBaseline(result=stage("baseline_run", Evidence()), report=b"[]")
+    cache.keep_baseline("k", later)
+    assert cache.load_baseline("k").report == later.report
+
+
 def test_the_base_is_known_by_path(cache, provider):
     prepared = keep(cache, provider)
     assert prepared.content(P("a.txt")) == b"one\n"

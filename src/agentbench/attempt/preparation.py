@@ -73,6 +73,8 @@ class TaskPreparation:
         self._stages = stages
         self._context: StageContext | None = None  # None: the image is not resolved yet
         self._key: str | None = None
+        # Other attempts at the task share it as long as one of them has it.
+        self._baseline: preparation_cache.StoredBaseline | None = None
 
     @property
     def image(self) -> ImageId | None:
@@ -96,6 +98,7 @@ class TaskPreparation:
         """The stored baseline run; its report, if any, becomes a file of the attempt."""
         key = self._baseline_key
         found = self._resources.cache.load_baseline(key) if key is not None else None
+        self._baseline = found
         if found is None:
             return None
         if found.report:  # a script leaves no report

@@ -13,17 +13,25 @@ import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 
+from msgspec import Struct
 from pydantic import ValidationError
 
-from agentbench.attempt.base_tree import base_tree_digest, load_base_tree, store_base_tree
+from agentbench.attempt.base_tree import (
+    BaseTree,
+    base_tree_digest,
+    base_tree_files,
+    load_base_tree,
+    store_base_tree,
+)
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.choices import AGENT_USER
 from agentbench.core.file_locks import SharedLock, removal_lock, users_file
 from agentbench.core.files import owned_folder, read_or_create_identity, write_atomically
+from agentbench.core.shared_values import SharedValues
 from agentbench.errors import SandboxError
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.sealing.memory import SealedMemory
@@ -55,6 +63,15 @@ class PreparedTask:
     content: BaseContent = field(compare=False, repr=False)
     # Prevents other processes from evicting it.
     use: SharedLock | None = field(default=None, compare=False, repr=False)
+    # Other attempts at the task share what was loaded as long as one of them has it.
+    loaded: "LoadedPreparation | None" = field(default=None, compare=False, repr=False)
+
+
+class LoadedPreparation(Struct, frozen=True, kw_only=True, weakref=True):
+    """A stored preparation: its base tree, and the evidence of its stages."""
+
+    base: BaseTree
+    results: tuple[StageResult, ...]
 
 
 class StoredPreparation(ChecksummedDocument):
@@ -145,6 +162,8 @@ class PreparationCache:
         self._uses: OrderedDict[str, SharedLock] = OrderedDict()
         self.failed_shared_setups: set[str] = set()  # keys; tasks run these commands themselves
         self._sealed: dict[str, SealedMemory] = {}
+        self._preparations: SharedValues[LoadedPreparation] = SharedValues()
+        self._baselines: SharedValues[StoredBaseline] = SharedValues()
         self._lock = Lock()
 
     @property
@@ -191,18 +210,17 @@ class PreparationCache:
             return None
         use = self._use(key)
         try:
-            is_now = base_tree_digest(folder)
-            entry = StoredPreparation.model_validate_json((folder / _STAGES).read_bytes())
-            if is_now == entry.base_tree:
-                with suppress(OSError):
-                    os.utime(folder)  # the time of the last use, for eviction
-                return self._prepared(snapshot, folder, use), tuple(map(as_cached, entry.results))
+            files = (folder / _STAGES, *base_tree_files(folder))
+            loaded = self._preparations.get(files, lambda: _loaded(folder))
+            with suppress(OSError):
+                os.utime(folder)  # the time of the last use, for eviction
         except FileNotFoundError:
             return None  # never completed, or stored by an older agentbench as a tar
         except (OSError, ValidationError):
-            pass
-        _LOG.warning(_DAMAGED, folder)
-        return None
+            _LOG.warning(_DAMAGED, folder)
+            return None
+        prepared = _prepared(snapshot, loaded.base, use)
+        return replace(prepared, loaded=loaded), loaded.results
 
     def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
         """Store the state of the sandbox after set-up."""
@@ -230,7 +248,7 @@ class PreparationCache:
             snapshot = take()
             shutil.rmtree(folder, ignore_errors=True)
             (scratch / "kept").rename(folder)
-        return self._prepared(snapshot, folder, use)
+        return _prepared(snapshot, load_base_tree(folder), use)
 
     def _found(self, key: str) -> SnapshotId:
         found = self._provider.find(key)
@@ -274,14 +292,19 @@ class PreparationCache:
     def load_baseline(self, key: str) -> StoredBaseline | None:
         """A stored baseline run of this machine."""
         path = self._folder / f"baseline-{key}.json"
+
+        def read() -> StoredBaseline:
+            """Read it from its file."""
+            stored = StoredBaseline.model_validate_json(path.read_bytes())
+            return stored.model_copy(update={"result": as_cached(stored.result)})
+
         try:
-            baseline = StoredBaseline.model_validate_json(path.read_bytes())
+            return self._baselines.get((path,), read)
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
             _LOG.warning(_DAMAGED, path)
             return None
-        return baseline.model_copy(update={"result": as_cached(baseline.result)})
 
     def keep_baseline(self, key: str, baseline: StoredBaseline) -> None:
         """Keep a baseline run for later attempts at the same task."""
@@ -309,9 +332,25 @@ class PreparationCache:
                 self._uses.popitem(last=False)
         return use
 
-    def _prepared(self, snapshot: SnapshotId, folder: Path, use: SharedLock) -> PreparedTask:
-        base = load_base_tree(folder)
-        return PreparedTask(snapshot=snapshot, base=base.entries, content=base.content, use=use)
+
+def _loaded(folder: Path) -> LoadedPreparation:
+    """Load what is stored in a folder.
+
+    Raises:
+        OSError: a file cannot be read, or the base tree is damaged.
+        ValidationError: the evidence is damaged.
+    """
+    digest = base_tree_digest(folder)
+    entry = StoredPreparation.model_validate_json((folder / _STAGES).read_bytes())
+    if digest != entry.base_tree:
+        raise OSError(f"{folder}: the base tree is not the one that was stored")
+    return LoadedPreparation(
+        base=load_base_tree(folder), results=tuple(map(as_cached, entry.results))
+    )
+
+
+def _prepared(snapshot: SnapshotId, base: BaseTree, use: SharedLock) -> PreparedTask:
+    return PreparedTask(snapshot=snapshot, base=base.entries, content=base.content, use=use)
 
 
 def as_cached(result: StageResult) -> StageResult:

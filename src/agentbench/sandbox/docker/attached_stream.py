@@ -38,7 +38,6 @@ class AttachedStream:
             hijacked: The SDK's result.
             is_orphaned: Whether its container has ended, for engines that leave it open then.
         """
-        self._hijacked = hijacked
         self._is_orphaned = is_orphaned
         self._socket = _socket_of(hijacked)
         self._pending = bytearray()
@@ -97,12 +96,7 @@ class AttachedStream:
         """Close the connection; a second call does nothing."""
         self.ended = True
         self._socket.close()
-        # The SDK attaches the response to its result. Unless this is closed, too, the connection's
-        # first descriptor stays open until garbage collection.
-        for holder in (getattr(self._hijacked, "_response", None), self._hijacked):
-            close = getattr(holder, "close", None)
-            if close is not None:
-                close()
+        _close_response(self._socket)
 
     def _receive(self, patience: float) -> list[OutputFrame]:
         try:
@@ -135,7 +129,24 @@ class AttachedStream:
 
 
 def _socket_of(hijacked: object) -> socket.socket:
-    """A socket with time-outs; raw files have none."""
+    """A socket with time-outs. Raw files have none, so their connection is duplicated.
+
+    The SDK's response and its connection pool are given up then: about a hundred objects, as long
+    as a sandbox exists.
+    """
     if isinstance(hijacked, RawIOBase):
-        return socket.socket(fileno=os.dup(hijacked.fileno()))
+        own = socket.socket(fileno=os.dup(hijacked.fileno()))
+        _close_response(hijacked)
+        hijacked.close()
+        return own
     return cast("socket.socket", hijacked)
+
+
+def _close_response(hijacked: object) -> None:
+    """Close the response that the SDK attaches to its result.
+
+    Unless it is closed, the connection's first descriptor stays open until garbage collection.
+    """
+    close = getattr(getattr(hijacked, "_response", None), "close", None)
+    if close is not None:
+        close()
