@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from measuring import Measure, arguments, compared, show
@@ -62,15 +63,26 @@ def _throughput(place: Path, options: argparse.Namespace) -> list[Measure]:
         seconds = [found["seconds"] / changes * 100]
         title = f"{name}, {changes} changes"
         measures.append(compared(title, seconds, [run_seconds], unit="s per 100", against=run))
-        grown = (found["last_peak_kib"] - found["early_peak_kib"]) / 1024
-        measures.append(
+        measures += [
             Measure(
                 name=f"{name}, growth per 1,000 changes, after the first quarter",
                 unit="MB",
-                values=(grown * 1000 / (changes * 3 / 4),),
-            )
-        )
+                values=(_growth_kib(found["held_kib"]) * 1000 / 1024,),
+            ),
+            Measure(name=f"{name}, peak memory", unit="MB", values=(found["peak_kib"] / 1024,)),
+        ]
     return measures
+
+
+def _growth_kib(held: list[int]) -> float:
+    """By how much the memory grew per change, from after the first quarter to the end.
+
+    Attempts that happen to coincide raise single values, and so the peak. These are medians of a
+    twentieth of the values.
+    """
+    share, quarter = len(held) // 20, len(held) // 4
+    early, late = held[quarter : quarter + share], held[-share:]
+    return (median(late) - median(early)) / (len(held) - quarter - share)
 
 
 def _sessions(place: Path, options: argparse.Namespace) -> list[Measure]:

@@ -1,13 +1,13 @@
 """Scores the reference solutions and empty patches of tasks with a judge: for judge.py.
 
-Prints, as JSON, the number of each verdict by task, the seconds, and the peak memory after a
-quarter of the changes and at the end.
+Prints, as JSON, the number of each verdict by task, the seconds, the peak memory, and the memory
+that the process holds at each verdict.
 Run: python benchmarks/judge_many.py TASKS SANDBOX JOBS NUMBER RUNS_DIR
 """
 
 import asyncio
 import json
-import resource
+import os
 import sys
 import time
 from collections import Counter
@@ -29,20 +29,25 @@ def main() -> None:
 
 async def _scored(judge: Judge, tasks: tuple[Task, ...], number: int) -> dict[str, object]:
     counts: Counter[str] = Counter()
-    peaks: list[int] = []
+    held: list[int] = []
     began = time.perf_counter()
     async with judge:
         async for position, verdict in judge.score_many(submissions(tasks, number)):
             kind = kind_of(position, tasks)
             counts[f"{verdict.task_id} {kind} {verdict.reward} {verdict.reason}"] += 1
-            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    quarter = len(peaks) // 4
+            held.append(memory_kib(os.getpid(), "RssAnon"))
     return {
         "verdicts": counts,
         "seconds": time.perf_counter() - began,
-        "early_peak_kib": peaks[quarter],
-        "last_peak_kib": peaks[-1],
+        "held_kib": held,
+        "peak_kib": memory_kib(os.getpid(), "VmHWM"),
     }
+
+
+def memory_kib(pid: int, kind: str) -> int:
+    """The memory of a process: `VmHWM` is its peak, `RssAnon` what it holds without its files."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition(f"{kind}:")[2].split()[0])
 
 
 def submissions(tasks: tuple[Task, ...], number: int) -> Iterator[Submission]:

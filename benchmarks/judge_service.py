@@ -1,7 +1,7 @@
 """Scores the changes of judge_many.py through `agentbench serve` with 8 clients: for judge.py.
 
 Prints, as JSON, the number of each verdict by task, the seconds from the first submission to the
-last verdict, and the peak memory of the service after a quarter of the changes and at the end.
+last verdict, the peak memory of the service, and the memory that it holds at each verdict.
 Run: python benchmarks/judge_service.py TASKS SANDBOX JOBS NUMBER RUNS_DIR
 """
 
@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
-from judge_many import kind_of, submissions
+from judge_many import kind_of, memory_kib, submissions
 
 from agentbench import RemoteJudge, Submission, load_tasks
 from agentbench.tasks.task import Task
@@ -44,7 +44,7 @@ def main() -> None:
 
 def _scored(url: str, pid: int, tasks: tuple[Task, ...], number: int) -> dict[str, object]:
     counts: Counter[str] = Counter()
-    early: list[int] = []
+    held: list[int] = []
 
     def client(share: int) -> None:
         """One client with its share of the changes."""
@@ -53,8 +53,7 @@ def _scored(url: str, pid: int, tasks: tuple[Task, ...], number: int) -> dict[st
             for position, verdict in judge.score_many(changes, ahead=4):
                 kind = kind_of(share + position * _CLIENTS, tasks)
                 counts[f"{verdict.task_id} {kind} {verdict.reward} {verdict.reason}"] += 1
-                if not early and counts.total() >= number // 4:
-                    early.append(_peak_kib(pid))
+                held.append(memory_kib(pid, "RssAnon"))
 
     began = time.perf_counter()
     with ThreadPoolExecutor(_CLIENTS) as pool:
@@ -63,8 +62,8 @@ def _scored(url: str, pid: int, tasks: tuple[Task, ...], number: int) -> dict[st
     return {
         "verdicts": counts,
         "seconds": time.perf_counter() - began,
-        "early_peak_kib": early[0],
-        "last_peak_kib": _peak_kib(pid),
+        "held_kib": held,
+        "peak_kib": memory_kib(pid, "VmHWM"),
     }
 
 
@@ -73,11 +72,6 @@ def _named(changes: Iterator[Submission]) -> Iterator[Submission]:
     for each in changes:
         assert isinstance(each.task, Task)
         yield Submission(task=each.task.id, patch=each.patch)
-
-
-def _peak_kib(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0])
 
 
 if __name__ == "__main__":

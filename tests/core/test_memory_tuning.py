@@ -1,6 +1,8 @@
 """In processes of their own: the collector is one of the whole process."""
 
 import gc
+import os
+import platform
 import subprocess
 import sys
 
@@ -40,6 +42,48 @@ def test_work_is_looked_through_as_usual_and_what_was_there_before_is_not():
 def test_a_library_leaves_the_collector_alone():
     assert after("restore") == ["0", "True", "False"]
     assert after("relax", "restore", "restore") == ["0", "True", "True"]
+
+
+POOLS = """
+import re
+from pathlib import Path
+from threading import Barrier, Thread
+from agentbench.core.memory_tuning import relax, restore
+{steps}
+together = Barrier(13)
+def allocate():
+    kept = [bytearray(5000) for _ in range(100)]
+    together.wait()
+    together.wait()
+threads = [Thread(target=allocate) for _ in range(12)]
+for thread in threads:
+    thread.start()
+together.wait()
+starts = re.findall("^([0-9a-f]+)-[0-9a-f]+ rw", Path("/proc/self/maps").read_text(), re.MULTILINE)
+print(sum(int(start, 16) % (64 << 20) == 0 for start in starts))
+together.wait()
+"""
+
+
+def pools_after(*steps, **env):
+    """The number of the C library's pools besides the first one, with 12 threads."""
+    program = POOLS.format(steps="\n".join(f"{step}()" for step in steps))
+    usual = {key: value for key, value in os.environ.items() if "MALLOC" not in key}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**usual, **env},
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these pools")
+def test_a_program_uses_few_pools_of_memory_and_a_library_leaves_them():
+    assert pools_after("relax", "restore") == 1
+    assert pools_after("restore") > 2
+    assert pools_after("relax", "restore", MALLOC_ARENA_MAX="4") == 3, "the user has tuned it"
 
 
 def test_blocks_in_which_nothing_is_looked_for_may_overlap():

@@ -4,11 +4,13 @@ A start allocates a few hundred thousand objects that nearly all stay; 150 colle
 take a twentieth of a short run, and two late ones still 35 ms. The objects of a large report stay,
 too, and collecting among them takes as long as reading them.
 
-The C library keeps freed memory in a pool for each thread, in pieces that are too scattered to be
-reused: 500 attempts, eight at a time, left 10 MB of it (measured with glibc 2.36).
+The C library keeps freed memory in pools, up to eight for each core, in pieces that are too
+scattered to be reused: 500 attempts, eight at a time, left 10 MB of it. Two pools instead of
+fifteen held 10 MB less after 1,000 attempts, four at a time (measured with glibc 2.36).
 """
 
 import gc
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
@@ -20,6 +22,12 @@ _usual: tuple[int, int, int] | None = None
 _pausing = Lock()
 _pauses = 0  # blocks of `paused` that are open now
 _EVERY = 32  # records; a call takes milliseconds, or tens where there is much
+_POOLS = 2
+_OWN_MAPPING = (
+    512 << 10
+)  # bytes of blocks that are returned to the system as soon as they are freed
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # mallopt(3)
+_POOL_VARIABLES = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
 _Item = TypeVar("_Item")
 
 
@@ -32,12 +40,17 @@ def relax() -> None:
 
 
 def restore() -> None:
-    """Undo `relax`, and exempt the objects that exist by now from collection."""
+    """Undo `relax`: the work begins, which may take hours and use many threads.
+
+    The objects that exist by now are exempt from collection, and the C library uses few pools. A
+    library that has not called `relax` changes nothing.
+    """
     global _usual
     if _usual is not None:
         gc.set_threshold(*_usual)
         gc.freeze()
         _usual = None
+        _limit_pools()
 
 
 @contextmanager
@@ -73,16 +86,25 @@ def trimming_memory(items: Generator[_Item, None, None]) -> Generator[_Item, Non
 
 def trim_memory() -> None:
     """Let the C library return all free pages to the system, if it can."""
-    trim = _trim()
+    trim = _c_function("malloc_trim")
     if trim is not None:
         trim(0)
 
 
+def _limit_pools() -> None:
+    """Let all threads share few pools, unless the user has tuned the C library."""
+    mallopt = _c_function("mallopt")
+    if mallopt is not None and not any(name in os.environ for name in _POOL_VARIABLES):
+        mallopt(_M_ARENA_MAX, _POOLS)
+        mallopt(_M_MMAP_THRESHOLD, _OWN_MAPPING)
+
+
 @cache
-def _trim() -> Callable[[int], int] | None:
+def _c_function(name: str) -> Callable[..., int] | None:
+    """A function of the C library; None if that is not glibc."""
     import ctypes  # imported here, since it would slow down each start
 
-    with suppress(OSError, AttributeError):  # not glibc
-        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    with suppress(OSError, AttributeError):
+        found: Callable[..., int] = getattr(ctypes.CDLL(None), name)
         return found
     return None
