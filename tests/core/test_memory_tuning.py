@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agentbench.core.memory_tuning import paused
+from agentbench.core.memory_tuning import _POOL_VARIABLES, paused
 
 PROGRAM = """
 import gc
@@ -48,8 +48,8 @@ POOLS = """
 import re
 from pathlib import Path
 from threading import Barrier, Thread
-from agentbench.core.memory_tuning import relax, restore
-{steps}
+from agentbench.core.memory_tuning import limit_pools
+{step}
 together = Barrier(13)
 def allocate():
     kept = [bytearray(5000) for _ in range(100)]
@@ -60,30 +60,30 @@ for thread in threads:
     thread.start()
 together.wait()
 starts = re.findall("^([0-9a-f]+)-[0-9a-f]+ rw", Path("/proc/self/maps").read_text(), re.MULTILINE)
-print(sum(int(start, 16) % (64 << 20) == 0 for start in starts))
+print(1 + sum(int(start, 16) % (64 << 20) == 0 for start in starts))
 together.wait()
 """
 
 
-def pools_after(*steps, **env):
-    """The number of the C library's pools besides the first one, with 12 threads."""
-    program = POOLS.format(steps="\n".join(f"{step}()" for step in steps))
-    usual = {key: value for key, value in os.environ.items() if "MALLOC" not in key}
+def pools_after(step, **env):
+    """The number of the C library's pools with 12 threads that allocate, on two cores at most."""
+    usual = {key: value for key, value in os.environ.items() if key not in _POOL_VARIABLES}
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", POOLS.format(step=step)],
         capture_output=True,
         text=True,
         check=True,
         env={**usual, **env},
+        preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2]),
     )
     return int(done.stdout)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these pools")
-def test_a_program_uses_few_pools_of_memory_and_a_library_leaves_them():
-    assert pools_after("relax", "restore") == 1
-    assert pools_after("restore") > 2
-    assert pools_after("relax", "restore", MALLOC_ARENA_MAX="4") == 3, "the user has tuned it"
+def test_threads_share_a_pool_of_memory_for_each_core():
+    assert pools_after("") > 2, "the usual number is higher"
+    assert pools_after("limit_pools()") == 2
+    assert pools_after("limit_pools()", MALLOC_ARENA_MAX="4") == 4, "the user's number holds"
 
 
 def test_blocks_in_which_nothing_is_looked_for_may_overlap():

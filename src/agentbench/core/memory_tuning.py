@@ -17,12 +17,14 @@ from functools import cache
 from threading import Lock
 from typing import TypeVar
 
+from agentbench.core.host import available_cpus
+
 _STARTUP_THRESHOLD = 300_000  # objects; twice as many as after a start
 _usual: tuple[int, int, int] | None = None
 _pausing = Lock()
 _pauses = 0  # blocks of `paused` that are open now
 _EVERY = 32  # records; a call takes milliseconds, or tens where there is much
-_POOLS = 2
+_LEAST_POOLS = 2
 _OWN_MAPPING = (
     512 << 10
 )  # bytes of blocks that are returned to the system as soon as they are freed
@@ -40,17 +42,12 @@ def relax() -> None:
 
 
 def restore() -> None:
-    """Undo `relax`: the work begins, which may take hours and use many threads.
-
-    The objects that exist by now are exempt from collection, and the C library uses few pools. A
-    library that has not called `relax` changes nothing.
-    """
+    """Undo `relax`, and exempt the objects that exist by now from collection."""
     global _usual
     if _usual is not None:
         gc.set_threshold(*_usual)
         gc.freeze()
         _usual = None
-        _limit_pools()
 
 
 @contextmanager
@@ -91,12 +88,15 @@ def trim_memory() -> None:
         trim(0)
 
 
-def _limit_pools() -> None:
-    """Let all threads share few pools, unless the user has tuned the C library."""
+def limit_pools() -> None:
+    """Let threads share pools: one for each core, at least two, unless the user has set a number.
+
+    By default glibc creates eight for each core. The limit holds for the whole process; pools that
+    exist already stay.
+    """
     mallopt = _c_function("mallopt")
     if mallopt is not None and not any(name in os.environ for name in _POOL_VARIABLES):
-        mallopt(_M_ARENA_MAX, _POOLS)
-        mallopt(_M_MMAP_THRESHOLD, _OWN_MAPPING)
+        mallopt(_M_ARENA_MAX, max(_LEAST_POOLS, available_cpus()))
 
 
 @cache

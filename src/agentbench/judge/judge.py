@@ -24,6 +24,7 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.core.choices import RewardKind
 from agentbench.core.host import available_cpus
+from agentbench.core.memory_tuning import limit_pools
 from agentbench.errors import UsageError
 from agentbench.judge.attempt_making import attempt_maker, capacity_for
 from agentbench.judge.job_queue import JobQueue
@@ -350,6 +351,7 @@ class Judge:
         return self._judging
 
     def _opened(self) -> _OpenJudge:
+        limit_pools()
         slots = slots_elsewhere(self._options.executor)
         selected, resources = open_resources(self._options)
         jobs = self._options.jobs or slots or cores_for_attempts()

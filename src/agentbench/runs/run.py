@@ -14,7 +14,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.core.choices import BUILT_IN_AGENTS, ExecutorName
-from agentbench.core.memory_tuning import restore, trimming_memory
+from agentbench.core.memory_tuning import limit_pools, restore, trimming_memory
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.executors import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
@@ -64,6 +64,7 @@ class Run(Struct, kw_only=True):
         self.store.write_configuration(configuration)
         ending = RunEnding.INTERRUPTED
         restore()
+        limit_pools()
         try:
             with open_model(configuration, self.agent, probe=False) as gateway:
                 records = run_attempts(planned, self._executor(gateway), self._schedule())
