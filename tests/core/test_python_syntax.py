@@ -1,5 +1,6 @@
 import ast
 import gc
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -101,3 +102,27 @@ def test_a_source_and_its_tree_compile_to_the_same() -> None:
     assert python_syntax.code_of("x = 2 * 3\n").co_consts == python_syntax.code_of(tree).co_consts
     with pytest.raises(SyntaxError):
         python_syntax.code_of("break\n")
+
+
+@pytest.mark.usefixtures("frequent_collections")
+def test_no_garbage_is_collected_while_a_tree_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    collections: list[str] = []
+
+    def count(phase: str, _facts: dict[str, int]) -> None:
+        collections.append(phase)
+
+    def parse(source: str, filename: str) -> ast.Module:
+        gc.callbacks.append(count)
+        try:
+            return compile(source, filename, "exec", ast.PyCF_ONLY_AST)
+        finally:
+            gc.callbacks.remove(count)
+
+    assert parse(SOURCE, "t.py").body
+    if sys.version_info < (3, 12):  # later ones collect only between two instructions
+        assert collections, "without the pause there are some"
+    collections.clear()
+    monkeypatch.setattr(ast, "parse", parse)
+    assert python_syntax.parse(SOURCE, "t.py").body
+    assert not collections
+    assert gc.isenabled()

@@ -3,6 +3,9 @@
 CPython has one counter for all threads for its depth in a syntax tree. A garbage collection in the
 middle of parsing can let another thread continue; if that one parses, too, one of them ends in
 SystemError (seen with 3.11.7; python/cpython#106905 is similar).
+
+The collector is paused meanwhile. No node of a tree that is being built can be freed, and nearly
+all collections of a judge began there. The longest ones stop all threads for a tenth of a second.
 """
 
 import ast
@@ -12,6 +15,8 @@ from contextlib import contextmanager
 from threading import Lock
 from types import CodeType
 
+from agentbench.core import memory_tuning
+
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """The errors of `parse` and `code_of` for a source that this Python cannot read."""
 
@@ -20,8 +25,8 @@ _LOCK = Lock()
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """Admit one thread at a time, and hide the warnings about a source."""
-    with _LOCK, warnings.catch_warnings():
+    """Admit one thread at a time without the collector, and hide the warnings about a source."""
+    with _LOCK, memory_tuning.paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
