@@ -131,15 +131,17 @@ def test_an_image_with_nothing_of_ours_gives_a_sandbox_too(
 GONE = "failed to get digest sha256:74d0: open /var/lib/docker/image: no such file or directory"
 
 
-def test_a_build_that_lost_a_step_to_a_removal_beside_it_is_started_again() -> None:
-    builds = iter(
-        [
-            [{"error": GONE}],
-            [{"error": "No such image: sha256:fe07"}],
-            [{"error": "unknown parent image ID sha256:b6cb"}],
-            [{"stream": "."}],
-        ]
-    )
+@pytest.mark.parametrize(
+    "error",
+    [
+        GONE,
+        "No such image: sha256:fe07",
+        "unknown parent image ID sha256:b6cb",
+        'unable to find image "sha256:b8ea"',
+    ],
+)
+def test_a_build_that_lost_a_step_to_a_removal_beside_it_is_started_again(error: str) -> None:
+    builds = iter([[{"error": error}], [{"error": error}], [{"stream": "."}]])
     images.run_build(lambda: next(builds), "it")
     assert next(builds, None) is None
 

@@ -42,6 +42,7 @@ TASK_REPOSITORY = "agentbench/task"
 _MOST_RESTARTS = 3
 _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
+    r'|unable to find image "sha256:'
 )
 _FOR_BUILDKIT = re.compile(
     r"^\s*(?:RUN\s+--(?:mount|network|security)=|(?:COPY|ADD)\s+(?:--\S+\s+)*--(?:chmod|link))",
