@@ -69,7 +69,7 @@ def test_attempts_at_the_same_time_share_what_was_loaded(cache, provider, tmp_pa
     assert second.base is first.base
 
     contents = tmp_path / "prepared" / provider.name / KEY / "base.contents"
-    contents.write_bytes(contents.read_bytes()[:-1] + b"x")
+    contents.write_bytes(contents.read_bytes() + b"x")
     assert cache.load(KEY) is None, "the file is checked again once it has changed"
     assert "was damaged on disk" in caplog.text
     assert second.base == first.base

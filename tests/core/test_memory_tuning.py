@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agentbench.core.memory_tuning import _POOL_VARIABLES, paused
+from agentbench.core.memory_tuning import POOL_VARIABLES, paused
 
 PROGRAM = """
 import gc
@@ -67,7 +67,7 @@ together.wait()
 
 def pools_after(step, **env):
     """The number of the C library's pools with 12 threads that allocate, on two cores at most."""
-    usual = {key: value for key, value in os.environ.items() if key not in _POOL_VARIABLES}
+    usual = {key: value for key, value in os.environ.items() if key not in POOL_VARIABLES}
     done = subprocess.run(
         [sys.executable, "-c", POOLS.format(step=step)],
         capture_output=True,

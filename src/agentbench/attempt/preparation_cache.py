@@ -13,7 +13,7 @@ import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
@@ -219,8 +219,7 @@ class PreparationCache:
         except (OSError, ValidationError):
             _LOG.warning(_DAMAGED, folder)
             return None
-        prepared = _prepared(snapshot, loaded.base, use)
-        return replace(prepared, loaded=loaded), loaded.results
+        return _prepared(snapshot, loaded.base, use, loaded), loaded.results
 
     def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
         """Store the state of the sandbox after set-up."""
@@ -349,8 +348,15 @@ def _loaded(folder: Path) -> LoadedPreparation:
     )
 
 
-def _prepared(snapshot: SnapshotId, base: BaseTree, use: SharedLock) -> PreparedTask:
-    return PreparedTask(snapshot=snapshot, base=base.entries, content=base.content, use=use)
+def _prepared(
+    snapshot: SnapshotId,
+    base: BaseTree,
+    use: SharedLock,
+    loaded: LoadedPreparation | None = None,
+) -> PreparedTask:
+    return PreparedTask(
+        snapshot=snapshot, base=base.entries, content=base.content, use=use, loaded=loaded
+    )
 
 
 def as_cached(result: StageResult) -> StageResult:

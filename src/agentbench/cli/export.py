@@ -180,13 +180,7 @@ class LeakCheckOptions:
 
 @options.expand_groups
 def export(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Folders or ids of runs; default: the last run.",
-            autocompletion=completion.run_names,
-        ),
-    ] = None,
+    runs: options.RunNames = None,
     *,
     written: DataSetOptions,
     filters: AttemptFilters,

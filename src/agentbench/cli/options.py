@@ -70,6 +70,13 @@ RerunFailed = Annotated[
 RunsDir = Annotated[
     Path, typer.Option("--runs-dir", help="The folder for results.", rich_help_panel=Panel.OUTPUT)
 ]
+RunNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Folders or ids of runs; default: the last run.",
+        autocompletion=completion.run_names,
+    ),
+]
 RunName = Annotated[
     str,
     typer.Argument(

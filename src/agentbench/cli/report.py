@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
-from agentbench.cli import completion, options
+from agentbench.cli import options
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core import extras, files, host
 from agentbench.core.display_text import printable
@@ -68,13 +68,7 @@ _EXTRAS = {
 
 
 def report(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Folders or ids of runs; default: the last run.",
-            autocompletion=completion.run_names,
-        ),
-    ] = None,
+    runs: options.RunNames = None,
     format_name: Annotated[
         ReportFormat,
         typer.Option("--format", help="The output format.", rich_help_panel=options.Panel.OUTPUT),

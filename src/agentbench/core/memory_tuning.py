@@ -25,11 +25,10 @@ _pausing = Lock()
 _pauses = 0  # blocks of `paused` that are open now
 _EVERY = 32  # records; a call takes milliseconds, or tens where there is much
 _LEAST_POOLS = 2
-_OWN_MAPPING = (
-    512 << 10
-)  # bytes of blocks that are returned to the system as soon as they are freed
-_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # mallopt(3)
-_POOL_VARIABLES = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
+_M_ARENA_MAX = -8  # of mallopt(3)
+POOL_VARIABLES = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
+"""Variables of the environment with which a user tunes glibc's pools."""
+
 _Item = TypeVar("_Item")
 
 
@@ -95,13 +94,13 @@ def limit_pools() -> None:
     exist already stay.
     """
     mallopt = _c_function("mallopt")
-    if mallopt is not None and not any(name in os.environ for name in _POOL_VARIABLES):
+    if mallopt is not None and not any(name in os.environ for name in POOL_VARIABLES):
         mallopt(_M_ARENA_MAX, max(_LEAST_POOLS, available_cpus()))
 
 
 @cache
 def _c_function(name: str) -> Callable[..., int] | None:
-    """A function of the C library; None if that is not glibc."""
+    """A function of the C library; None if that has no such function, since it is not glibc."""
     import ctypes  # imported here, since it would slow down each start
 
     with suppress(OSError, AttributeError):
