@@ -179,7 +179,7 @@ def test_warnings_and_exceptions_carry_the_names_of_their_bases():
     assert found.disclosed("args") == recorded(("a", 2))
 
 
-def hostile_classes():  # noqa: C901
+def hostile_classes():
     """Made in a function, since pytest looks at the names of a module."""
 
     class Hostile:

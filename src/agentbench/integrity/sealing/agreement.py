@@ -89,7 +89,7 @@ def compare(
     return _ordered(_ORDERINGS[op], left, right)
 
 
-def truth(value: CanonicalValue) -> Agreement:  # noqa: PLR0911 - one case per kind
+def truth(value: CanonicalValue) -> Agreement:
     """Whether a recorded value is true in an `if`."""
     match value:
         case Leaf(value=single):

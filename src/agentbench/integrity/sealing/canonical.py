@@ -148,7 +148,7 @@ def _form_of_leaf(leaf: Leaf) -> list[object]:
             return list(canonical_form(value))
 
 
-def _parse(form: object, depth: int) -> CanonicalValue:  # noqa: PLR0911 - one case per kind
+def _parse(form: object, depth: int) -> CanonicalValue:
     if depth == 0:
         return Unreadable()
     match form:
@@ -285,7 +285,7 @@ def shown(value: CanonicalValue, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
 
 
-def _shown(value: CanonicalValue, limit: int) -> str:  # noqa: PLR0911 - one case per kind
+def _shown(value: CanonicalValue, limit: int) -> str:
     match value:
         case Leaf(kind="back"):
             return "..."

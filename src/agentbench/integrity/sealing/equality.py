@@ -67,9 +67,7 @@ def every(agreements: Iterable[Agreement]) -> Agreement:
     return found
 
 
-def equal(  # noqa: PLR0911 - one case per kind
-    actual: CanonicalValue, expected: ExpectedTree | CanonicalValue
-) -> Agreement:
+def equal(actual: CanonicalValue, expected: ExpectedTree | CanonicalValue) -> Agreement:
     """Whether a recorded value is equal to an expected one."""
     match expected:
         case Known(value=value):
@@ -93,9 +91,7 @@ def equal(  # noqa: PLR0911 - one case per kind
             return _equal_values(actual, expected)
 
 
-def _equal_values(  # noqa: PLR0911 - one case per kind
-    left: CanonicalValue, right: CanonicalValue
-) -> Agreement:
+def _equal_values(left: CanonicalValue, right: CanonicalValue) -> Agreement:
     match left, right:
         case (Unreadable(), _) | (_, Unreadable()):
             return Agreement.NO
@@ -275,7 +271,7 @@ def _equal_fields(actual: Instance, expected: Constructed) -> Agreement:
     return found if len(given) == len(state) > 0 else Agreement.UNKNOWN
 
 
-def _close(  # noqa: PLR0911 - the rules of pytest, one by one
+def _close(
     actual: CanonicalValue, tree: ExpectedTree | CanonicalValue, tolerance: Approximate
 ) -> Agreement:
     """Compare numbers with a tolerance as `pytest.approx` does, also in containers."""

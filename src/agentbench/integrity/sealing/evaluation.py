@@ -98,9 +98,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             and self._text(check.pattern, recording) is None
         )
 
-    def _check(  # noqa: PLR0911 - one case per kind
-        self, check: Check, recording: Recording
-    ) -> Agreement:
+    def _check(self, check: Check, recording: Recording) -> Agreement:
         match check:
             case Comparison():
                 return self._comparison(check, recording)
@@ -267,9 +265,7 @@ def _bits_of(value: CanonicalValue) -> int:
     return 2 * _WEAK if isinstance(found, int) and abs(found) <= 1 else _STRONG
 
 
-def _strength(  # noqa: PLR0911 - one case per kind
-    check: Check, names: Names
-) -> int:
+def _strength(check: Check, names: Names) -> int:
     match check:
         case Comparison():
             return _strength_of_comparison(check, names)

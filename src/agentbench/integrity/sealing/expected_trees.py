@@ -152,7 +152,7 @@ class _Reader(Struct, frozen=True):
             return self._structure(node, depth - 1)
         return Unknown() if isinstance(value, Unreadable) else Known(value)
 
-    def _structure(self, node: ast.expr, depth: int) -> ExpectedTree:  # noqa: PLR0911 - by kind
+    def _structure(self, node: ast.expr, depth: int) -> ExpectedTree:
         match node:
             case ast.Name(id=name) if name in self.names:
                 return self.tree(self.names[name], depth)
@@ -213,7 +213,7 @@ class _Reader(Struct, frozen=True):
         nan_ok = found.get("nan_ok") is True
         return Approximate(self.tree(node.args[0], depth), rel, abs_, nan_ok)
 
-    def python(self, node: ast.expr, depth: int) -> object:  # noqa: PLR0911 - one case per kind
+    def python(self, node: ast.expr, depth: int) -> object:
         """The value of a constant expression."""
         if depth == 0:
             raise _NotConstantError

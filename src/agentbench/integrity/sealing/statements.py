@@ -177,7 +177,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             return SealedStatement(checks=tuple(checks))
         return self._unknown(call) if name.startswith("assert") else None
 
-    def _known_method(  # noqa: C901, PLR0911 - one case per kind
+    def _known_method(
         self, call: ast.Call, name: str, arguments: Sequence[ast.expr]
     ) -> list[SealedCheck] | None:
         read = self._conditions

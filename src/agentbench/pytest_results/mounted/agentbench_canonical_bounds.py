@@ -24,7 +24,7 @@ _SINGLE = ("none", "bool", "int", "float", "complex", "str", "wide", "bytes", "b
 _SAME_KIND = {"frozenset": "set", "keys": "set", "ordered": "dict", "bytearray": "bytes"}
 
 
-def digest(form: "Form") -> str:  # noqa: PLR0911 - one case per kind
+def digest(form: "Form") -> str:
     """The digest of the value that a form describes."""
     kind = str(form[0])
     same_kind = _SAME_KIND.get(kind, kind)

@@ -122,7 +122,7 @@ def _evaluated_hints(definition: object) -> dict[str, object]:
     return call_foreign(lambda: typing.get_type_hints(definition)).value or {}
 
 
-def type_of(hint: object, depth: int = 0) -> TypeDescription:  # noqa: PLR0911 - one case a kind
+def type_of(hint: object, depth: int = 0) -> TypeDescription:
     """The description of an annotation."""
     if hint is inspect.Parameter.empty or hint in (typing.Any, object):
         return {"t": "missing"}
@@ -155,7 +155,7 @@ def _of_text(name: str) -> TypeDescription:
     return type_of(result.value)
 
 
-def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:  # noqa: PLR0911 - one case a kind
+def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:
     def of(at: int) -> TypeDescription:
         """The description of a type argument."""
         return type_of(arguments[at], depth + 1) if at < len(arguments) else {"t": "missing"}

@@ -58,7 +58,7 @@ class _FormBuilder:
         finally:
             self._within.discard(id(value))
 
-    def _container(self, value: object, depth: int) -> Form:  # noqa: PLR0911 - one case per type
+    def _container(self, value: object, depth: int) -> Form:
         name = type(value).__name__
         if isinstance(value, Mapping):
             pairs = itertools.islice(value.items(), _ITEMS)
