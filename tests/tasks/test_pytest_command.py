@@ -86,3 +86,13 @@ def test_a_command_of_another_runner_is_refused_with_the_key_that_would_take_it(
     assert 'runner = "pytest"' in str(caught.value)
     with pytest.raises(ValueError, match=r"tests/runtests.py …`, found 'make test'$"):
         parse_pytest_command("make test", Runner.DJANGO)
+
+
+@pytest.mark.parametrize(
+    "option", ["--co", "--collect-only", "--fixtures", "--setup-plan", "--help", "-h", "--version"]
+)
+@pytest.mark.parametrize("start", ["pytest", "python -m pytest", "python -m unittest"])
+def test_command_that_runs_no_test_is_refused(start, option):
+    with pytest.raises(ValueError, match="expected a command that runs tests") as caught:
+        parse_pytest_command(f"{start} -q {option}")
+    assert f"{option} runs none" in str(caught.value)

@@ -28,6 +28,11 @@ _EXPECTED_COMMANDS = {
     Runner.UNITTEST: "expected `python[3[.N]] -m unittest …`",
     Runner.DJANGO: "expected `python[3[.N]] tests/runtests.py …`",
 }
+_RUN_NO_TEST = frozenset(
+    {"--co", "--collect-only", "--collectonly", "--fixtures", "--fixtures-per-test", "--funcargs",
+     "--markers", "--setup-only", "--setuponly", "--setup-plan", "--setupplan", "--cache-show",
+     "--help", "-h", "--version", "-V", "-VV"}
+)  # fmt: skip
 DEFAULT_COMMANDS: Mapping[Runner, str] = MappingProxyType(
     {
         Runner.PYTEST: "python -m pytest",
@@ -102,6 +107,10 @@ def parse_pytest_command(text: str, runner: Runner | None = None) -> PytestComma
     command = _command_of(words)
     if command is None:
         raise ValueError(f"{expected}, found {text!r}{_hint(words)}")
+    if without := [word for word in command.options if word.partition("=")[0] in _RUN_NO_TEST]:
+        raise ValueError(
+            f"expected a command that runs tests, found {text!r}: {without[0]} runs none"
+        )
     if runner not in {None, command.runner}:
         fitting = f'give another command, or runner = "{command.runner.value}"'
         raise ValueError(f"{expected}, found {text!r}; {fitting}")
