@@ -74,7 +74,8 @@ _LOCAL_FILES = {
 _REACHED_BY_ALL = (Path("/usr"), *(Path("/", name) for name in _MERGED), Path("/etc"))
 _SCRATCH_BYTES = 64 << 20  # each, as Docker's /dev/shm
 _FINAL_ARGUMENTS = ("--remount-ro", "/dev", "--remount-ro", "/")
-_PRLIMIT = Path("/usr/bin/prlimit")  # part of util-linux, which every distribution installs
+# Both are part of util-linux, which every distribution installs.
+_PRLIMIT, _SETSID = Path("/usr/bin/prlimit"), Path("/usr/bin/setsid")
 
 
 class _At(IntEnum):
@@ -277,10 +278,15 @@ def command_arguments(environment: Mapping[str, str], folder: PurePosixPath) -> 
 
 
 def start_argv(argv: Sequence[str]) -> tuple[str, ...]:
-    """The argv for exit code 127 of a missing program and 126 of a forbidden one; bwrap's is 1."""
+    """The argv for a session of its own, and for exit code 127 or 126 of a missing program.
+
+    bwrap itself leaves the program in process group 1, where the kernel reads `kill(-1)` for "my
+    own group": a program that signals its group would reach every process but itself.
+    """
+    session = (str(_SETSID),) if _SETSID.exists() else ()
     if "=" in argv[0]:  # env would take it for a variable
-        return ("/usr/bin/nice", "-n", "0", "--", *argv)
-    return ("/usr/bin/env", "--", *argv)
+        return (*session, "/usr/bin/nice", "-n", "0", "--", *argv)
+    return (*session, "/usr/bin/env", "--", *argv)
 
 
 def limited_argv(argv: Sequence[str], *, file_bytes: int, open_files: int) -> tuple[str, ...]:
