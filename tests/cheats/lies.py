@@ -42,11 +42,11 @@ def _write_by_descriptor(folder, lines):
             pass
 
 def _forge(write):
-    target = [word for word in sys.argv if word.startswith("--junitxml=")]
+    words = open("/proc/self/cmdline").read().split(chr(0))
     sessions = [each for each in gc.get_objects() if type(each).__name__ == "Session"]
-    if not target or not sessions:
+    if "--results" not in words or not sessions:
         os._exit(0)
-    folder = os.path.dirname(target[0].partition("=")[2])
+    folder = words[words.index("--results") + 1]
     known = [json.loads(line) for line in open(os.path.join(folder, "stream.jsonl"))]
     told = {(each.get("id"), each.get("when", each["kind"])) for each in known}
     new = []
@@ -69,9 +69,9 @@ def _forge(write):
 WITHOUT_JSON = """
 import atexit, os, sys
 def _without_json():
-    for word in sys.argv:
-        if word.startswith("--junitxml="):
-            os.remove(os.path.join(os.path.dirname(word.partition("=")[2]), "report.json"))
+    words = open("/proc/self/cmdline").read().split(chr(0))
+    if "--results" in words:
+        os.remove(os.path.join(words[words.index("--results") + 1], "report.json"))
 """
 
 ENDS = {
@@ -569,7 +569,9 @@ CHEATS = [
 import os, sys
 if "AGAIN" not in os.environ:
     os.environ["AGAIN"] = "1"
-    reports = [word for word in sys.argv if word.startswith("--junitxml=")]
+    words = open("/proc/self/cmdline").read().split(chr(0))
+    folders = [after for word, after in zip(words, words[1:]) if word == "--results"]
+    reports = ["--junitxml=" + folder + "/junit.xml" for folder in folders]
     os.execv(sys.executable, [sys.executable, "-m", "pytest", "-p", "pass_all", *reports])
 """),
     ),

@@ -3,7 +3,7 @@
 import pytest
 
 from agentbench.scoring import FailureReason, Fault
-from agentbench.scoring.classification import last_line, report_failure
+from agentbench.scoring.classification import error_line, last_line, report_failure
 from agentbench.scoring.evidence import CollectionFact
 from tests.scoring.strategies import A, B, case, command, report
 
@@ -21,14 +21,15 @@ OUTCOMES = [
     (None, "crash", "UNKNOWN", "crash: exit code None (INTERNALERROR> oh)"),
     (0, "crash", "UNKNOWN", "crash: exit code 0 (INTERNALERROR> oh)"),
     (137, "crash", "TIMEOUT", "killed by SIGKILL, cause unknown"),
-    (0, "unverified", "TESTS_FAILED", "exit code 0 contradicts the report: 1 failed"),
+    (0, "unverified", "TESTS_FAILED", "1 of 2 tests failed"),
 ]
 
 
 @pytest.mark.parametrize(("exit_code", "outcome", "code", "detail"), OUTCOMES)
 def test_each_outcome_has_its_reason_and_is_the_agents(exit_code, outcome, code, detail):
     said = command(exit_code, stderr="INTERNALERROR> Traceback\nINTERNALERROR> oh\n")
-    failure = report_failure(said, report(*ONE_EACH, outcome=outcome))
+    seen = report(*ONE_EACH, outcome=outcome, complete=outcome != "crash")
+    failure = report_failure(said, seen)
     assert (failure.reason, failure.detail) == (FailureReason(code), detail)
     assert failure.fault is Fault.AGENT
     assert failure.stage == "final_test"
@@ -70,8 +71,14 @@ def test_a_collector_without_a_name_is_still_one():
 
 @pytest.mark.parametrize(("outcome", "code"), [("timeout", "TIMEOUT"), ("crash", "UNKNOWN")])
 def test_a_run_that_was_cut_short_is_not_put_down_to_a_collector(outcome, code):
-    seen = report(outcome=outcome, collection_errors=("tests/test_x.py",))
+    seen = report(outcome=outcome, collection_errors=("tests/test_x.py",), complete=False)
     assert report_failure(command(139), seen).reason is FailureReason(code)
+
+
+@pytest.mark.parametrize("code", [9, 42, 139])
+def test_crash_after_whole_report_leaves_failed_tests_as_reason(code):
+    failure = report_failure(command(code), report(*ONE_EACH, outcome="crash"))
+    assert (failure.reason, failure.detail) == (FailureReason.TESTS_FAILED, "1 of 2 tests failed")
 
 
 @pytest.mark.parametrize("outcome", ["passed", "unverified"])
@@ -92,10 +99,28 @@ def test_half_a_report_does_not_count_its_failing_tests():
     assert failure.reason is FailureReason.INTERNAL_ERROR
 
 
-def test_an_exit_code_that_contradicts_a_passing_report_is_a_failure():
-    failure = report_failure(command(3), report(case(A)))
-    assert failure.reason is FailureReason.INTERNAL_ERROR
-    assert failure.detail == "exit code 3 contradicts the report: 0 failed"
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_exit_code_alone_is_no_failure_of_whole_report(code):
+    assert report_failure(command(code), report(case(A), outcome="unverified")) is None
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "expected"),
+    [
+        (
+            "",
+            "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: --x\n"
+            "  inifile: /w/pytest.ini\n  rootdir: /w\n",
+            " (__main__.py: error: unrecognized arguments: --x)",
+        ),
+        ("", "ERROR: /w/p.ini:3: duplicate name\n\n", " (ERROR: /w/p.ini:3: duplicate name)"),
+        ("ERROR: not found: t.py::x\n= 1 error =\n", "", " (ERROR: not found: t.py::x)"),
+        ("INTERNALERROR> a\nINTERNALERROR> E: b\n= no tests =\n", "", " (INTERNALERROR> E: b)"),
+        ("one\ntwo\n", "", " (two)"),
+    ],
+)
+def test_error_line_is_where_pytest_says_why_it_ended(stdout, stderr, expected):
+    assert error_line(command(4, stdout=stdout, stderr=stderr)) == expected
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import PurePosixPath
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from agentbench.attempt.stage_runner import (
     attempt_time_limit,
     stage_timeout,
 )
+from agentbench.attempt.stages.judged_tests import with_located_tests
 from agentbench.attempt.stages.preparation_stages import (
     check_out_shared,
     git_checkout,
@@ -26,7 +28,13 @@ from agentbench.attempt.stages.preparation_stages import (
 from agentbench.attempt.task_image import with_image, with_runtime
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
-from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
+from agentbench.errors import (
+    GitCheckoutError,
+    GitCloneError,
+    RunCancelled,
+    SandboxError,
+    UnavailableError,
+)
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.sandbox.egress.plan import NetworkPlan, open_with_network
 from agentbench.sandbox.interface import Command, ImageId, OutputSink, Sandbox, SnapshotId
@@ -92,7 +100,16 @@ class TaskPreparation:
             self._store_results(prepared)
             self._resources.background.remove(opened.pop_all().close)
         sealed = self._resources.cache.sealed_memory(self._baseline_key, self._task)
-        return self._context.after_setup(prepared, self._control_memory(), sealed)
+        ready = self._context.after_setup(prepared, self._control_memory(), sealed)
+        with suppress(GitCheckoutError, GitCloneError):  # baseline_run raises it again
+            hidden = ready.hidden_tests.files
+
+            def content(path: PurePosixPath) -> bytes | None:
+                file = hidden.get(path)
+                return file.content if file is not None else prepared.content(path)
+
+            self.task = with_located_tests(self.task, {**prepared.base, **hidden}, content)
+        return replace(ready, task=self.task)
 
     def load_baseline(self) -> StageResult | None:
         """The stored baseline run; its report, if any, becomes a file of the attempt."""

@@ -44,7 +44,7 @@ from agentbench.tasks.scripts import VERIFIER_FOLDER
 from agentbench.tasks.task import Task
 
 _FORMAT = 3  # incremented when preparations of an older agentbench must not be used
-_BASELINE_FORMAT = 2  # the same for baseline runs
+_BASELINE_FORMAT = 3  # the same for baseline runs
 UNCACHED_PREFIX = "once-"
 """The first characters of the key of a preparation that only one attempt may use."""
 

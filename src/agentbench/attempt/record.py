@@ -7,9 +7,10 @@ from pydantic import Field
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.choices import AGENT_USER, UserName, VerifierPlace
+from agentbench.core.display_text import list_with_more
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
-from agentbench.integrity.records import Controls, DroppedPath
+from agentbench.integrity.records import A_TEST, BYTE_CODE, Controls, DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, StageResult
@@ -21,6 +22,7 @@ from agentbench.tasks.problem import TaskId
 RunId = NewType("RunId", str)
 """UTC time and some random letters: sorts by time."""
 
+_MAX_DROPPED = 3  # named in a detail
 SCHEMA_VERSION: Final = 1
 """The version of the format of run.json and of every AttemptRecord."""
 
@@ -292,4 +294,18 @@ def rejudge(record: AttemptRecord) -> Verdict:
         )
         for stage in record.stages
     ]
-    return judge(record.expected, results)
+    return with_dropped_files(judge(record.expected, results), record.patch)
+
+
+def with_dropped_files(verdict: Verdict, patch: PatchRecord | None) -> Verdict:
+    """The verdict whose detail also names the files of the change that were not judged.
+
+    A resolved attempt may well have tests of its own; a failed one may have failed by their loss.
+    """
+    usual = {BYTE_CODE, A_TEST} if verdict.resolved else {BYTE_CODE}
+    every = patch.dropped if patch is not None else ()
+    dropped = [f"{one.path} ({one.why})" for one in every if one.why not in usual]
+    if not dropped:
+        return verdict
+    parts = (verdict.detail, f"not judged: {list_with_more(dropped, _MAX_DROPPED)}")
+    return verdict.model_copy(update={"detail": "; ".join(filter(None, parts))})

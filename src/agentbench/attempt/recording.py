@@ -54,8 +54,9 @@ def make_record(
     """Judge an attempt by the evidence of its stages, and record it."""
     folder, gateway, expected = slot.folder, resources.gateway, expected_tests(task)
     results, final = outputs.results, outputs.final_test
-    verdict = judge(expected, results)
     work = outputs.agent_run or AgentRunOutput(evidence=Evidence())
+    patch = _patch_record(work.change, folder)
+    verdict = record.with_dropped_files(judge(expected, results), patch)
     controls_seconds = final.controls_seconds if final is not None else 0.0
     return record.AttemptRecord(
         run_id=slot.run_id,
@@ -74,7 +75,7 @@ def make_record(
         findings=tuple(f for result in results for f in result.evidence.findings),
         warnings=tuple(w for result in results for w in result.evidence.warnings),
         controls=final.controls if final is not None else None,
-        patch=_patch_record(work.change, folder),
+        patch=patch,
         agent_run=_agent_record(work.outcome),
         usage=_usage_record(work.traffic, work.outcome),
         timing=_timing(times, results, controls_seconds),

@@ -160,7 +160,7 @@ class AttemptRunner:
                 stage, lambda sink: baseline_run(replace(ready, sink=sink, stage=stage))
             )
         result = self.stages.results[-1]
-        if baseline_failure(expected_tests(self._task), result.evidence) is not None:
+        if baseline_failure(expected_tests(ready.task), result.evidence) is not None:
             return None
         report = self._baseline_report()
         if cached is None and not result.evidence.warnings and report is not None:

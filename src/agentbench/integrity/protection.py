@@ -4,6 +4,7 @@ pytest's tables in shared files are restored. The search accepts more forms of t
 single parser, so that it finds tables that only pytest's parser reads.
 """
 
+import configparser
 import re
 import sys
 import tomllib
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 from agentbench.core.files import FileContent
 from agentbench.integrity.extraction import WorkspaceChange
-from agentbench.integrity.records import DroppedPath
+from agentbench.integrity.records import A_TEST, BYTE_CODE, DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.integrity.trees import BaseContent, WorkspaceTree
 
@@ -167,6 +168,8 @@ class JudgedChange(Struct, frozen=True, kw_only=True):
     files: dict[PurePosixPath, FileContent | None]
     emptied: tuple[PurePosixPath, ...]
     dropped: tuple[DroppedPath, ...]
+    broken: str = ""
+    """The first configuration file that the change made unreadable, and its fault."""
     tool_caches: tuple[ToolCache, ...] = ()  # of the change, and in neither of the others
 
 
@@ -188,12 +191,40 @@ def protect(
     emptied = tuple(
         path for path in change.emptied if _why_dropped(path / "x", rules, roots) is None
     )
-    return JudgedChange(files=files, emptied=emptied, dropped=tuple(dropped))
+    broken = [
+        f"the change leaves {path} unreadable: {fault}"
+        for path, file in change.files.items()
+        if file is not None and path.name in _RESTORERS and not rules.a_script_judges
+        # A new one below the root may be data of a test.
+        if len(path.parts) == 1 or path in base
+        if (fault := _fault_in(path.name, file.content)) is not None
+        if _fault_in(path.name, base_content(path) or b"") is None
+    ]
+    return JudgedChange(
+        files=files, emptied=emptied, dropped=tuple(dropped), broken=next(iter(broken), "")
+    )
+
+
+def _fault_in(name: str, content: bytes) -> str | None:
+    """Why the tools that install a project cannot read its file; None: they can.
+
+    pytest's own reader differs: it reads only its table of setup.cfg, and an old one takes more
+    for TOML than the standard does.
+    """
+    try:
+        text = content.decode()
+        if name == "setup.cfg":
+            configparser.RawConfigParser().read_string(text)
+        else:
+            tomllib.loads(text)
+    except (ValueError, configparser.Error, RecursionError) as error:  # of UTF-8 and TOML, too
+        return f"{' '.join(str(error).split())[:200]}"
+    return None
 
 
 def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -> str | None:
     if path in rules.hidden or _is_under(path, rules.test_paths):
-        return "a test of the task"
+        return A_TEST
     if any(_matches(path, pattern) for pattern in rules.patterns):
         return "protected by the task"
     if not rules.a_script_judges:
@@ -218,7 +249,7 @@ def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
     reasons = {
         "configuration of the tests": path.name in _CONFIGURATION,
         "git's own files": any(part.startswith(".git") for part in parts),
-        "byte-code": path.suffix in {".pyc", ".pyo"} or "__pycache__" in parts,
+        BYTE_CODE: path.suffix in {".pyc", ".pyo"} or "__pycache__" in parts,
         "runs whenever Python starts": _starts_with_python(path),
         "could register a plugin": any(p.endswith((".egg-info", ".dist-info")) for p in parts),
         _SHADOWS: _shadows(path, _SHADOWABLE, roots),
@@ -256,9 +287,19 @@ def _is_under(path: PurePosixPath, prefixes: Sequence[str]) -> bool:
         root = PurePosixPath(prefix)
         if root.parts and path.is_relative_to(root):
             return True
-        if not root.parts and (path.name.startswith("test_") or path.stem.endswith("_test")):
+        if not root.parts and _is_named_test(path):
             return True  # the test path is the whole repository: only its test files are protected
     return False
+
+
+def is_test_file(file: str) -> bool:
+    """Whether a file has the name of a test, or is in a folder of tests."""
+    path = PurePosixPath(file)
+    return _is_named_test(path) or not {"test", "tests"}.isdisjoint(path.parts)
+
+
+def _is_named_test(path: PurePosixPath) -> bool:
+    return path.name.startswith("test_") or path.stem.endswith("_test")
 
 
 def _matches(path: PurePosixPath, pattern: str) -> bool:

@@ -16,6 +16,10 @@ _MAX_LISTED = 3
 _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
 
+A_TEST, BYTE_CODE = "a test of the task", "byte-code"
+"""Two reasons why a path is not judged."""
+
+
 class DroppedPath(Schema):
     """A path of the change that was not judged, and why."""
 

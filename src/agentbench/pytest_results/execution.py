@@ -54,6 +54,8 @@ class PytestRequest(Struct, frozen=True, kw_only=True):
     max_failures: int | None = None
     last_failed: bool = False
     collect_only: bool = False
+    judged: bool = False
+    """Whether every test runs, in pytest's own order, whatever the project's options say."""
     report_limit: int | None = None  # bytes; a larger JSON report is used, but not stored
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -101,12 +103,11 @@ def _pytest_arguments(
     yield from ("--jsonreport", str(sandbox.mounted(JSON_REPORT_MOUNT)))
     if request.command.as_module:
         yield "--as-module"
-    reports = (
-        "-ra",  # not -rA, which repeats the output of every passed test
-        f"--junitxml={results / report_files.JUNIT_FILE}",
-        *("-o", "junit_family=xunit1"),  # includes the file of each test
-    )
-    yield from ("--", *reports, *request.command.options, *_selection(request), *request.targets)
+    if request.judged:
+        yield "--judged"
+    yield from (f"--target={target}" for target in request.targets)
+    # includes the file of each test
+    yield from ("--", "-o", "junit_family=xunit1", *request.command.options, *_selection(request))
 
 
 def _other_arguments(

@@ -34,7 +34,7 @@ class PytestSummary(Schema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """One test. `phases` counts its reports of setup, call and teardown.
+    """One test. `phases` counts its reports of setup, call and teardown, without repeated ones.
 
     Not a Schema: a run may have 100,000 of them, and a model takes seven times the memory.
     """
@@ -118,6 +118,7 @@ PASSED_PHASES = {when.value: Phase(when=when, outcome=PhaseOutcome.PASSED) for w
 
 PASSED_AT_ONCE = tuple(PASSED_PHASES.values())  # the phases of a test that passed on its first run
 _OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
+_OUTCOMES["retried"] = PhaseOutcome.RERUN  # pytest-retry's word
 
 
 def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]:
@@ -156,10 +157,22 @@ class ReportedSession(Struct, kw_only=True):
     report_left_out: bool = False  # the report exists, but is too large to be stored
 
     def add(self, node_id: NodeId, *phases: Phase, duration: float = 0.0) -> None:
-        """Add phases of a test and their duration; without phases, the test counts as started."""
+        """Add phases of a test and their duration."""
         known = self.phases.get(node_id)
         self.phases[node_id] = phases if known is None else known + phases
         self.durations[node_id] = self.durations.get(node_id, 0.0) + duration
+
+    def begin(self, node_id: NodeId) -> None:
+        """Add a test that begins.
+
+        A plugin may repeat a test (pytest-rerunfailures, pytest-retry, flaky), and may report no
+        call of the run that it repeats. So the last run counts, and earlier ones only with a
+        failure that the plugin did not take back.
+        """
+        earlier = self.phases.get(node_id, ())
+        failed = tuple(phase for phase in earlier if phase.outcome is PhaseOutcome.FAILED)
+        self.phases[node_id] = failed
+        self.durations.setdefault(node_id, 0.0)
 
     def add_result(self, case: CaseResult) -> None:
         """Add a result; of two results for one test, the one that did not pass counts."""
@@ -198,7 +211,8 @@ def case_result(node_id: NodeId, phases: tuple[Phase, ...], duration: float = 0.
     outcome, decisive = _worst_phase(phases, own)
     failed = outcome in (CaseOutcome.FAILED, CaseOutcome.ERROR)
     message = decisive.message if decisive is not None else None
-    setups, calls, teardowns = (_count_phases(own, when) for when in PhaseName)
+    final = [phase for phase in own if phase.outcome is not PhaseOutcome.RERUN]
+    setups, calls, teardowns = (_count_phases(final, when) for when in PhaseName)
     return CaseResult(
         node_id=node_id,
         outcome=outcome,

@@ -83,7 +83,7 @@ def _collection_finish(session: model.ReportedSession, record: JsonObject) -> No
 
 
 def _begin(session: model.ReportedSession, record: JsonObject) -> None:
-    session.add(NodeId(untrusted_json.text(record.get("id"))))
+    session.begin(NodeId(untrusted_json.text(record.get("id"))))
 
 
 def _phase(session: model.ReportedSession, record: JsonObject) -> None:

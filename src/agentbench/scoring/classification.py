@@ -51,6 +51,7 @@ _REASON_OF_OUTCOME = {
     PytestOutcome.TIMEOUT: FailureReason.TIMEOUT,
 }
 _CUT_SHORT = frozenset({PytestOutcome.TIMEOUT, PytestOutcome.CRASH})
+_TESTS_RAN = frozenset({PytestOutcome.FAILED, PytestOutcome.UNVERIFIED})
 _WITHOUT_FAILURE = frozenset({PytestOutcome.PASSED, PytestOutcome.UNVERIFIED})
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _FETCHES = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT})
@@ -94,13 +95,15 @@ def network_failure(text: str) -> str | None:
 
 
 def report_failure(command: CommandResult, report: ReportFacts) -> Failure | None:
-    """The failure in the report of a final test; `None` if all tests passed.
+    """The failure in the report of a final test; `None` if no test failed in a whole report.
 
     Code under test runs in the same process, so every failure there is the agent's fault.
     """
     outcome = _checked_outcome(command, report)
     if outcome is PytestOutcome.PASSED:
         return None
+    if outcome in _TESTS_RAN and report.complete and not report.failed:
+        return None  # a plugin set the exit code: `shortfall_of` says which test is lacking
     return Failure(
         stage=StageName.FINAL_TEST,
         reason=_report_reason(outcome, command.exit_code, report),
@@ -132,6 +135,24 @@ def last_line(command: CommandResult) -> str:
     return ""
 
 
+def stated_error(command: CommandResult) -> str:
+    """The line with which pytest says why it ended; empty if there is none.
+
+    It is not the last one: after a usage error pytest prints its rootdir, after an internal error
+    a summary.
+    """
+    lines = [line.strip() for line in f"{command.stdout}\n{command.stderr}".splitlines()]
+    internal = [line for line in lines if line.startswith("INTERNALERROR>")]
+    usage = [line for line in lines if re.match(r"ERROR:? (?!usage: )|\S+: error: ", line)]
+    return next((line[:200] for line in (*internal[-1:], *usage[:1])), "")
+
+
+def error_line(command: CommandResult) -> str:
+    """The line with which pytest says why it ended, or its last one, in brackets."""
+    stated = stated_error(command)
+    return f" ({stated})" if stated else last_line(command)
+
+
 def _checked_outcome(command: CommandResult, report: ReportFacts) -> PytestOutcome:
     """The report's outcome, unless the rest of the report contradicts it."""
     claimed = report.outcome
@@ -142,6 +163,8 @@ def _checked_outcome(command: CommandResult, report: ReportFacts) -> PytestOutco
         return PytestOutcome.NO_TESTS
     if claimed is PytestOutcome.PASSED and not (report.complete and command.exit_code == 0):
         return PytestOutcome.UNVERIFIED
+    if claimed is PytestOutcome.CRASH and report.complete:
+        return PytestOutcome.UNVERIFIED  # every test had ended before
     return claimed
 
 
@@ -150,8 +173,7 @@ def _report_reason(outcome: PytestOutcome, code: int | None, report: ReportFacts
         mapped = FailureReason.from_stage(StageName.FINAL_TEST, code or 0)
         return FailureReason.UNKNOWN if mapped is None else mapped
     if outcome is PytestOutcome.UNVERIFIED:
-        failed = report.complete and report.failed > 0
-        return FailureReason.TESTS_FAILED if failed else FailureReason.INTERNAL_ERROR
+        return FailureReason.TESTS_FAILED if report.complete else FailureReason.INTERNAL_ERROR
     return _REASON_OF_OUTCOME[outcome]
 
 
@@ -165,11 +187,11 @@ def _report_detail(outcome: PytestOutcome, command: CommandResult, report: Repor
         PytestOutcome.UNVERIFIED: f"exit code {code} without a whole report behind it",
     }
     if outcome is PytestOutcome.UNVERIFIED and report.complete:
-        return f"exit code {code} contradicts the report: {report.failed} failed"
+        return details[PytestOutcome.FAILED]
     if outcome is PytestOutcome.CRASH and code == 128 + 9:
         return "killed by SIGKILL, cause unknown"
     what = outcome.value.replace("_", " ")
-    return details.get(outcome, f"{what}: exit code {code}{last_line(command)}")
+    return details.get(outcome, f"{what}: exit code {code}{error_line(command)}")
 
 
 def classify(stage: StageName, evidence: Evidence) -> Failure | None:
@@ -185,7 +207,7 @@ def classify(stage: StageName, evidence: Evidence) -> Failure | None:
         return _from_rewards(stage, evidence.rewards)
     if stage is StageName.FINAL_TEST and evidence.report is not None and evidence.ran_to_end:
         failure = report_failure(command, evidence.report)
-        if failure is None or command.ending is Ending.EXITED:
+        if failure is None or command.ending is not Ending.OUT_OF_MEMORY:
             return failure
     return _from_command(stage, command, evidence)
 
@@ -216,7 +238,7 @@ def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
         fault = Fault.INFRASTRUCTURE
     else:
         fault = reason.fault
-    detail = f"{fact.type_name}: {fact.message}" if fact.message else fact.type_name
+    detail = ": ".join(filter(None, (fact.type_name, fact.message)))
     detail += f" ({fact.where})" if fact.where else ""
     return Failure(stage=stage, reason=reason, fault=fault, detail=detail)
 

@@ -6,7 +6,7 @@ Nothing here judges. `classify` and `judge` read only these values.
 import operator
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, assert_never
 
 from pydantic import Field
 
@@ -233,7 +233,7 @@ class ExceptionFact(Schema):
     """The part of an exception from a stage that a verdict needs."""
 
     type_name: str
-    """The class of the exception."""
+    """The class of the exception; empty for a fault that the stage itself found."""
     message: str
     """Its message."""
     reason: str
@@ -276,12 +276,22 @@ class Evidence(Schema):
     def ran_to_end(self) -> bool:
         """Whether the command exited by itself, even if the OOM killer killed a child of it.
 
-        A parent that lost a child counts if it exited 0, or 1 with a complete report.
+        A parent that lost a child counts if it exited 0, or 1 with a complete report. A process
+        that a signal killed after a complete report crashed in its own exit, after every test.
         """
-        if self.command is None or self.command.ending is not Ending.OUT_OF_MEMORY:
-            return self.command is not None and self.command.ending is Ending.EXITED
+        if self.command is None:
+            return False
         whole = self.report is not None and self.report.complete
-        return self.command.exit_code == 0 or (whole and self.command.exit_code == 1)
+        match self.command.ending:
+            case Ending.EXITED:
+                return True
+            case Ending.OUT_OF_MEMORY:
+                return self.command.exit_code == 0 or (whole and self.command.exit_code == 1)
+            case Ending.KILLED:
+                return whole
+            case Ending.TIMED_OUT | Ending.OUT_OF_DISK | Ending.LOST:
+                return False
+        assert_never(self.command.ending)
 
 
 class StageResult(Schema):

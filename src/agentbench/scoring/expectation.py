@@ -8,7 +8,6 @@ from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
-    CommandResult,
     Evidence,
     NodeId,
     PytestOutcome,
@@ -21,7 +20,7 @@ _NO_REPORT = "no whole report of the final test"
 _CUT_SHORT = "the final test did not run to its end"
 FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
 _ALL_PHASES = (1, 1, 1)
-_AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
+_FINE = frozenset({CaseOutcome.PASSED, CaseOutcome.SKIPPED, CaseOutcome.XFAILED})
 
 
 class ExpectedTests(Schema):
@@ -112,59 +111,89 @@ def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectat
 def shortfall_of(
     expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
 ) -> str | None:
-    """Why the final run does not count as resolved; `None` if it counts."""
-    report, command = final.report, final.command
-    ended = final.exception is None and final.ran_to_end
+    """Why the final run does not count as resolved; `None` if it counts.
+
+    The report of a run that ended by itself decides, and not its exit code, which a project's own
+    hooks and plugins may set.
+    """
     if expected.reward_above is not None:
+        ended = final.exception is None and final.ran_to_end
         return reward_shortfall(final.rewards, expected.reward_above) if ended else _CUT_SHORT
+    report = final.report
     if report is None or not report.complete:
         return _NO_REPORT
     if report.source is not ReportSource.STREAM:
         # A test that deletes the stream leaves a JSON report, which it may have forged.
         return f"the streaming reporter's record is gone, and {report.source} is no evidence"
-    if command is None or not ended:
+    if final.exception is not None or not final.ran_to_end:
         return _CUT_SHORT
-    return _contradiction(command, report) or _tests_shortfall(
-        expected, expectation, baseline, final
+    if expected.fail_to_pass:
+        return _in_words(unmet_tests(expectation, final))
+    return whole_run_shortfall(report) or _in_words(
+        unmet_tests(Expectation(_failing(baseline), expectation.pass_to_pass), final)
     )
 
 
-def _tests_shortfall(
+def shared_shortfall(
     expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
 ) -> str | None:
-    """Why the tests of a complete report do not count as resolved."""
+    """The pass_to_pass tests that alone are lacking, if each ended in the baseline like this.
+
+    The change fixed every test to fix and broke none, so it is not to blame.
+    """
     report = final.report
-    assert report is not None  # it is complete
-    if expected.fail_to_pass:
-        return _listed_shortfall(expectation, final)
-    if report.outcome is not PytestOutcome.PASSED or report.passed == 0 or report.failed:
-        return "not all tests passed"
-    before = outcomes_of(baseline)
-    failing = tuple(node_id for node_id, was in before.items() if was in FAILING_OUTCOMES)
-    return _listed_shortfall(Expectation(failing, expectation.pass_to_pass), final)
+    if report is None or not report.complete or report.source is not ReportSource.STREAM:
+        return None
+    unmet = unmet_tests(expectation, final)
+    before, after = outcomes_of(baseline), outcomes_of(final)
+    shared = [
+        one.node_id not in expectation.fail_to_pass
+        and before.get(one.node_id) is after.get(one.node_id)
+        for one in unmet
+    ]
+    return _in_words(unmet) if expected.fail_to_pass and unmet and all(shared) else None
 
 
-def _contradiction(command: CommandResult, report: ReportFacts) -> str | None:
+def _failing(baseline: Evidence) -> tuple[NodeId, ...]:
+    return tuple(n for n, was in outcomes_of(baseline).items() if was in FAILING_OUTCOMES)
+
+
+def whole_run_shortfall(report: ReportFacts) -> str | None:
+    """Why a whole run without listed tests does not count as passed."""
     if report.collection_errors:
         return f"{report.collection_errors[0]} could not be collected"
-    if report.outcome not in _AGREEING:
-        return f"the final test ended in {report.outcome.value}"
-    if command.exit_code != _AGREEING[report.outcome]:
-        return f"exit code {command.exit_code} contradicts a report of {report.outcome.value}"
-    return None
+    if report.failed or not report.passed:
+        return "not all tests passed"
+    # An unexpected success passes or fails by the runner's own rules, so the exit code decides.
+    ran_all = len({case.node_id for case in report.cases}) >= report.collected
+    all_fine = ran_all and all(case.outcome in _FINE for case in report.cases)
+    by_code = report.outcome is PytestOutcome.PASSED
+    return None if all_fine or by_code else "not all tests passed"
 
 
-def _listed_shortfall(expectation: Expectation, final: Evidence) -> str | None:
+class UnmetTest(NamedTuple):
+    """A test that has to pass and did not count as passed, and why."""
+
+    node_id: NodeId
+    why: str
+
+
+def unmet_tests(expectation: Expectation, final: Evidence) -> tuple[UnmetTest, ...]:
+    """The tests that had to pass in the final run and did not."""
     cases: dict[NodeId, list[CaseFact]] = {}
     for case in reported_cases(final):
         cases.setdefault(case.node_id, []).append(case)
     fixed, passing = expectation
     found = [(node_id, _fixed_shortfall(cases.get(node_id))) for node_id in fixed]
     found += [(node_id, _regression_shortfall(cases.get(node_id))) for node_id in passing]
-    lacks = [f"{node_id} {lack.value}" for node_id, lack in found if lack is not None]
-    if not lacks:
+    return tuple(UnmetTest(node_id, lack.value) for node_id, lack in found if lack is not None)
+
+
+def _in_words(unmet: Sequence[UnmetTest]) -> str | None:
+    if not unmet:
         return None
-    return f"{lacks[0]} and {len(lacks) - 1} more" if len(lacks) > 1 else lacks[0]
+    first = f"{unmet[0].node_id} {unmet[0].why}"
+    return f"{first} and {len(unmet) - 1} more" if len(unmet) > 1 else first
 
 
 def _fixed_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None:

@@ -1,10 +1,17 @@
 """The verdict: did the attempt resolve its task, and if not, what is the primary reason?"""
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 from agentbench.core.schema import Schema
-from agentbench.scoring.classification import Failure, classify
+from agentbench.scoring.classification import (
+    Failure,
+    classify,
+    collection_error_message,
+    error_line,
+    stated_error,
+)
 from agentbench.scoring.evidence import (
     AgentEnding,
     CaseOutcome,
@@ -13,6 +20,7 @@ from agentbench.scoring.evidence import (
     Evidence,
     NodeId,
     PytestOutcome,
+    ReportFacts,
     Severity,
     StageResult,
     reward_shortfall,
@@ -23,11 +31,14 @@ from agentbench.scoring.expectation import (
     ExpectedTests,
     outcomes_of,
     resolve_expectation,
+    shared_shortfall,
     shortfall_of,
+    whole_run_shortfall,
     with_node_ids,
 )
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")  # addresses, times and counts differ between equal runs
 _CRASHES = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
 
 
@@ -88,6 +99,12 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
         return _passed(tests, _critical(baseline, stages))
     if shortfall is not None and final is not None and _accepts_anything(final):
         return _passed(tests, _critical(baseline, stages))  # it passes tests with wrong values
+    if shortfall is not None and final is not None:
+        shared = shared_shortfall(expected, expectation, baseline, final)
+        if shared is not None and not _stopped_early(failures):
+            detail = f"{shared}, as in the baseline; every other deciding test passed"
+            tests_failed = _failure(FailureReason.TESTS_FAILED, detail)
+            return _failed((tests_failed.model_copy(update={"fault": Fault.TASK}),), tests)
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
@@ -96,22 +113,44 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
 
 
 def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | None:
-    """The failure in a task's baseline run, with the task's listed tests taken into account."""
+    """The failure in a task's baseline run; None if a test to fix fails in it.
+
+    A test that began and did not pass shows the bug, whatever the process returned: the bug may be
+    an `os._exit(0)`, an endless loop or a crash.
+    """
     expected = with_node_ids(expected, evidence)
     failure = classify(StageName.BASELINE_RUN, evidence)
-    if failure is None and expected.reward_above is not None:
+    if expected.reward_above is not None:
         shortfall = reward_shortfall(evidence.rewards, expected.reward_above)
-        if shortfall is not None or not evidence.ran_to_end:
-            return None
+        if failure is not None or shortfall is not None or not evidence.ran_to_end:
+            return failure
         detail = f"the reward is above {expected.reward_above:g} before any work"
         return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
-    if failure is not None or evidence.report is None or not expected.fail_to_pass:
+    report = evidence.report
+    if report is None or _shows_bug(expected, evidence):
+        return failure if report is None or evidence.exception is not None else None
+    if failure is not None and failure.reason is not FailureReason.BASELINE_NOT_FAILING:
         return failure
     outcomes = outcomes_of(evidence)
-    if all(outcomes.get(node_id) is CaseOutcome.PASSED for node_id in expected.fail_to_pass):
+    listed = {n: outcomes[n] for n in expected.fail_to_pass if n in outcomes}
+    if expected.fail_to_pass and all(
+        listed.get(n) is CaseOutcome.PASSED for n in expected.fail_to_pass
+    ):
         detail = "every fail_to_pass test passes before any fix"
         return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
-    return None
+    if not expected.fail_to_pass and whole_run_shortfall(report) is None:
+        return _failure(FailureReason.BASELINE_NOT_FAILING, "the tests pass before any fix")
+    to_fix = {node_id.partition("::")[0] for node_id in expected.fail_to_pass}
+    if failure is None or to_fix.intersection(report.collection_errors):
+        return None  # the final test shows if the change mends it
+    if not _ran_none(report) and (listed or (outcomes and not expected.fail_to_pass)):
+        detail = "no test to fix fails before any fix: " + ", ".join(
+            f"{node_id} {was}" for node_id, was in (listed or outcomes).items()
+        )
+        return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
+    stage, reason = StageName.BASELINE_RUN, FailureReason.NO_TESTS_COLLECTED
+    detail = f"no test to fix ran in the baseline{_why_none_ran(evidence)}"
+    return Failure(stage=stage, reason=reason, fault=Fault.TASK, detail=detail)
 
 
 def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str, ...]:
@@ -121,14 +160,57 @@ def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str,
     if evidence.rewards is not None:
         fault = evidence.rewards.fault
         return (f"on the untouched files {fault}",) if fault else ()
+    expected = with_node_ids(expected, evidence)
     warnings = []
-    if command and command.ending is not Ending.EXITED:
+    if _shows_bug(expected, evidence):
+        pass  # whatever the process returned
+    elif command and command.ending is not Ending.EXITED:
         warnings.append(f"the baseline ended in {command.ending.value}")
     elif code != 1:
         warnings.append(f"the baseline exited {code}, where a failing test run exits 1")
     if expected.pass_to_pass == "baseline" and evidence.report is None:
         warnings.append("no report says which tests passed in the baseline; none are held to it")
     return (*warnings, *_fail_to_pass_warnings(expected, evidence))
+
+
+def _shows_bug(expected: ExpectedTests, evidence: Evidence) -> bool:
+    """Whether a test to fix began in the baseline and did not pass.
+
+    If the run did not end by itself, this test must have been running at its end: otherwise a
+    limit that is too low would count as the bug, and later as the agent's failure.
+    """
+    complete = evidence.report is not None and evidence.report.complete
+    ending = Ending.EXITED if complete or evidence.command is None else evidence.command.ending
+    outcomes = outcomes_of(evidence)
+    if evidence.report is not None and _ran_none(evidence.report):
+        return False
+    if expected.fail_to_pass:
+        failing = FAILING_OUTCOMES if ending is Ending.EXITED else {CaseOutcome.UNFINISHED}
+        return any(outcomes.get(node_id) in failing for node_id in expected.fail_to_pass)
+    by_itself = ending in {Ending.EXITED, Ending.KILLED}
+    return by_itself and any(was in FAILING_OUTCOMES for was in outcomes.values())
+
+
+def _why_none_ran(evidence: Evidence) -> str:
+    """Why no listed test ran, after a colon; empty if other tests ran."""
+    report, command = evidence.report, evidence.command
+    if report is not None and report.collection_errors:
+        return f": {collection_error_message(report)}"
+    if report is None or command is None or not _ran_none(report):
+        return ""
+    end = f"exit code {command.exit_code}{error_line(command)}"
+    if report.complete and report.collected:
+        return (
+            f": pytest collected {report.collected} tests and ran none, with {end}; look for an "
+            "option such as --collect-only in the project's configuration"
+        )
+    return f": pytest ended with {end} before a test ran"
+
+
+def _ran_none(report: ReportFacts) -> bool:
+    """Whether no test was called; with --setup-plan a session goes through all of them so."""
+    uncalled = [c.outcome is CaseOutcome.UNFINISHED and not c.phases[1] for c in report.cases]
+    return all(uncalled) and (report.complete or not uncalled)
 
 
 def _failure(reason: FailureReason, detail: str) -> Failure:
@@ -147,7 +229,7 @@ def _fail_to_pass_warnings(expected: ExpectedTests, evidence: Evidence) -> list[
     early = [i for i in ran if outcomes[i] is CaseOutcome.PASSED]
     warnings = []
     if listed and not ran:
-        warnings.append("no fail_to_pass test ran in the baseline")
+        warnings.append(f"no fail_to_pass test ran in the baseline{_why_none_ran(evidence)}")
     if skipped:
         warnings.append(f"skipped in the baseline, not failing: {', '.join(skipped)}")
     if early:
@@ -175,32 +257,79 @@ def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> t
 
 
 def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence) -> Failure | None:
-    """The failure in the final test.
+    """The failure in the final test; the task's fault if the baseline ended in the same way.
 
-    A collection error that the baseline has, too, is the task's fault, unless it is in a file with
-    tests to fix: there the error may be the bug.
+    A collection error that is also in a file without tests to fix has its cause there, too.
+    In a file with tests to fix it may be the bug itself.
     """
-    report = final.report
-    if report is None or not report.collection_facts or not expected.fail_to_pass:
+    report, before = final.report, baseline.report
+    if report is None or before is None:
         return classify(StageName.FINAL_TEST, final)
+    if not report.collection_facts:
+        failure = classify(StageName.FINAL_TEST, final)
+        return _as_tasks(failure) if _ended_alike(expected, baseline, final) else failure
     all_known = len(report.collection_facts) == len(report.collection_errors)
     to_fix = {node_id.partition("::")[0] for node_id in expected.fail_to_pass}
-    before = baseline.report.collection_facts if baseline.report else ()
-    known = {_error_of(fact) for fact in before if fact.file not in to_fix}
-    new = tuple(fact for fact in report.collection_facts if _error_of(fact) not in known)
+    # Without lists, every file may have a test to fix.
+    of_others = {
+        _cause_of(fact) for fact in before.collection_facts if to_fix and fact.file not in to_fix
+    }
+    known = {
+        (fact.file, _cause_of(fact))
+        for fact in before.collection_facts
+        if _cause_of(fact) in of_others
+    }
+    new = tuple(f for f in report.collection_facts if (f.file, _cause_of(f)) not in known)
     if new or not all_known:  # the first of these is named
         report = report.model_copy(update={"collection_facts": new or report.collection_facts})
         return classify(StageName.FINAL_TEST, final.model_copy(update={"report": report}))
     failure = classify(StageName.FINAL_TEST, final)
-    if failure is None or failure.reason is not FailureReason.INTERNAL_ERROR:
-        return failure
+    is_collection = failure is not None and failure.reason is FailureReason.INTERNAL_ERROR
+    return _as_tasks(failure) if is_collection else failure
+
+
+def _as_tasks(failure: Failure | None) -> Failure | None:
+    if failure is None:
+        return None
     detail = f"{failure.detail}; the baseline has the same error"
     return failure.model_copy(update={"fault": Fault.TASK, "detail": detail})
 
 
-def _error_of(fact: CollectionFact) -> CollectionFact:
-    """The error without its line number, which changes with edits above it."""
-    return fact.model_copy(update={"line": None})
+def _cause_of(fact: CollectionFact) -> tuple[str, str, str]:
+    """The error, its message and the file that raised it, alike for every file that it stops.
+
+    The line is left out, since it changes with edits above it.
+    """
+    name = fact.file.rpartition("/")[2]
+    message = fact.message.replace(fact.file, "").replace(name, "")
+    return fact.error, message, "" if fact.path == fact.file else fact.path
+
+
+def _ended_alike(expected: ExpectedTests, baseline: Evidence, final: Evidence) -> bool:
+    """Whether the baseline ended like the final test, and not by a test to fix."""
+    before, after = baseline.command, final.command
+    if before is None or after is None or baseline.report is None or final.report is None:
+        return False
+    if _has_only_errors(expected, baseline) and _has_only_errors(expected, final):
+        return True
+    return (
+        not _shows_bug(expected, baseline)
+        and baseline.report.outcome is final.report.outcome is not PytestOutcome.PASSED
+        and (before.ending, before.exit_code, before.signal)
+        == (after.ending, after.exit_code, after.signal)
+        and _NUMBER.sub("", stated_error(before)) == _NUMBER.sub("", stated_error(after))
+    )
+
+
+def _has_only_errors(expected: ExpectedTests, evidence: Evidence) -> bool:
+    """Whether the set-up of every test failed, also of tests that are not to be fixed.
+
+    A fixture of a plugin that is not installed is the usual cause.
+    """
+    outcomes = outcomes_of(evidence)
+    others = outcomes.keys() - set(expected.fail_to_pass)
+    errors = all(was is CaseOutcome.ERROR for was in outcomes.values())
+    return bool(expected.fail_to_pass and others) and errors
 
 
 def _crashed(agent_run: Evidence) -> bool:

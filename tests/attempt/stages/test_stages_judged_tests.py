@@ -1,4 +1,5 @@
 from datetime import timedelta
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -8,6 +9,7 @@ from agentbench.attempt.stages.judged_tests import (
     judged_targets,
     judged_timeout,
     listed_only,
+    with_located_tests,
 )
 from agentbench.pytest_results.execution import PytestRun
 from agentbench.pytest_results.model import PytestResult, PytestSummary
@@ -55,7 +57,8 @@ def test_the_request_is_the_tasks_command_with_its_limits(task, provider, desk):
         assert judged_timeout(context.inputs) == timedelta(seconds=120) == request.timeout
     assert request.targets == ("tests",)
     assert request.env == {"TZ": "UTC"}
-    assert request.command.options == ("--maxfail=0",)
+    assert request.judged
+    assert request.command.options == ()
 
 
 def test_a_record_keeps_the_tests_that_a_rule_asks_for(task):
@@ -78,3 +81,35 @@ def test_the_time_of_the_tests_is_the_tasks_own(task, provider, desk):
     with staged(task, provider, desk) as context:
         assert judged_evidence(context.inputs, run).own_seconds == 5
         assert judged_evidence(context.inputs, run).memory_limit_mib == 2048
+
+
+CORE = "packages/core/tests"
+FILES = {
+    "tests/test_a.py": b"def test_root(): pass",
+    "packages/core/tests/test_a.py": b"def test_core(): pass\ndef test_both(): pass",
+    "packages/other/tests/test_a.py": b"def test_other(): pass\ndef test_both(): pass",
+    "packages/core/tests/test_c.py": b"class TestC:\n    def test_c(self): pass",
+}
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        ("packages/core/tests/test_c.py::test_c", "packages/core/tests/test_c.py::test_c"),
+        ("tests/test_c.py::TestC::test_c[a::b]", f"{CORE}/test_c.py::TestC::test_c[a::b]"),
+        ("test_c.py::TestC::test_c", "packages/core/tests/test_c.py::TestC::test_c"),
+        ("tests/test_a.py::test_root", "tests/test_a.py::test_root"),
+        ("tests/test_a.py::test_core[x]", "packages/core/tests/test_a.py::test_core[x]"),
+        ("tests/test_a.py::test_both", "packages/core/tests/test_a.py::test_both"),
+        ("tests/test_a.py::test_inherited", "tests/test_a.py::test_inherited"),
+        ("tests/test_gone.py::test_c", "tests/test_gone.py::test_c"),
+        ("ests/test_c.py::test_c", "ests/test_c.py::test_c"),
+        ("test_c (tests.TestC)", "test_c (tests.TestC)"),
+    ],
+)
+def test_id_of_pytests_rootdir_is_located_in_the_repository(task, listed, found):
+    chosen = listing(task, ["packages/core"], fail_to_pass=[listed], pass_to_pass=[listed])
+    paths = map(PurePosixPath, FILES)
+    located = with_located_tests(chosen, paths, lambda path: FILES[path.as_posix()])
+    key = located.answer_key
+    assert (key.fail_to_pass, key.pass_to_pass) == ((found,), (found,))

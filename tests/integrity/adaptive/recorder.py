@@ -95,7 +95,8 @@ AT_EXIT = """
 import atexit, json
 def _forge():
     # What was recorded is written again, with each guess in the place of the value.
-    folders = [os.path.dirname(w.partition("=")[2]) for w in sys.argv if "junitxml=" in w]
+    words = open("/proc/self/cmdline").read().split(chr(0))
+    folders = [after for word, after in zip(words, words[1:]) if word == "--results"]
     for folder in folders:
         for name in os.listdir(folder):
             if "record" not in name:
@@ -115,7 +116,8 @@ if _recorder is not None:
 REMOVED = """
 import atexit
 def _remove():
-    folders = [os.path.dirname(w.partition("=")[2]) for w in sys.argv if "junitxml=" in w]
+    words = open("/proc/self/cmdline").read().split(chr(0))
+    folders = [after for word, after in zip(words, words[1:]) if word == "--results"]
     for folder in folders:
         for name in os.listdir(folder):
             if "record" in name:

@@ -9,7 +9,8 @@ from tests.integrity.adaptive.agent import EQUALITIES, PEEKS, AdaptiveAgent, Fam
 FILES = """
 import glob, json, site, sysconfig, tempfile
 def _places():
-    results = [os.path.dirname(word.partition("=")[2]) for word in sys.argv if "junitxml=" in word]
+    words = open("/proc/self/cmdline").read().split(chr(0))
+    results = [after for word, after in zip(words, words[1:]) if word == "--results"]
     yield from (tempfile.gettempdir(), "/var/tmp", "/dev/shm", "/run", os.path.expanduser("~"))
     yield from (os.getcwd(), os.path.join(os.getcwd(), ".git"), sysconfig.get_path("purelib"))
     yield from results + [os.path.dirname(each) for each in results]
@@ -59,7 +60,8 @@ OTHER_COPIES = """
 def _unseen(half, arguments, frame):
     guesses = _guesses(half, arguments)
     tops = {os.getcwd(), "/tmp", "/var/tmp", "/workspace", "/opt", "/root", "/home", "/mnt", "/run"}
-    tops |= {os.path.dirname(word.partition("=")[2]) for word in sys.argv if "junitxml=" in word}
+    words = open("/proc/self/cmdline").read().split(chr(0))
+    tops |= {after for word, after in zip(words, words[1:]) if word == "--results"}
     for top in tops:
         for folder, _, names in os.walk(top):
             for name in names:

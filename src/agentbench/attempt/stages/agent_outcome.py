@@ -27,7 +27,7 @@ from agentbench.core.display_text import Redactor
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, SandboxError
 from agentbench.integrity.extraction import ExtractionLimits, WorkspaceChange, read_change
-from agentbench.integrity.protection import JudgedChange, ProtectionRules, protect
+from agentbench.integrity.protection import JudgedChange, ProtectionRules, is_test_file, protect
 from agentbench.integrity.suspicious_code import suspicious_code
 from agentbench.integrity.tool_caches import ToolCache, separate_caches
 from agentbench.integrity.trees import BaseContent
@@ -126,9 +126,16 @@ def suspicious_findings(context: PreparedContext, change: JudgedChange | None) -
 def judged_change(context: PreparedContext, change: WorkspaceChange) -> JudgedChange:
     """The judged part of a change; saves it as a patch, and all of it if parts were dropped."""
     prepared, task = context.prepared, context.task
-    listed = (test.partition("::")[0] for test in task.answer_key.fail_to_pass if "::" in test)
+    to_fix, to_keep = task.answer_key.fail_to_pass, task.answer_key.pass_to_pass
+    files = dict.fromkeys(test.partition("::")[0] for test in to_fix if "::" in test)
+    # A doctest that has to stay passing is in the source, which the agent may have to change.
+    files |= dict.fromkeys(
+        file
+        for test in (() if to_keep == "baseline" else to_keep)
+        if "::" in test and is_test_file(file := test.partition("::")[0])
+    )
     protection = ProtectionRules(
-        test_paths=(*task.problem.test_paths, *listed),
+        test_paths=(*task.problem.test_paths, *files),
         patterns=task.answer_key.protected,
         hidden=frozenset(context.hidden_tests.files),
         a_script_judges=task.answer_key.verifier is not None,

@@ -8,14 +8,12 @@ from pathlib import PurePosixPath
 from threading import Event
 from typing import Protocol
 
-from msgspec.structs import replace
-
 from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.shared_containers import ContainerKey, SharedContainers
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages.service_logs import open_sandbox
-from agentbench.core.choices import ControlLevel, Runner
+from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.pytest_results.execution import (
@@ -34,7 +32,7 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SandboxUse,
 )
-from agentbench.scoring.evidence import Evidence, ReportFacts
+from agentbench.scoring.evidence import Evidence, NodeId, ReportFacts
 from agentbench.scoring.expectation import ExpectedTests, has_names, outcomes_of, with_node_ids
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import parse_pytest_command
@@ -42,7 +40,6 @@ from agentbench.tasks.task import Task
 
 _REMOVAL_TIMEOUT = timedelta(minutes=5)
 _OpenSandbox = tuple[ExitStack, Sandbox]
-_RUN_ALL_TESTS = "--maxfail=0"
 
 
 def write_files(
@@ -324,12 +321,11 @@ def judged_request(context: StageContext) -> PytestRequest:
 
     It runs all tests, regardless of the task's command or configuration: a control run has to
     continue after a failure, and code under test must not be able to tell it from the final test.
+    unittest and Django's runner do so anyway.
     """
-    command = parse_pytest_command(context.task.problem.test_command)
-    if command.runner is Runner.PYTEST:  # other runners run all tests anyway
-        command = replace(command, options=(*command.options, _RUN_ALL_TESTS))
     return PytestRequest(
-        command=command,
+        command=parse_pytest_command(context.task.problem.test_command),
+        judged=True,
         targets=judged_targets(context.task),
         timeout=judged_timeout(context),
         env=context.task.environment.env,
@@ -360,12 +356,58 @@ def judged_targets(task: Task) -> tuple[str, ...]:
 
 
 def _outside_test_paths(files: dict[str, None], task: Task) -> tuple[str, ...]:
-    paths = [path.rstrip("/") for path in task.problem.test_paths]
+    paths = task.problem.test_paths
     if not paths and task.answer_key.pass_to_pass == "baseline":
         return ()  # pytest's own default: everything, these files included
-    return tuple(
-        file for file in files if not any(file == p or file.startswith(f"{p}/") for p in paths)
-    )
+    return tuple(file for file in files if not _is_below(file, paths))
+
+
+def with_located_tests(
+    task: Task,
+    paths: Iterable[PurePosixPath],
+    content: Callable[[PurePosixPath], bytes | None],
+) -> Task:
+    """The task whose lists have ids relative to the repository.
+
+    Data sets have pytest's own ids, which are relative to its rootdir: that is a folder of the
+    repository if it has an ini file of its own. An id is located in a file whose path ends like
+    its own, and that contains the test's name; an id that fits no file or several stays as it is.
+
+    Args:
+        task: The task.
+        paths: The files of the repository, with the hidden tests.
+        content: The content of such a file; None if it has none.
+    """
+    key = task.answer_key
+    by_name: dict[str, list[PurePosixPath]] = {}
+    for path in paths:
+        by_name.setdefault(path.name, []).append(path)
+
+    def located(node_id: NodeId) -> NodeId:
+        file, colons, name = node_id.partition("::")
+        similar = [p for p in by_name.get(PurePosixPath(file).name, ()) if p.match(file)]
+        if not colons or [p.as_posix() for p in similar] in ([], [file]):
+            return node_id
+        function = name.partition("[")[0].rpartition("::")[2].encode()
+        similar = [p for p in similar if function in (content(p) or b"")]
+        is_tested = [p for p in similar if _is_below(p.as_posix(), task.problem.test_paths)]
+        exact = [p for p in similar if p.as_posix() == file]
+        for found in (exact, is_tested, similar):
+            if len(found) == 1:
+                return NodeId(f"{found[0]}::{name}")
+        return node_id
+
+    passing = key.pass_to_pass
+    lists = {
+        "fail_to_pass": tuple(map(located, key.fail_to_pass)),
+        "pass_to_pass": passing if passing == "baseline" else tuple(map(located, passing)),
+        "quarantined": tuple(map(located, key.quarantined)),
+    }
+    return task.model_copy(update={"answer_key": key.model_copy(update=lists)})
+
+
+def _is_below(file: str, folders: Iterable[str]) -> bool:
+    return any(file == p or file.startswith(f"{p}/") for p in (f.rstrip("/") for f in folders))
 
 
 def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:

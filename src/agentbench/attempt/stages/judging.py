@@ -24,10 +24,10 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.pytest_results.execution import PytestRun, execute_tests
 from agentbench.sandbox.interface import Sandbox
-from agentbench.scoring.evidence import Evidence
+from agentbench.scoring.evidence import Evidence, ExceptionFact
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
 from agentbench.scoring.steps import combined_evidence
-from agentbench.scoring.taxonomy import Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import baseline_warnings
 
 _SKIPPED_FOR_A_SCRIPT = (
@@ -170,6 +170,16 @@ def final_test(
     """
     if context.task.answer_key.verifier is not None:
         return _final_verifier_run(context, baseline, change, work)
+    if change is not None and change.broken:
+        # pytest would refuse to start, or an old one would read what the standard does not allow.
+        fact = ExceptionFact(
+            type_name="",
+            message=change.broken,
+            reason=FailureReason.INTERNAL_ERROR.value,
+            fault=Fault.AGENT.value,
+        )
+        skipped = Controls(level=context.control_level, skipped="there was no final test")
+        return FinalTestOutput(evidence=Evidence(exception=fact), controls=skipped)
     changed = ChangedFiles.of(change)
     with preparation.alone() as controls:
         preparation.start_final()

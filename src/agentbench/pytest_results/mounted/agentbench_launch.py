@@ -1,6 +1,7 @@
 """Runs tests inside a sandbox so that the project cannot stand in for the runner or the reporters.
 
-    python -I -B launch.py --results DIR --jsonreport DIR [--as-module] [--wait] -- ARGS...
+    python -I -B launch.py --results DIR --jsonreport DIR [--as-module] [--judged] [--wait]
+        [--target PATH]... -- ARGS...
     python -I -B launch.py --results DIR --runner unittest [--target FILE]... [--wait] -- OPTIONS...
     python -I -B launch.py --results DIR --runner django --script FILE [--target FILE]... -- ...
 
@@ -246,9 +247,22 @@ def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
     sys.argv[1:] = options.args
     _collect_as_usual()
     detector = ChangeDetector(stream, reporter.WATCHED_FUNCTIONS)
-    file = str(options.results / "report.json")
-    watcher = reporter.Reporter(stream, json_report, file, detector)
-    return int(pytest.main(options.args, plugins=[watcher]))
+    watcher = reporter.Reporter(
+        stream, json_report, str(options.results), detector, runs_every_test=options.judged
+    )
+    targets = options.target
+    if options.judged:
+        # The order in which pytest collects them from their common folder: tests that depend on
+        # earlier ones pass there. Before pytest 8, a folder's files come before its folders.
+        is_joint = int(pytest.__version__.partition(".")[0]) >= 8
+        targets = sorted(targets, key=lambda target: _collection_key(target, is_joint=is_joint))
+    return int(pytest.main([*options.args, *targets], plugins=[watcher]))
+
+
+def _collection_key(target: str, *, is_joint: bool) -> "list[tuple[bool, str]]":
+    path = Path(target)
+    folders = [(not is_joint, part) for part in path.parts[:-1]]
+    return [*folders, (not is_joint and path.is_dir(), path.name)]
 
 
 def _run_unittest(options: argparse.Namespace, stream: RecordStream) -> int:
@@ -296,6 +310,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--jsonreport", type=Path)
     parser.add_argument("--as-module", action="store_true")
+    parser.add_argument("--judged", action="store_true")
     parser.add_argument("--runner", default="pytest")
     parser.add_argument("--script")
     parser.add_argument("--target", action="append", default=[])

@@ -8,7 +8,7 @@ controller has this plugin.
 import os
 import sys
 import time
-from traceback import format_exception
+from traceback import extract_tb, format_exception
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 _TEXT_LIMIT = 40000
 _IDS_A_LINE = 2000
+# What a project's options may set to end a run early, to reorder its tests, or to wait for input.
+# Each is set by its own name: no command line has a word for "do not", except for `--maxfail=0`.
+_RUNS_EVERY_TEST = {
+    "maxfail": 0, "stepwise": False, "stepwise_skip": False, "lf": False, "failedfirst": False,
+    "newfirst": False, "usepdb": False, "trace": False, "looponfail": False,
+    "randomly_reorganize": False,
+}  # fmt: skip
 
 WATCHED_FUNCTIONS = (
     ("_pytest.main", ("Session.perform_collect", "pytest_runtestloop", "wrap_session")),
@@ -52,13 +59,17 @@ class Reporter:
         self,
         stream: "RecordStream",
         json_report: "ModuleType",
-        report_file: str,
+        results: str,
         detector: "ChangeDetector",
+        *,
+        runs_every_test: bool,
     ) -> None:
         self._put = stream.put
         self._begin_recordings = sys.modules["agentbench_recorder"].begin
         self._json_report = json_report
-        self._report_file = report_file
+        self._results = results
+        self._runs_every_test = runs_every_test
+        self._rootdir = self._workspace = os.path.realpath(".")
         self._clock = time.perf_counter
         self._started = self._clock()
         self._detect_changes = detector.detect
@@ -73,31 +84,77 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: "pytest.Config") -> None:
-        """Ask for the JSON report here: workers of xdist, without the plugin, get all arguments."""
-        config.option.json_report = True
-        config.option.json_report_file = self._report_file
-        config.option.json_report_verbosity = -1  # keeps its path out of the text
+        """Ask for the reports here: workers of xdist, without the plugin, get all arguments.
+
+        A project that switches off a plugin has none of its options either, so that an argument
+        for it would end pytest.
+        """
+        option = config.option
+        option.json_report = True
+        option.json_report_file = f"{self._results}/report.json"
+        option.json_report_verbosity = -1  # keeps its path out of the text
+        option.xmlpath = f"{self._results}/junit.xml"
+        option.tbstyle = getattr(option, "tbstyle", "auto")  # pytest-json-report reads it
+        option.reportchars = "a"  # not "A", which repeats the output of every passed test
+        if self._runs_every_test:
+            for name, value in _RUNS_EVERY_TEST.items():
+                if hasattr(option, name):
+                    setattr(option, name, value)
+        rootdir = getattr(config, "rootpath", None) or getattr(config, "rootdir")  # noqa: B009
+        self._rootdir = os.path.realpath(str(rootdir))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_report_teststatus(self, report: "pytest.TestReport") -> "tuple[str, str, str]":
+        """Answer pytest-json-report if the project has switched off the plugin that does."""
+        return str(report.outcome), "", ""
+
+    def _id(self, node_id: object) -> str:
+        """The id relative to the working folder, where pytest and the host find its file.
+
+        pytest's own is relative to its rootdir: a part of the project with an ini file of its own.
+        """
+        text = str(node_id)
+        if self._rootdir == self._workspace or not text:
+            return text
+        file, colons, name = text.partition("::")
+        return os.path.relpath(f"{self._rootdir}/{file}", self._workspace) + colons + name
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_json_modifyreport(self, json_report: "Any") -> None:
+        """Give the JSON report the same ids as the stream."""
+        for part in ("tests", "collectors"):
+            for entry in json_report.get(part, ()):
+                for one in (entry, *(entry.get("result") or ())):
+                    one["nodeid"] = self._id(one["nodeid"])
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self) -> "Generator[None, Any, None]":
-        """Record a conftest that cannot be imported: pytest exits 4 and reports no collector."""
+        """Record a conftest that cannot be imported, or that ends pytest: no collector reports it.
+
+        pytest exits 4 if it cannot be imported, and with the code of the conftest's own `sys.exit`.
+        """
         outcome = yield
         error: Any = outcome.excinfo[1] if outcome.excinfo else None
         if type(error).__name__ == "ConftestImportFailure":
             cause = getattr(error, "cause", None) or error.excinfo[1]
-            message = f"{type(cause).__name__}: {cause}"
             file = os.path.relpath(str(error.path))
-            text = "".join(format_exception(type(cause), cause, cause.__traceback__))
-            self._put("collect_error", file=file, message=_cut(message), traceback=_cut(text))
+        elif isinstance(error, (SystemExit, pytest.exit.Exception)):
+            cause, frames = error, extract_tb(error.__traceback__)
+            file = os.path.relpath(frames[-1].filename)
+        else:
+            return
+        message = f"{type(cause).__name__}: {cause}"
+        text = "".join(format_exception(type(cause), cause, cause.__traceback__))
+        self._put("collect_error", file=file, message=_cut(message), traceback=_cut(text))
 
     def pytest_collectreport(self, report: "pytest.CollectReport") -> None:
         """Record collectors that failed or were skipped as a whole."""
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             where = "" if crash is None else f"{crash.path}:{crash.lineno}: "
-            self._put("collect_error", file=report.nodeid, where=where, **_texts(report))
+            self._put("collect_error", file=self._id(report.nodeid), where=where, **_texts(report))
         elif report.skipped:
-            self._put("collect_skip", file=report.nodeid, **_texts(report))
+            self._put("collect_skip", file=self._id(report.nodeid), **_texts(report))
 
     def pytest_deselected(self, items: "list[pytest.Item]") -> None:
         """Count what -k, -m or a plugin took out."""
@@ -114,13 +171,13 @@ class Reporter:
 
     def _collected(self, ids: "list[str]") -> None:
         for start in range(0, len(ids), _IDS_A_LINE):
-            self._put("collected", ids=ids[start : start + _IDS_A_LINE])
+            self._put("collected", ids=[self._id(i) for i in ids[start : start + _IDS_A_LINE]])
         self._put("collection_finish", deselected=self._deselected)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Record that a test begins."""
-        self._begin_recordings(str(nodeid))
-        self._put("begin", id=str(nodeid))
+        self._begin_recordings(self._id(nodeid))
+        self._put("begin", id=self._id(nodeid))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: "pytest.TestReport") -> None:
@@ -132,7 +189,7 @@ class Reporter:
             fields["xfail"] = _cut(str(report.wasxfail))
         self._put(
             "subtest" if type(report).__name__.lower() == "subtestreport" else "phase",
-            id=str(report.nodeid),
+            id=self._id(report.nodeid),
             when=str(report.when),
             outcome=str(report.outcome),
             duration=float(getattr(report, "duration", 0.0)),
