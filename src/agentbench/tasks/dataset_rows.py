@@ -171,6 +171,8 @@ class SwebenchOrigin(Schema):
     test_files: tuple[str, ...] = ()  # the files of its test patch, which SWE-bench runs
     node_ids: dict[str, tuple[NodeId, ...]] = Field(default_factory=dict)
     """The node ids of shortened test names; an empty tuple: no counted test has the name."""
+    left_out: dict[str, str] = Field(default_factory=dict)
+    """The names in pass_to_pass that do not count here, with their outcome: failed, not run …"""
 
     @property
     def names(self) -> tuple[str, ...]:

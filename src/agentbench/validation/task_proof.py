@@ -17,7 +17,13 @@ from agentbench.runs.options import VALIDATION, RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import new_run_id
-from agentbench.scoring.evidence import CaseFact, CaseOutcome, NodeId, PytestOutcome
+from agentbench.scoring.evidence import (
+    CaseFact,
+    CaseOutcome,
+    NodeId,
+    PytestOutcome,
+    ReportFacts,
+)
 from agentbench.scoring.expectation import reported_cases
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.loading import TASK_FILE
@@ -148,18 +154,25 @@ def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
 def final_outcomes(oracle: Sequence[AttemptRecord]) -> Outcomes:
     """The outcomes of the tests with the reference solution, in the first attempt.
 
-    Empty if that run did not end properly or could not collect a file: then a test without an
-    outcome may be a good one.
+    Empty if that run did not reach its end: then a test without an outcome may be a good one.
     """
-    reports = [
-        stage.evidence.report
-        for record in oracle[:1]
-        for stage in record.stages
-        if stage.name is StageName.FINAL_TEST and stage.evidence.report is not None
-    ]
-    if not reports or reports[0].outcome not in {PytestOutcome.PASSED, PytestOutcome.FAILED}:
+    ended = {PytestOutcome.PASSED, PytestOutcome.FAILED, PytestOutcome.COLLECTION_ERROR}
+    report = _final_report(oracle)
+    if report is None or not report.complete or report.outcome not in ended:
         return {}
-    return {case.node_id: case.outcome for case in reports[0].cases}
+    return {case.node_id: case.outcome for case in report.cases}
+
+
+def uncollected_files(oracle: Sequence[AttemptRecord]) -> frozenset[str]:
+    """The files that could not be collected with the reference solution, in the first attempt."""
+    report = _final_report(oracle)
+    errors = report.collection_errors if report is not None else ()
+    return frozenset(name.partition("::")[0] for name in errors)
+
+
+def _final_report(oracle: Sequence[AttemptRecord]) -> ReportFacts | None:
+    final = (s for each in oracle[:1] for s in each.stages if s.name is StageName.FINAL_TEST)
+    return next((stage.evidence.report for stage in final), None)
 
 
 def named_tests(records: Sequence[AttemptRecord]) -> dict[NodeId, CaseFact]:
@@ -177,6 +190,15 @@ def without_ids(task: Task) -> Task:
     """The task without lists of tests, so that the whole run decides."""
     key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
     return task.model_copy(update={"answer_key": key})
+
+
+def without_listed_tests(task: Task) -> Task:
+    """The task before its tests are known; the run goes on after files that cannot be collected."""
+    task = without_ids(task)
+    if not _runs_pytest(task):
+        return task  # the other runners continue anyway
+    command = f"{task.problem.test_command} --continue-on-collection-errors"
+    return with_problem(task, test_command=command)
 
 
 def with_problem(task: Task, **changes: object) -> Task:
@@ -340,7 +362,7 @@ def _find_and_write(
         agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF
     )
     finished_run = run_to_end(
-        [_without_listed_tests(task) for task in tasks.values()], names_options, follow
+        [without_listed_tests(task) for task in tasks.values()], names_options, follow
     )
     faults: dict[Path, str] = {}
     for folder, task in tasks.items():
@@ -366,15 +388,6 @@ def details_of(records: Sequence[AttemptRecord]) -> str:
     """How attempts failed, in parentheses after a space; empty if their details are empty."""
     details = sorted({record.detail for record in records if record.detail})
     return f" ({'; '.join(details)})" if details else ""
-
-
-def _without_listed_tests(task: Task) -> Task:
-    """The task before its tests are known; the run goes on after files that cannot be collected."""
-    task = without_ids(task)
-    if not _runs_pytest(task):
-        return task  # the other runners continue anyway
-    command = f"{task.problem.test_command} --continue-on-collection-errors"
-    return with_problem(task, test_command=command)
 
 
 def _narrowed(task: Task) -> Task | None:

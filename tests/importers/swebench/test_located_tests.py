@@ -41,7 +41,9 @@ def take(tmp_path):
     """Import an instance with some names of tests; gives its folder."""
     project = Project(tmp_path / "repos")
 
-    def take(more_tests="", tests=None, **changes):
+    def take(more_tests="", tests=None, base=None, **changes):
+        if base is not None:
+            base(project)
         changes["test_patch"], runner = project.test_patch + more_tests, {}
         if tests is not None:
             changes["test_patch"] = project.diff("tests/test_counting.py", tests)
@@ -92,23 +94,105 @@ def test_a_name_that_no_mended_test_bears_is_refused_and_its_task_removed(take, 
     folder = take(FAIL_TO_PASS=[f"{FILE}::test_last[three", "test_first"])
     (refusal,) = write_located_tests([folder], options, follow).rejections
     assert (refusal.instance, refusal.field) == ("Acme__counting-7", "FAIL_TO_PASS")
-    assert refusal.what == (
-        f"the reference patch fixes no test named '{FILE}::test_last[three', 'test_first'"
-    )
+    assert refusal.what == (f"the reference patch fixes no test named '{FILE}::test_last[three'")
     assert not folder.exists()
 
 
-def test_a_test_to_keep_that_fails_with_the_solution_does_not_count(take, options):
+def test_pass_to_pass_ids_that_no_test_has_did_not_run_and_do_not_count(take, options):
     gone = [f"{FILE}::test_gone_{number}" for number in range(5)]
     folder = take(PASS_TO_PASS=[*gone, f"{FILE}::test_first"])
     result = write_located_tests([folder], options, follow)
     assert result.rejections == ()
     assert result.notes == (
-        "Acme__counting-7: 5 of 6 tests in PASS_TO_PASS fail here with the reference solution, "
-        f"and do not count: {gone[0]}, {gone[1]}, {gone[2]} and 2 more",
+        "Acme__counting-7: 5 of 6 tests in PASS_TO_PASS did not run here with the reference "
+        f"solution, and do not count: {gone[0]}, {gone[1]}, {gone[2]} and 2 more",
     )
     assert listed(folder) == ([f"{FILE}::test_last[one]"], [f"{FILE}::test_first"])
-    assert read_origin(folder).node_ids == dict.fromkeys(gone, ())
+    origin = read_origin(folder)
+    assert origin.node_ids == dict.fromkeys(gone, ())
+    assert origin.left_out == dict.fromkeys(gone, "not run")
+
+
+def write_untouched_files(project):
+    """Commit test files that the test patch does not touch; three of their tests fail."""
+    project.origin.write(
+        "tests/test_old.py",
+        "import pytest\nfrom counting import first\n\n\n"
+        "def test_old():\n    assert first([3]) == 3\n\n\n"
+        '@pytest.mark.parametrize("x", ["a b", "c"])\n'
+        "def test_each(x):\n    assert first(x) == x[0]\n\n\n"
+        "def test_asks_a_host():\n    raise OSError\n",
+    )
+    project.origin.write("tests/test_broken.py", "import gone\n\n\ndef test_x():\n    pass\n")
+    project.base_commit = project.origin.commit()
+
+
+OLD = "tests/test_old.py"
+
+
+def test_pass_to_pass_ids_of_untouched_files_are_run_and_stay(take, options):
+    names = [f"{OLD}::test_old", f"{OLD}::test_each[a", f"{OLD}::test_each[c]"]
+    folder = take(base=write_untouched_files, PASS_TO_PASS=[*names, f"{FILE}::test_first"])
+    result = write_located_tests([folder], options, follow)
+    assert (result.rejections, result.notes) == ((), ())
+    whole = [f"{OLD}::test_old", f"{OLD}::test_each[a b]", f"{OLD}::test_each[c]"]
+    assert listed(folder)[1] == [*whole, f"{FILE}::test_first"]
+
+
+def test_each_pass_to_pass_name_that_does_not_count_is_named_with_its_outcome(take, options):
+    left_out = {
+        f"{OLD}::test_asks_a_host": "failed",
+        f"{OLD}::test_none": "not run",
+        "tests/test_broken.py::test_x": "not collected",
+        "tests/test_nowhere.py::test_x": "not run",
+        "test_function_of_no_file": "not run",
+    }
+    folder = take(base=write_untouched_files, PASS_TO_PASS=[*left_out, f"{OLD}::test_old"])
+    result = write_located_tests([folder], options, follow)
+    assert read_origin(folder).left_out == left_out
+    assert [note.partition("PASS_TO_PASS ")[2].partition(", and")[0] for note in result.notes] == [
+        "fail here with the reference solution",
+        "did not run here with the reference solution",
+        "are in files that cannot be collected here with the reference solution",
+    ]
+    assert listed(folder) == ([f"{FILE}::test_last[one]"], [f"{OLD}::test_old"])
+
+
+@pytest.mark.parametrize("name", [f"{OLD}::test_old", f"{OLD}::test_each[a"])
+def test_fail_to_pass_names_of_untouched_files_that_pass_before_any_fix_are_kept(
+    take, options, name
+):
+    folder = take(
+        base=write_untouched_files, FAIL_TO_PASS=[name, f"{FILE}::test_last[one]"], PASS_TO_PASS=[]
+    )
+    result = write_located_tests([folder], options, follow)
+    (note,) = result.notes
+    assert note.endswith(f"pass here before any fix, and count as PASS_TO_PASS: {name}")
+    (kept,) = listed(folder)[1]
+    assert kept.startswith(name)
+
+
+def test_names_of_unittest_in_untouched_modules_are_run_and_stay(take, options):
+    def write(project):
+        project.origin.write(
+            "tests/test_old.py", UNITTESTS.replace("import first, last", "import first")
+        )
+        project.base_commit = project.origin.commit()
+
+    folder = take(
+        tests=UNITTESTS,
+        base=write,
+        FAIL_TO_PASS=["test_last (test_counting.Counting)"],
+        PASS_TO_PASS=[
+            "test_first (test_old.Counting)",
+            "test_asks_a_host (tests.test_old.Counting)",
+        ],
+    )
+    write_located_tests([folder], options, follow)
+    assert listed(folder) == (
+        [f"{FILE}::Counting::test_last"],
+        ["tests/test_old.py::Counting::test_first"],
+    )
 
 
 def test_a_test_to_fix_that_passes_before_any_fix_is_to_be_kept(take, options):
@@ -267,6 +351,8 @@ def test_names_that_unittest_prints_become_node_ids(take, options):
     assert [note.partition(": ")[2] for note in result.notes] == [
         "1 of 3 tests in PASS_TO_PASS fail here with the reference solution, and do not count: "
         "test_asks_a_host (test_counting.Counting)",
+        "1 of 3 tests in PASS_TO_PASS did not run here with the reference solution, and do not "
+        "count: test_gone (test_counting.Counting)",
         "1 of 2 tests in FAIL_TO_PASS pass here before any fix, and count as PASS_TO_PASS: "
         "test_first (test_counting.Counting)",
     ]

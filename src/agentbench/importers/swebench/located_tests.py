@@ -1,22 +1,25 @@
 """Adapts the test lists of SWE-bench's instances to the outcomes in our environment.
 
-The reference solution is run once, with all tests in the test patch's files. That run resolves
-names that are not node ids: a name in FAIL_TO_PASS can mean a test that failed before and passes
-after it. It also shows where the data set's lists are not valid here, mostly because a test needs
-another host or another library.
+The reference solution is run once, with all tests in the test patch's files and in the files of the
+listed tests: many data sets list tests in PASS_TO_PASS that the test patch does not touch. That run
+resolves names that are not node ids: a name in FAIL_TO_PASS can mean a test that failed before and
+passes after it. It also shows where the data set's lists are not valid here, mostly because a test
+needs another host or another library.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from msgspec import Struct, field
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
-from agentbench.errors import InputError
+from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
 from agentbench.importers.swebench.named_functions import UnclearNameError, ids_of_functions
 from agentbench.runs.options import RunOptions
@@ -26,13 +29,21 @@ from agentbench.scoring.expectation import FAILING_OUTCOMES
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks import dataset_rows
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.loading import TASK_FILE, load_task
-from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.mirror import Mirrors, tracked_files
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation import task_proof
 
 _MAX_NAMES = 3  # tests that a line names
+_NOT_COLLECTED = "not collected"
+_NOT_RUN = "not run"
+# How a line says why tests of PASS_TO_PASS do not count; every other outcome is a failure.
+_WHY_LEFT_OUT = {
+    _NOT_COLLECTED: "are in files that cannot be collected here with the reference solution",
+    _NOT_RUN: "did not run here with the reference solution",
+}
 
 
 class LocatedTests(Struct, frozen=True, kw_only=True):
@@ -43,7 +54,8 @@ class LocatedTests(Struct, frozen=True, kw_only=True):
     node_ids: dict[str, tuple[NodeId, ...]]
     """The ids of each name that is not a node id; empty for a name that does not count."""
     unmatched: tuple[str, ...] = ()  # names in FAIL_TO_PASS that match no fixed test
-    failing: tuple[str, ...] = ()  # names in PASS_TO_PASS that fail with the reference solution
+    left_out: dict[str, str] = field(default_factory=dict)
+    """The names in PASS_TO_PASS that do not count, each with its outcome after the solution."""
     passing: tuple[str, ...] = ()  # names in FAIL_TO_PASS that pass before it
 
 
@@ -91,9 +103,10 @@ def write_located_tests(
         run_id=f"names-{new_run_id(datetime.now(UTC))}",
         integrity_controls=ControlLevel.OFF,
     )
-    # All tests in the files of the test patch decide.
     tasks = [
-        task_proof.with_problem(task_proof.without_ids(task), test_paths=origin.test_files)
+        task_proof.with_problem(
+            task_proof.without_listed_tests(task), test_paths=_files_to_run(task, origin, mirrors)
+        )
         for task, origin in known.values()
     ]
     finished = task_proof.run_to_end(tasks, run_options, follow)
@@ -112,15 +125,48 @@ def write_located_tests(
     return LocatingResult(rejections=tuple(refused), differences=differences, undecided=undecided)
 
 
+def _files_to_run(task: Task, origin: SwebenchOrigin, mirrors: Mirrors) -> tuple[str, ...]:
+    """The files of the test patch and of the listed tests, as far as they exist.
+
+    Pytest would run nothing at all if one of them did not exist.
+    """
+    try:
+        mirror = mirrors.of(task.source)
+        hidden = apply_patch_to_commit(task.answer_key.tests_patch, mirror)
+    except (GitCloneError, PatchDoesNotApplyError):
+        return origin.test_files  # the run ends in the same error, with its evidence
+    removed = {path for path, file in hidden.items() if file is None}
+    existing = {str(path) for path in (tracked_files(mirror) | hidden.keys()) - removed}
+    files = dict.fromkeys(origin.test_files)
+    for name in origin.names:
+        if name_kind(name) is NameKind.UNITTEST:
+            files.update(dict.fromkeys(_files_of_class(name, existing)))
+        else:
+            files[name.partition("::")[0]] = None  # that of a bare function is no file
+    return tuple(file for file in files if file in existing)
+
+
+def _files_of_class(name: str, existing: Iterable[str]) -> list[str]:
+    """The files of a name like `test_a (tests.test_b.Case)`; its module may begin in a folder."""
+    parts = name.partition(" (")[2].rstrip(")").split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        end = PurePosixPath(*parts[:length]).with_suffix(".py").parts
+        found = [file for file in existing if PurePosixPath(file).parts[-length:] == end]
+        if found:
+            return sorted(found)
+    return []
+
+
 def _write_lists(
     folder: Path, origin: SwebenchOrigin, records: Sequence[AttemptRecord]
 ) -> tuple[str, ...] | Rejection:
     """Write the lists of one task; returns how they differ, or why the task was removed."""
-    found, by_id = task_proof.deciding_tests(records), task_proof.named_tests(records)
-    located = (
-        locate_named_tests(origin, found, by_id)
-        if by_id
-        else locate_tests(origin, found, task_proof.final_outcomes(records))
+    located = locate_tests(
+        origin,
+        task_proof.deciding_tests(records),
+        task_proof.final_outcomes(records),
+        named=task_proof.named_tests(records),
+        uncollected=task_proof.uncollected_files(records),
     )
     if located is None:
         return ()
@@ -134,18 +180,21 @@ def _write_lists(
         fail_to_pass=located.fail_to_pass,
         pass_to_pass=located.pass_to_pass,
     )
-    named = origin.model_copy(update={"node_ids": located.node_ids})
+    named = origin.model_copy(update={"node_ids": located.node_ids, "left_out": located.left_out})
     (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
     return tuple(_differences(origin, located))
 
 
 def _differences(origin: SwebenchOrigin, located: LocatedTests) -> Iterator[str]:
     """The lines that say how the lists differ from the data set's."""
-    if located.failing:
+    reasons: dict[str, list[str]] = {}
+    for name, outcome in located.left_out.items():
+        why = _WHY_LEFT_OUT.get(outcome, "fail here with the reference solution")
+        reasons.setdefault(why, []).append(name)
+    for why, names in reasons.items():
         yield (
-            f"{origin.instance_id}: {len(located.failing)} of {len(origin.pass_to_pass)} tests in "
-            "PASS_TO_PASS fail here with the reference solution, and do not count: "
-            f"{list_with_more(located.failing, _MAX_NAMES)}"
+            f"{origin.instance_id}: {len(names)} of {len(origin.pass_to_pass)} tests in "
+            f"PASS_TO_PASS {why}, and do not count: {list_with_more(names, _MAX_NAMES)}"
         )
     if located.passing:
         yield (
@@ -184,6 +233,9 @@ def locate_tests(
     origin: SwebenchOrigin,
     found: task_proof.DecidingTests,
     final: Mapping[NodeId, CaseOutcome],
+    *,
+    named: Mapping[NodeId, CaseFact] = MappingProxyType({}),
+    uncollected: Collection[str] = (),
 ) -> LocatedTests | None:
     """The test lists of an instance by the outcomes of its tests; None: the data set's lists stay.
 
@@ -193,76 +245,62 @@ def locate_tests(
     Args:
         origin: The instance.
         found: The tests that the reference solution fixes, and those that pass with and without it.
-        final: The outcome of each test with the reference solution.
-    """
-    node_ids: dict[str, tuple[NodeId, ...]] = {}
-    is_cut = {name: name_kind(name) is not NameKind.NODE_ID for name in origin.names}
-    for name in origin.fail_to_pass:
-        if is_cut[name]:
-            node_ids[name] = matching_node_ids(name, found.fail_to_pass)
-    unmatched = [name for name in origin.fail_to_pass if is_cut[name] and not node_ids[name]]
-    whole = [NodeId(name) for name in origin.fail_to_pass if not is_cut[name]]
-    passing = [name for name in whole if name in set(found.pass_to_pass)]
-    if any(final.get(name) is not CaseOutcome.PASSED for name in whole) or (
-        passing and len(passing) == len(origin.fail_to_pass)
-    ):
-        passing = []
-        if not any(is_cut.values()):
-            return None
-    failing = []
-    for name in origin.pass_to_pass:
-        if is_cut[name]:
-            node_ids.setdefault(name, matching_node_ids(name, found.pass_to_pass))
-        elif final and final.get(NodeId(name), CaseOutcome.FAILED) in FAILING_OUTCOMES:
-            failing.append(name)
-            node_ids[name] = ()
-    located = origin.model_copy(update={"node_ids": node_ids})
-    fixed = [n for n in _all_ids(located, origin.fail_to_pass) if n not in set(passing)]
-    return LocatedTests(
-        fail_to_pass=tuple(fixed),
-        pass_to_pass=tuple(
-            n for n in _all_ids(located, (*origin.pass_to_pass, *passing)) if n not in set(fixed)
-        ),
-        node_ids=node_ids,
-        unmatched=tuple(unmatched),
-        failing=tuple(failing),
-        passing=tuple(passing),
-    )
-
-
-def locate_named_tests(
-    origin: SwebenchOrigin,
-    found: task_proof.DecidingTests,
-    named: Mapping[NodeId, CaseFact],
-) -> LocatedTests:
-    """The test lists of an instance whose test names are those that its runner prints.
-
-    Args:
-        origin: The instance.
-        found: The tests that the reference solution fixes, and those that pass with and without it.
-        named: All tests with their names.
+        final: The outcome of each test with the reference solution; empty if that run did not end.
+        named: All tests with the names that their runner prints; empty for pytest.
+        uncollected: The files that could not be collected with the reference solution.
     """
 
-    def matching(name: str, ids: Iterable[NodeId]) -> tuple[NodeId, ...]:
+    def matching(name: str, ids: Collection[NodeId]) -> tuple[NodeId, ...]:
         """The tests that a name means."""
-        return tuple(each for each in ids if each in named and named[each].has_name(name))
+        if named:
+            cases = ((each, named.get(each)) for each in ids)
+            return tuple(
+                each for each, case in cases if each == name or (case and case.has_name(name))
+            )
+        if name in whole:
+            return (NodeId(name),) if name in ids else ()
+        return matching_node_ids(name, tuple(ids))
 
-    to_fix = {name: matching(name, found.fail_to_pass) for name in origin.fail_to_pass}
-    to_keep = {name: matching(name, found.pass_to_pass) for name in origin.names}
-    passing = tuple(name for name, ids in to_fix.items() if not ids and to_keep[name])
-    if len(passing) == len(to_fix):
-        passing = ()  # the instance is not valid here
-    fixed = tuple(dict.fromkeys(node_id for ids in to_fix.values() for node_id in ids))
-    kept = (node_id for name in (*origin.pass_to_pass, *passing) for node_id in to_keep[name])
+    whole = {n for n in origin.names if not named and name_kind(n) is NameKind.NODE_ID}
+    fixed = {
+        name: (NodeId(name),) if name in whole else matching(name, found.fail_to_pass)
+        for name in origin.fail_to_pass
+    }
+    passing = {
+        name: ids
+        for name in origin.fail_to_pass
+        if (ids := matching(name, found.pass_to_pass)) and (name in whole or not fixed[name])
+    }
+    is_fixed = all(final.get(NodeId(n)) is CaseOutcome.PASSED for n in fixed if n in whole)
+    if not is_fixed or len(passing) == len(fixed):
+        passing = {}
+        if whole.issuperset(origin.names):
+            return None
+    after = final or dict.fromkeys((*found.pass_to_pass, *found.fail_to_pass), CaseOutcome.PASSED)
+    kept, left_out = dict[str, tuple[NodeId, ...]](), dict[str, str]()
+    for name in origin.pass_to_pass:
+        meant = matching(name, after)
+        kept[name] = tuple(each for each in meant if after[each] not in FAILING_OUTCOMES)
+        if not final and name in whole:
+            kept[name] = (NodeId(name),)  # a test without an outcome may be a good one
+        elif not kept[name] and (named or name_kind(name) is not NameKind.OTHER):
+            is_lost = name.partition("::")[0] in uncollected
+            absent = _NOT_COLLECTED if is_lost else _NOT_RUN
+            left_out[name] = after[meant[0]].value if meant else absent
+    to_fix = {name: ids for name, ids in fixed.items() if name not in passing}
+    ids_to_fix = tuple(dict.fromkeys(chain.from_iterable(to_fix.values())))
+    node_ids = {**kept, **passing, **{name: ids for name, ids in to_fix.items() if ids}}
     return LocatedTests(
-        fail_to_pass=fixed,
-        pass_to_pass=tuple(dict.fromkeys(kept)),
-        node_ids={**to_keep, **{name: ids for name, ids in to_fix.items() if ids}},
-        unmatched=tuple(name for name, ids in to_fix.items() if not ids and name not in passing),
-        failing=tuple(
-            name for name in origin.pass_to_pass if not to_keep[name] and matching(name, named)
+        fail_to_pass=ids_to_fix,
+        pass_to_pass=tuple(
+            each
+            for each in dict.fromkeys(chain.from_iterable((*kept.values(), *passing.values())))
+            if each not in set(ids_to_fix)
         ),
-        passing=passing,
+        node_ids={name: ids for name, ids in node_ids.items() if ids != (name,)},
+        unmatched=tuple(name for name, ids in to_fix.items() if not ids),
+        left_out=left_out,
+        passing=tuple(passing),
     )
 
 
