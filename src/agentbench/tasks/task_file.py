@@ -33,13 +33,13 @@ from agentbench.tasks.problem import (
 from agentbench.tasks.steps import StepTable, check_steps
 from agentbench.tasks.task import TaskSetup
 
+# A workspace is read as a whole, and its files are given to the agent's user.
 _SYSTEM_FOLDERS = frozenset(
-    {"/", "/bin", "/boot", "/etc", "/home", "/lib", "/lib64", "/opt", "/sbin", "/srv", "/usr",
-     "/var"}
+    {"/", "/bin", "/boot", "/etc", "/lib", "/lib64", "/sbin", "/usr", "/var"}
 )  # fmt: skip
+# Each of these is mounted or emptied by agentbench or by the engine.
 _RESERVED_FOLDERS = frozenset(
-    {"/agentbench", "/dev", "/logs", "/proc", "/results", "/run", "/solution", "/sys", "/tests",
-     "/tmp"}
+    {"/agentbench", "/dev", "/logs", "/proc", "/results", "/run", "/sys", "/tests"}
 )  # fmt: skip
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _URL = re.compile(

@@ -77,3 +77,35 @@ def test_it_is_made_once(provider: DockerProvider, foreign: ImageId) -> None:
     with provider.open(first, limits=LIMITS, network=False) as box:
         done = box.run(Command(argv=("ls", "-A"), timeout=PATIENCE))
         assert (done.stdout, done.exit_code) == ("", 0)
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/tmp/deep", "/home", "/opt", "/solution", "/srv"])
+def test_a_shared_folder_of_the_image_can_be_the_workspace(
+    provider: DockerProvider, engine: Engine, image: ImageId, tmp_path: Path, folder: str
+) -> None:
+    dockerfile, workdir = tmp_path / "Dockerfile", PurePosixPath(folder)
+    (tmp_path / "note").write_text(uuid4().hex)
+    dockerfile.write_text(f"FROM {image}\nUSER root\nCOPY note {folder}/deep/note\n")
+    below = provider.resolve_image(None, dockerfile=dockerfile)
+    own = provider.resolve_image(None, dockerfile=dockerfile, workdir=workdir)
+    snapshot = None
+    try:
+        with provider.open(own, limits=LIMITS, network=False) as box:
+            box.write_tree(box.workspace, tar_of_file("given", b"x"))
+            shown = sh(box, "pwd; cat deep/note given; echo mine > kept; mktemp > /dev/null")
+            assert (shown.stdout, shown.exit_code) == (
+                f"{folder}\n{(tmp_path / 'note').read_text()}x",
+                0,
+            )
+            snapshot = box.snapshot(f"test-{uuid4().hex}")
+        with provider.open(snapshot, limits=LIMITS, network=False) as box:
+            assert sh(box, "cat kept given deep/note").ok
+            box.kill()
+            with box.read_tree(workdir) as chunks:
+                assert b"kept" in b"".join(chunks)
+    finally:
+        if snapshot is not None:
+            provider.discard(snapshot)
+        with engine.api("remove task images") as api:
+            for each in (own, below):
+                api.remove_image(each)

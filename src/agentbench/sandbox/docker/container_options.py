@@ -111,7 +111,17 @@ class ContainerPlan(Struct, frozen=True, kw_only=True):
 
     def is_in_memory(self, path: PurePosixPath) -> bool:
         """Whether a path is in a folder that exists only in memory while the container runs."""
-        return any(path.is_relative_to(folder) for folder in (_TMP, *self.tmpfs))
+        return any(path.is_relative_to(folder) for folder in self.memory_folders(0))
+
+    def memory_folders(self, memory: int) -> dict[str, str]:
+        """The folders in memory with their options; /tmp has at most half of some bytes of memory.
+
+        Files in a full /tmp must be removable. A workspace in /tmp is part of the layers instead:
+        memory would hide the image's files, and no snapshot would have it.
+        """
+        if self.workspace.is_relative_to(_TMP):
+            return {**self.tmpfs}
+        return {**self.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"}
 
     @property
     def owner_id(self) -> int:
@@ -194,8 +204,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "PidsLimit": limits.pids * (1 if limits.runtime is None else _OTHER_RUNTIME)
         + _OWN_PROCESSES,
         "Ulimits": [*(each for each in own if each["Name"] not in named), *plan.ulimits],
-        # Half of the memory, since /tmp is in memory: files in a full /tmp must be removable.
-        "Tmpfs": {**plan.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"},
+        "Tmpfs": plan.memory_folders(memory),
         "LogConfig": {"Type": "none"},
         **({"MaskedPaths": [*MASKED_PATHS]} if limits.runtime is None else {}),
         "Runtime": limits.runtime,
