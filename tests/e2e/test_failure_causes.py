@@ -83,7 +83,7 @@ KINDS = (
     Failing(
         name="regression", reason=R.TESTS_FAILED,
         agent=command(f"{FIX}; sed -i 's/min(prices)/max(prices)/' basket.py"),
-        words=("test_the_cheapest_is_found passed before the agent's change and fails now",
+        words=("test_the_cheapest_is_found passed before the change and fails now",
                "expected 1", "actual 3", "basket.py:11 + return max(prices)"),
     ),
     Failing(

@@ -82,7 +82,7 @@ def test_a_native_traceback_gives_the_line_below_its_last_frame():
     [
         ("failed", "failed", "still fails"),
         ("failed", None, "fails"),
-        ("failed", "passed", "passed before the agent's change and fails now (a regression)"),
+        ("failed", "passed", "passed before the change and fails now (a regression)"),
         ("error", "error", "still fails in its set-up or teardown"),
         ("unfinished", "failed", "did not run to its end"),
         ("skipped", "failed", "was skipped, which does not count as passed"),

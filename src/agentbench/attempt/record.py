@@ -10,7 +10,7 @@ from agentbench.core.choices import AGENT_USER, UserName, VerifierPlace
 from agentbench.core.display_text import list_with_more
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
-from agentbench.integrity.records import A_TEST, BYTE_CODE, Controls, DroppedPath
+from agentbench.integrity.records import BYTE_CODE, TEST_OF_TASK, Controls, DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, StageResult
@@ -302,7 +302,7 @@ def with_dropped_files(verdict: Verdict, patch: PatchRecord | None) -> Verdict:
 
     A resolved attempt may well have tests of its own; a failed one may have failed by their loss.
     """
-    usual = {BYTE_CODE, A_TEST} if verdict.resolved else {BYTE_CODE}
+    usual = {BYTE_CODE, TEST_OF_TASK} if verdict.resolved else {BYTE_CODE}
     every = patch.dropped if patch is not None else ()
     dropped = [f"{one.path} ({one.why})" for one in every if one.why not in usual]
     if not dropped:

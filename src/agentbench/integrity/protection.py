@@ -16,7 +16,12 @@ from msgspec import Struct
 
 from agentbench.core.files import FileContent
 from agentbench.integrity.extraction import WorkspaceChange
-from agentbench.integrity.records import A_TEST, BYTE_CODE, DroppedPath
+from agentbench.integrity.records import (
+    BYTE_CODE,
+    PROTECTED_BY_TASK,
+    TEST_OF_TASK,
+    DroppedPath,
+)
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.integrity.trees import BaseContent, WorkspaceTree
 
@@ -38,6 +43,7 @@ _PLUGIN_ROOTS = frozenset(
      "agentbench_recorder"}
 )  # fmt: skip
 _IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
+"""Reasons for dropping a file that the task's own lists give."""
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
 _SHADOWS = "shadows the standard library, pytest or a plugin"
 _LOAD_HOOK = b"load_tests"
@@ -224,9 +230,9 @@ def _fault_in(name: str, content: bytes) -> str | None:
 
 def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -> str | None:
     if path in rules.hidden or _is_under(path, rules.test_paths):
-        return A_TEST
+        return TEST_OF_TASK
     if any(_matches(path, pattern) for pattern in rules.patterns):
-        return "protected by the task"
+        return PROTECTED_BY_TASK
     if not rules.a_script_judges:
         return _why_in_pytest(path, roots) or _why_beside_script(path, rules.script_folder)
     if _starts_with_python(path):

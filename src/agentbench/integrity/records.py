@@ -16,8 +16,10 @@ _MAX_LISTED = 3
 _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
 
-A_TEST, BYTE_CODE = "a test of the task", "byte-code"
-"""Two reasons why a path is not judged."""
+TEST_OF_TASK = "a test of the task"
+PROTECTED_BY_TASK = "protected by the task"
+BYTE_CODE = "byte-code"
+"""Reasons why a path is not judged."""
 
 
 class DroppedPath(Schema):

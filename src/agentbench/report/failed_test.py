@@ -79,7 +79,7 @@ def _ending(test: CaseChange) -> str:
     if test.final not in FAILING_OUTCOMES:
         return f"was {test.final.value}, which does not count as passed"
     if test.baseline is CaseOutcome.PASSED:
-        return "passed before the agent's change and fails now (a regression)"
+        return "passed before the change and fails now (a regression)"
     still = "still " if test.baseline in FAILING_OUTCOMES else ""
     phase = " in its set-up or teardown" if test.final is CaseOutcome.ERROR else ""
     return f"{still}fails{phase}"

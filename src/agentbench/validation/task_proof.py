@@ -1,7 +1,8 @@
 """Decides whether a task is valid, by running its reference solution and no agent."""
 
+import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -12,11 +13,19 @@ from msgspec.structs import replace
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
 from agentbench.core.choices import ControlLevel, Runner
-from agentbench.integrity.records import ControlKind, WeakControl
+from agentbench.integrity.records import (
+    PROTECTED_BY_TASK,
+    TEST_OF_TASK,
+    ControlKind,
+    WeakControl,
+)
+from agentbench.report.attempt_files import files_in
+from agentbench.report.cause_text import cause_facts
+from agentbench.report.failure_cause import find_cause
 from agentbench.runs.options import VALIDATION, RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
-from agentbench.runs.store.store import new_run_id
+from agentbench.runs.store.store import RunStore, new_run_id
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
@@ -32,6 +41,7 @@ from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.environment.found_tests import is_collected_by_default
 
+_MAX_DROPPED = 3  # files that an explanation names
 Outcomes = Mapping[NodeId, CaseOutcome]
 """The outcome of each test of one run."""
 FollowRun = Callable[[Run], None]
@@ -86,6 +96,8 @@ class TaskProof(Struct, frozen=True, kw_only=True):
     """The number of tests that must pass before and after the reference solution."""
     undecided: bool = False
     """Whether an attempt failed because of the infrastructure, so that the result is unknown."""
+    explanation: tuple[str, ...] = ()
+    """Of an invalid task: the first failing test or cause, and the commands that show the runs."""
     sandbox: str = ""
 
 
@@ -304,9 +316,39 @@ def run_proofs(
         for agent in ("oracle", "noop")
     )
     return {
-        folder: replace(prove(task, oracle.of(task), noop.of(task)), sandbox=oracle.sandbox)
+        folder: replace(
+            prove(task, oracle.of(task), noop.of(task)),
+            sandbox=oracle.sandbox,
+            explanation=tuple(_explanation(task, oracle, noop)),
+        )
         for folder, task in tasks.items()
     }
+
+
+def _explanation(task: Task, oracle: "FinishedRun", noop: "FinishedRun") -> Iterator[str]:
+    """Why the first unexpected attempts of both agents ended as they did."""
+    failed = next((record for record in oracle.of(task) if not record.resolved), None)
+    if failed is not None:
+        cause = find_cause(failed, files_in(oracle.store.folder_of(failed)))
+        assert cause is not None  # it is not resolved
+        yield cause.summary
+        for fact in cause_facts(cause):
+            yield f"{fact.label}: {' '.join(fact.lines)}"
+        dropped = failed.patch.dropped if failed.patch is not None else ()
+        for each in dropped[:_MAX_DROPPED]:
+            covered = each.why in {TEST_OF_TASK, PROTECTED_BY_TASK}
+            how = "; [tests] paths or protected cover it" if covered else ""
+            yield f"the reference solution's change to {each.path} is not judged: {each.why}{how}"
+        yield _show_command(oracle, failed)
+    resolved = next((record for record in noop.of(task) if record.resolved), None)
+    if resolved is not None:
+        yield _show_command(noop, resolved)
+
+
+def _show_command(run: "FinishedRun", record: AttemptRecord) -> str:
+    words = ["agentbench", "show", str(run.store.folder), record.task_id]
+    number = [str(record.attempt)] if record.attempt > 1 else []
+    return f"its run: {shlex.join([*words, *number])}"
 
 
 class FinishedRun(Struct, frozen=True, kw_only=True):
@@ -314,6 +356,7 @@ class FinishedRun(Struct, frozen=True, kw_only=True):
 
     records: tuple[AttemptRecord, ...]
     sandbox: str
+    store: RunStore
 
     def of(self, task: Task) -> list[AttemptRecord]:
         """The records of one task."""
@@ -329,7 +372,8 @@ def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) ->
     """
     run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
     follow(run)
-    return FinishedRun(records=run.store.latest(), sandbox=run.configuration.sandbox)
+    sandbox = run.configuration.sandbox
+    return FinishedRun(records=run.store.latest(), sandbox=sandbox, store=run.store)
 
 
 def find_deciding_tests(

@@ -318,8 +318,9 @@ def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, floa
 
 
 def result_lines(one: ValidationResult) -> Iterator[str]:
-    """The lines about one task: reasons, leaks, weak controls."""
+    """The lines about one task: reasons and their explanation, leaks, weak controls."""
     yield from one.reasons
+    yield from one.proof.explanation if one.proof is not None and one.reasons else ()
     for leak in one.leaks:
         yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
     proof = one.proof or one.stored_proof
