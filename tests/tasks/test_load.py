@@ -163,7 +163,36 @@ def test_a_patch_that_makes_a_symlink_is_refused(task_folder, mirrors):
     head = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n"
     patch = f"{head}@@ -0,0 +1 @@\n+/etc/passwd\n"
     (fault,) = faults(task_folder(patches={"tests.patch": patch}), mirrors=mirrors)
-    assert fault.endswith("tests.patch: does not apply to the base commit: l is not a regular file")
+    assert fault.endswith(
+        "tests.patch: makes l a symlink; a task's patches may only change regular files"
+    )
+
+
+HEAD, HUNK = FIX[: FIX.index("@@")], FIX[FIX.index("@@") :]
+LINK = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n"
+MODULE = LINK.replace("120000", "160000").replace("+x\n", f"+Subproject commit {'1' * 40}\n")
+
+
+@pytest.mark.parametrize("name", ["tests.patch", "solution.patch"])
+@pytest.mark.parametrize(
+    ("patch", "fault"),
+    [
+        (FIX.rstrip("\n"), "lacks its last line feed; add one"),
+        (FIX.replace("\n", "\r\n"), "has lines that end in CRLF, and the files have LF"),
+        (FIX.replace("\n", "\r\n").rstrip(), "has lines that end in CRLF, and the files have LF"),
+        (HEAD + HUNK.replace("\n", "\r\n"), "has lines that end in CRLF, and the files have LF"),
+        (FIX + LINK, "makes l a symlink; a task's patches may only change regular files"),
+        (FIX + MODULE, "makes l a submodule; a task's patches may only change regular files"),
+        ("nonsense", "does not apply to the base commit: error: No valid patches in input"),
+    ],
+)
+def test_a_fault_of_a_patch_is_told_apart_from_one_that_does_not_fit(
+    task_folder, mirrors, patch, fault, name
+):
+    folder = task_folder()
+    (folder / name).write_bytes(patch.encode())
+    (found,) = faults(folder, mirrors=mirrors)
+    assert found.startswith(f"{folder}/{name}: {fault}")
 
 
 @pytest.mark.parametrize("name", ["task.toml", "instruction.md"])

@@ -124,7 +124,7 @@ class HiddenTests:
             return apply_patch_to_commit(task.answer_key.tests_patch, mirror)
         except PatchDoesNotApplyError as error:
             where = task.folder / "tests.patch"
-            raise GitCheckoutError(f"{where}: does not apply to the base commit: {error}") from None
+            raise GitCheckoutError(f"{where}: {error}") from None
 
     def check(self) -> None:
         """Apply the patch now, so that its errors appear before any costly work."""

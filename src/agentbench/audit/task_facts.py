@@ -260,7 +260,7 @@ def _read_from_mirror(
             overlays.append(apply_patch_to_commit(patch, mirror))
         except PatchDoesNotApplyError as error:
             overlays.append({})
-            faults.append(f"{name} does not apply to the base commit: {error}")
+            faults.append(f"{name} {error}")
     if base.unread:
         faults.append(f"{base.unread} files of the base tree are too large to be searched")
     return base, overlays[0], overlays[1], tuple(faults)

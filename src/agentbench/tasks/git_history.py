@@ -163,7 +163,7 @@ def _parse_commits(log: bytes) -> Iterator[Commit]:
 
 
 class PatchDoesNotApplyError(ValueError):
-    """A patch does not apply to the commit; the text is git's error message."""
+    """A patch cannot be applied; the text says why, as the rest of a sentence about the patch."""
 
 
 def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchedFiles:
@@ -181,9 +181,30 @@ def _patched_files(patch: bytes, mirror: Mirror) -> PatchedFiles:
     with scratch_index(mirror) as (folder, env):
         (folder / "patch").write_bytes(patch)
         index_git(env, "read-tree", commit)
-        index_git(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        apply = ("apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        try:
+            index_git(env, *apply)
+        except PatchDoesNotApplyError as error:
+            for fault, mended in _mended_line_ends(patch):
+                (folder / "patch").write_bytes(mended)
+                if git(*apply, cwd=mirror.path, env=env).ok:
+                    raise PatchDoesNotApplyError(fault) from error
+            raise
         listing = index_git(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
         return MappingProxyType(_listed_files(listing, env))
+
+
+def _mended_line_ends(patch: bytes) -> Iterator[tuple[str, bytes]]:
+    """What can be wrong with a patch's line ends, which git's message hides, and it without that.
+
+    Git takes a patch without its last line feed for cut off ("corrupt patch").
+    """
+    whole = patch if patch.endswith(b"\n") else patch + b"\n"
+    if whole != patch:
+        yield "lacks its last line feed; add one", whole
+    if b"\r\n" in whole:
+        mended = whole.replace(b"\r\n", b"\n")
+        yield "has lines that end in CRLF, and the files have LF; save it with LF", mended
 
 
 @contextmanager
@@ -210,7 +231,10 @@ def _listed_files(
         if status == "D":
             files[path] = None
         elif not mode.startswith("100"):
-            raise PatchDoesNotApplyError(f"{path} is not a regular file")
+            kind = "a symlink" if mode == "120000" else "a submodule"
+            raise PatchDoesNotApplyError(
+                f"makes {path} {kind}; a task's patches may only change regular files"
+            )
         else:
             content = index_git(env, "cat-file", "blob", blob)
             files[path] = FileContent(content=content, executable=mode == "100755")
@@ -223,7 +247,9 @@ def index_git(env: Mapping[str, str], *arguments: str) -> bytes:
     Raises:
         PatchDoesNotApplyError: git fails.
     """
-    return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(PatchDoesNotApplyError)
+    return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(
+        lambda message: PatchDoesNotApplyError(f"does not apply to the base commit: {message}")
+    )
 
 
 def write_commit_files(mirror: Mirror, commit: str, folder: Path) -> None:

@@ -393,7 +393,7 @@ def _patch_faults(task: Task, mirrors: Mirrors) -> Iterator[str]:
         try:
             apply_patch_to_commit(patch, mirror)
         except PatchDoesNotApplyError as error:
-            yield f"{task.folder / name}: does not apply to the base commit: {error}"
+            yield f"{task.folder / name}: {error}"
 
 
 def _folders(paths: Sequence[Path], faults: list[str], warnings: list[str]) -> Iterator[Path]:

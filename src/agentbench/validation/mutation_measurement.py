@@ -314,7 +314,7 @@ def reference_change(context: PreparedContext) -> JudgedChange:
         mirror = context.mirrors.of(task.source)
         files = apply_patch_to_commit(task.answer_key.solution_patch, mirror)
     except PatchDoesNotApplyError as error:
-        raise InputError(f"{task.folder / 'solution.patch'}: does not apply: {error}") from None
+        raise InputError(f"{task.folder / 'solution.patch'}: {error}") from None
     return judged_change(context, WorkspaceChange(files=dict(files)))
 
 

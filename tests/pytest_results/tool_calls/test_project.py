@@ -46,9 +46,15 @@ def test_what_leads_outside_or_climbs_is_refused(root, path):
         check_targets("paths", ["tests", path], root, resolve_on_host)
 
 
-@pytest.mark.parametrize("path", ["nowhere", "tests/nowhere.py", "loop", "a" * 3000, "tests::x"])
+@pytest.mark.parametrize("path", ["nowhere", "tests/nowhere.py", "loop", "a" * 3000])
 def test_what_is_not_there_is_said(root, path):
     with pytest.raises(InvalidArgumentsError, match=r"paths\[0\]: no such file"):
+        check_targets("paths", [path], root, resolve_on_host)
+
+
+@pytest.mark.parametrize("path", ["tests/test_a.py::test_x", "tests::x", "test_a.py::T::test_x[1]"])
+def test_a_node_id_among_paths_is_told_to_be_one_of_node_ids(root, path):
+    with pytest.raises(InvalidArgumentsError, match=r"paths\[0\]: is a node id; .* node_ids"):
         check_targets("paths", [path], root, resolve_on_host)
 
 

@@ -49,7 +49,9 @@ def test_a_patch_that_does_not_fit_is_refused(tmp_path):
     with staged(task, local_provider(), Desk(tmp_path)) as context:
         prepare(context)  # as if that had been in the cache: it looks at the patch, too
         context.task = with_patch(task, patch_of("basket.py", "x = 1\n", "x = 2\n"))
-        with pytest.raises(InputError, match=r"solution\.patch: does not apply: "):
+        with pytest.raises(
+            InputError, match=r"solution\.patch: does not apply to the base commit: "
+        ):
             reference_change(context.ready)
 
 

@@ -201,7 +201,7 @@ def _check_patches(context: StageContext, mirror: Mirror) -> None:
             apply_patch_to_commit(patch, mirror)
         except PatchDoesNotApplyError as error:
             where = context.task.folder / name
-            raise GitCheckoutError(f"{where}: does not apply to the base commit: {error}") from None
+            raise GitCheckoutError(f"{where}: {error}") from None
 
 
 def setup(

@@ -54,7 +54,6 @@ from agentbench.validation.environment.trials import EnvironmentFinder, Reposito
 
 _HOST = "https://github.com"
 _PYTHON = frozenset({"", "python", "py"})
-_NOT_APPLICABLE = "does not apply to the base commit: "
 _RELEASE = re.compile(r"\d+(\.\d+)+")
 _OTHER_RUNNERS = frozenset({"parse_log_django"})
 
@@ -322,7 +321,7 @@ class _InstanceImporter(Struct, frozen=True):
             if _RELEASE.fullmatch(instance.version) and scm_version(mirror) is None:
                 version = instance.version
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
-                with _rejecting(name, git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE):
+                with _rejecting(name, git_history.PatchDoesNotApplyError):
                     git_history.apply_patch_to_commit(patch_bytes(patch), mirror)
         return conversion.TaskContent(
             repo=RepoTable(url=url, commit=instance.base_commit),
@@ -339,7 +338,7 @@ class _InstanceImporter(Struct, frozen=True):
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         with (
-            _rejecting("patch", git_history.PatchDoesNotApplyError, what=_NOT_APPLICABLE),
+            _rejecting("patch", git_history.PatchDoesNotApplyError),
             conversion.reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as content,
         ):
             yield content

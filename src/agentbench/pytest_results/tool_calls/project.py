@@ -73,8 +73,14 @@ def check_targets(
             raise PathOutsideRootError(f"{argument}[{number}]: leads out of the project's root")
     missing = [number for number in range(len(files)) if not found.there[number]]
     if missing:
-        text = "no such file or folder under the project's root"
-        raise InvalidArgumentsError([f"{argument}[{number}]: {text}" for number in missing[:20]])
+        faults = (f"{argument}[{n}]: {_why_missing(argument, files[n])}" for n in missing[:20])
+        raise InvalidArgumentsError([*faults])
+
+
+def _why_missing(argument: str, file: str) -> str:
+    if argument == "paths" and "::" in file:
+        return "is a node id; give ids in node_ids of execute_tests, or the file without ::"
+    return "no such file or folder under the project's root"
 
 
 def resolve_on_host(paths: Sequence[str]) -> ResolvedPaths:
