@@ -130,6 +130,9 @@ def built_copies_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
 
 def history_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     """The workspace is one commit, but a repository among its files has its own history."""
+    for where, file in facts.own_histories:
+        what = f"its history holds {file} after the fix: remove it before you share the task"
+        yield warning(where.as_posix(), what)
     folders = {folder for path in facts.base.blobs for folder in path.parents}
     for path in facts.base.blobs:
         magic, kind = _GIT_FILES.get(path.suffix, (b"", ""))

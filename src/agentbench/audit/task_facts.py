@@ -7,11 +7,12 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
 from agentbench.audit.base_tree import BaseTree, read_base
+from agentbench.audit.own_history import histories_with_answers
 from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.core import python_syntax
 from agentbench.core.files import FileContent
@@ -197,6 +198,8 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     hidden_fingerprints: LeakFingerprints  # of the hidden tests, and nowhere in the base
     hidden_names: frozenset[str]  # of hidden test functions that the base does not mention
     unread: tuple[str, ...] = ()  # why some of it is missing
+    own_histories: tuple[tuple[Path, str], ...] = ()
+    """Each `.git` among its files that holds an answer, and the path of that answer."""
 
     def solution_fingerprints(self) -> LeakFingerprints:
         """The fingerprints of the fix: lines with those around them, if no changed file had them.
@@ -217,16 +220,21 @@ def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
     base, hidden, fixed, unread = _read_from_mirror(task, mirrors)
     deciding = deciding_test_files(task, base, hidden)
     fingerprints, names = _fingerprints_of_hidden(deciding, base)
+    solution, files = parse_patch(key.solution_patch), task.source.files
+    histories = (
+        () if files is None else histories_with_answers(files, base, {**hidden, **fixed}, solution)
+    )
     return TaskFacts(
         task=task,
         base=base,
         hidden=hidden,
         fixed=fixed,
-        solution=parse_patch(key.solution_patch),
+        solution=solution,
         deciding_files=deciding,
         hidden_fingerprints=fingerprints,
         hidden_names=names,
         unread=unread,
+        own_histories=tuple(histories),
     )
 
 

@@ -78,7 +78,9 @@ def write_environment(task: Task, folder: Path, image: str) -> None:
     write_compose(environment.compose, folder, "[environment] compose")
     bundle = Path(source.url).name if source.url and source.url.endswith(".bundle") else None
     if source.files is not None:
-        shutil.copytree(source.files, folder / REPOSITORY_FOLDER, symlinks=True)
+        # A history shows the fix; agentbench's own runs leave it out, too.
+        left_out = shutil.ignore_patterns(".git")
+        shutil.copytree(source.files, folder / REPOSITORY_FOLDER, symlinks=True, ignore=left_out)
     elif bundle is not None:
         shutil.copyfile(str(source.url), folder / bundle)
     (folder / DOCKERFILE).write_text(dockerfile(task, base, bundle=bundle), "utf-8")
