@@ -88,6 +88,7 @@ SANDBOXED_FILES = frozenset(
         "adapters/test_verifiers_taskset.py",
         "models/gateway/test_behind_relay.py",
         "sandbox/egress/test_proxied_sandbox.py",
+        "attempt/stages/test_commands_before_tests.py",
         "audit/test_control_rules.py",
         "audit/differential/test_differential_audit.py",
         "audit/differential/test_search.py",

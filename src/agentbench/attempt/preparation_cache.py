@@ -131,7 +131,7 @@ def baseline_key(task: Task, preparation: str) -> str:
         hashlib.sha256(key.tests_patch).hexdigest(),
         key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass", "verifier"}),
         tree_digest(task.folder / VERIFIER_FOLDER) if key.verifier is not None else None,
-        task.problem.model_dump(mode="json", include={"test_command", "test_paths"}),
+        task.problem.model_dump(mode="json", include={"test_command", "test_before", "test_paths"}),
         task.environment.model_dump(mode="json", exclude={"dockerfile", "compose", "runtime"}),
     ]
     return _digest_of_json(parts)

@@ -155,6 +155,7 @@ class PytestRun(Struct, frozen=True, kw_only=True):
     result: PytestResult
     node_ids: tuple[NodeId, ...] = ()
     recordings: ReportText = ""  # of sealed tests; untrusted lines of JSON
+    failed_before: bool = False  # whether the process is a command before the tests that failed
 
     @property
     def facts(self) -> ReportFacts:
@@ -183,6 +184,16 @@ def execute_tests(
     with report_files.follow_progress(sandbox, folder, progress):
         ended = sandbox.run(command)
     return _finished_run(sandbox, request, folder, ended, end_sandbox=end_sandbox)
+
+
+def run_without_tests(ended: CommandResult) -> PytestRun:
+    """The run of a command before the tests that failed, so that no test was run."""
+    text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
+    session = parse.session_of(parse.ReportFiles(), text)
+    session.spawn_error = f"a command before the tests failed: {ended.argv[-1]}"
+    how = parse.PytestExit(ending=ended.ending, exit_code=ended.exit_code)
+    result = parse.result_of(session, how, text_output=text)
+    return PytestRun(command=ended, result=result, failed_before=True)
 
 
 @contextmanager

@@ -106,7 +106,7 @@ class _Investigation:
             return FailureCause(summary=_sentence(self._detail))
         if stage.evidence.exception is not None:
             return self._by_exception(stage)
-        if stage.name is StageName.FINAL_TEST:
+        if stage.name is StageName.FINAL_TEST and not stage.evidence.failed_before_tests:
             return self._of_final_test(stage)
         if stage.name is StageName.BASELINE_RUN:
             return self._of_baseline(stage)
@@ -177,7 +177,10 @@ class _Investigation:
         )
 
     def _command_sentence(self, stage: StageRecord, command: CommandResult) -> str:
-        subject, line = _SUBJECTS[stage.name], f"`{one_line(_line(command), limit=_MAX_COMMAND)}`"
+        subject = _SUBJECTS[stage.name]
+        if stage.evidence.failed_before_tests:
+            subject = "The command before the tests"
+        line = f"`{one_line(_line(command), limit=_MAX_COMMAND)}`"
         match command.ending:
             case Ending.TIMED_OUT:
                 limit = command.timeout.total_seconds() if command.timeout else stage.timeout_s

@@ -295,12 +295,26 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
             reason = FailureReason.from_stage(stage, _exit_code(command))
             detail = _kill_message(command)
         case Ending.EXITED:
-            reason, detail = _from_exit(stage, command)
+            is_before = evidence.failed_before_tests
+            reason, detail = (_from_before_tests if is_before else _from_exit)(stage, command)
         case _:  # pragma: no cover
             assert_never(command.ending)
     if reason is None:
         return None
     return Failure(stage=stage, reason=reason, fault=_fault(stage, reason, command), detail=detail)
+
+
+def _from_before_tests(
+    stage: StageName, command: CommandResult
+) -> tuple[FailureReason | None, str]:
+    """A command of `[tests] before` failed, so that no test ran.
+
+    A task needs a failing baseline, but its tests have to run in it.
+    """
+    is_final = stage is StageName.FINAL_TEST
+    reason = FailureReason.TESTS_FAILED if is_final else FailureReason.SETUP_FAILED
+    detail = f"the command before the tests exited {command.exit_code}: "
+    return reason, f"{detail}{_shortened_command(command)}{last_line(command)}"
 
 
 def _from_exit(stage: StageName, command: CommandResult) -> tuple[FailureReason | None, str]:

@@ -265,6 +265,8 @@ class Evidence(Schema):
     """The exception that the harness or the agent raised."""
     memory_limit_mib: int | None = None
     """The limit of memory under which it ran, in MiB."""
+    failed_before_tests: bool = Field(default=False, exclude_if=operator.not_)
+    """Whether `command` is one of `[tests] before` that failed, so that no test was run."""
     own_seconds: float = 0.0
     """Seconds in the commands of the task or the agent, not in the harness."""
     findings: tuple[Finding, ...] = ()

@@ -317,6 +317,7 @@ def _task(draft: TaskDraft) -> Task:
             tags=table.tags,
             instruction=draft.instruction,
             test_command=tests.command,
+            test_before=tests.before,
             test_paths=tests.paths,
             test_timeout_s=(table.verifier or tests).timeout_s,
             test_env=environment.env,

@@ -61,6 +61,7 @@ class Problem(Schema):
     tags: tuple[str, ...] = ()
     instruction: str
     test_command: str
+    test_before: tuple[str, ...] = ()  # shell commands that judged runs start with
     test_paths: tuple[str, ...] = ()
     test_timeout_s: float
     test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs

@@ -210,6 +210,8 @@ class PytestTable(Schema):
 
     runner: Runner = Runner.PYTEST
     command: PytestLine = DEFAULT_COMMANDS[Runner.PYTEST]
+    before: tuple[scripts.ShellLine, ...] = ()
+    """Shell commands that every judged run starts with, for example to build an extension."""
     paths: tuple[scripts.InsidePath, ...] = ()
     timeout_s: Seconds = 300.0
     fail_to_pass: tuple[ListedTest, ...] = ()

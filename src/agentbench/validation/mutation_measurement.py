@@ -22,7 +22,6 @@ from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
-from agentbench.pytest_results.execution import execute_tests
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.runs.scheduler import fitting_jobs
@@ -280,7 +279,8 @@ def run_change(
     with judged_tests.fresh_sandbox(context) as sandbox:
         files = {**change.files, **context.hidden_tests.files}
         judged_tests.write_files(sandbox, files, emptied=change.emptied)
-        run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
+        tests = judged_tests.TestsAfterCommands(context, sandbox, request)
+        run = tests.finish(sink=context.sink)
     evidence = judged_tests.judged_evidence(context, run)
     return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
 

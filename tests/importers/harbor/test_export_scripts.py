@@ -25,13 +25,34 @@ def task(tmp_path):
     ],
 )
 def test_the_projects_own_command_runs_with_the_judge(command, line):
-    text = export.test_sh(parse_pytest_command(command), ["tests/a.py"], [], WORKDIR)
+    text = export.test_sh(parse_pytest_command(command), ["tests/a.py"], [], WORKDIR, ())
     assert text.splitlines()[-1].endswith(f" {line}")
     subprocess.run(["bash", "-n"], input=text.encode(), check=True)
 
 
+def test_commands_before_the_tests_run_after_the_hidden_tests_are_copied():
+    build = ("python setup.py build_ext", "echo 'a b'")
+    text = export.test_sh(parse_pytest_command("pytest"), [], [], WORKDIR, build)
+    lines = text[text.index("cp -R") :].splitlines()
+    assert lines[1:3] == [
+        "sh -c 'python setup.py build_ext' || exit 1",
+        """sh -c 'echo '"'"'a b'"'"'' || exit 1""",
+    ]
+    subprocess.run(["bash", "-n"], input=text.encode(), check=True)
+
+
+@pytest.mark.parametrize("folder", ["", "vendored", "a/b"])
+def test_no_history_of_a_tasks_files_is_exported(task, tmp_path, folder):
+    history = task.source.files / folder / ".git"
+    history.mkdir(parents=True)
+    (history / "HEAD").write_text("ref: refs/heads/main\n")
+    exported_image.write_environment(task, tmp_path / "environment", "python:3")
+    assert (tmp_path / "environment" / "agentbench-repo" / "basket.py").is_file()
+    assert not list((tmp_path / "environment").rglob(".git"))
+
+
 def test_files_that_the_hidden_tests_take_away_are_removed():
-    text = export.test_sh(parse_pytest_command("pytest"), [], ["tests/old one.py"], WORKDIR)
+    text = export.test_sh(parse_pytest_command("pytest"), [], ["tests/old one.py"], WORKDIR, ())
     assert "rm -f -- 'tests/old one.py'\n" in text
 
 

@@ -1,5 +1,6 @@
 """The tests of a judged run, and the fresh sandboxes that they run in."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -12,6 +13,7 @@ from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.shared_containers import ContainerKey, SharedContainers
 from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.stages.preparation_stages import version_settings
 from agentbench.attempt.stages.service_logs import open_sandbox
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
@@ -20,13 +22,16 @@ from agentbench.pytest_results.execution import (
     PytestRequest,
     PytestRun,
     StartedTests,
+    execute_tests,
     reporter_mounts,
+    run_without_tests,
     started_tests,
 )
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import (
     Command,
     MayNest,
+    OutputSink,
     Promise,
     ReadOnlyMount,
     Sandbox,
@@ -60,7 +65,9 @@ def write_files(
     if removed:
         _remove(sandbox, removed)
     if written:
-        sandbox.write_tree(sandbox.workspace, tar_of_files(written))
+        # As if they were edited now: make and setuptools do not rebuild from files of 1970.
+        tar = tar_of_files(written, modified_at=time.time())
+        sandbox.write_tree(sandbox.workspace, tar)
 
 
 def _remove(sandbox: Sandbox, paths: Iterable[PurePosixPath]) -> None:
@@ -101,6 +108,8 @@ def preopen_sandbox(context: PreparedContext, *, is_first: bool = True) -> "Upco
         return None
     if context.task.answer_key.verifier is not None or context.services is not None:
         return None  # it may need its own image or a network; idle services would take memory
+    if context.task.problem.test_before:
+        return None  # they run before the tests start, and only once the files are there
     shared = _shared_sandbox(context)
     if shared is not None:
         if is_first:
@@ -242,6 +251,61 @@ class PreopenedSandbox:
             keep.close()
 
 
+class TestsAfterCommands:
+    """The tests of a filled sandbox, with the commands of `[tests] before` in front of them."""
+
+    def __init__(
+        self,
+        context: StageContext,
+        sandbox: Sandbox,
+        request: PytestRequest,
+        cancel: Event | None = None,
+    ) -> None:
+        self.sandbox = sandbox
+        self.request = request
+        self._context = context
+        self._cancel = cancel
+
+    def finish(self, *, sink: OutputSink | None = None) -> PytestRun:
+        """Run the commands and the tests, kill the sandbox, and read the reports.
+
+        The first command that fails is the result. All commands together have the time limit of
+        the tests, which have it once more.
+
+        Raises:
+            GitCloneError: the origin cannot be mirrored, to find the project's version.
+            SandboxError: the sandbox is lost.
+            RunCancelled: it was cancelled; all its processes have ended.
+        """
+        left = self.request.timeout
+        for line, env in self._lines():
+            ended = self.sandbox.run(
+                Command(
+                    argv=("sh", "-c", line),
+                    timeout=max(left, timedelta(seconds=0.1)),
+                    env=env,
+                    sink=sink,
+                    cancel=self._cancel,
+                )
+            )
+            if not ended.ok:
+                self.sandbox.kill()
+                return run_without_tests(ended)
+            left -= ended.duration
+        return execute_tests(
+            self.sandbox, self.request, end_sandbox=True, sink=sink, cancel=self._cancel
+        )
+
+    def _lines(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The commands, each with its variables: those of the set-up's commands."""
+        task = self._context.task
+        if task.problem.test_before:
+            versions = version_settings(self._context.mirrors.of(task.source))
+            yield from (
+                (each, {**versions, **self.request.env}) for each in task.problem.test_before
+            )
+
+
 @contextmanager
 def filled_sandbox(
     context: PreparedContext,
@@ -249,10 +313,11 @@ def filled_sandbox(
     fill: Callable[[Sandbox], None],
     request: PytestRequest,
     cancel: Event | None = None,
-) -> Iterator[StartedTests]:
+) -> Iterator[StartedTests | TestsAfterCommands]:
     """Tests in a filled sandbox: the one opened in advance, or a fresh one if that was lost.
 
-    The process of the tests starts before the files are written, and waits for them.
+    The process of the tests starts before the files are written, and waits for them; it starts
+    after the task's commands before the tests, if there are any.
 
     Args:
         context: The inputs.
@@ -266,6 +331,11 @@ def filled_sandbox(
         SandboxError: the sandbox could not be created, or refuses the files.
     """
     with ExitStack() as stack:
+        if context.task.problem.test_before:
+            sandbox = stack.enter_context(fresh_sandbox(context))
+            fill(sandbox)
+            yield TestsAfterCommands(context, sandbox, request, cancel)
+            return
         tests = None
         if preopened is not None:
             tests = _filled(preopened.take_tests(request, cancel), fill, stack)
@@ -429,7 +499,8 @@ def judged_evidence(context: StageContext, run: PytestRun) -> Evidence:
     """The evidence of a judged run: its listed tests, their memory limit and their time."""
     return Evidence(
         command=run.command,
-        report=listed_only(run.facts, context.task),
+        report=None if run.failed_before else listed_only(run.facts, context.task),
+        failed_before_tests=run.failed_before,
         memory_limit_mib=context.task.environment.memory_mib,
         own_seconds=run.command.duration.total_seconds(),
     )

@@ -22,7 +22,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
-from agentbench.pytest_results.execution import PytestRun, execute_tests
+from agentbench.pytest_results.execution import PytestRun
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence, ExceptionFact
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
@@ -119,7 +119,8 @@ def baseline_run(context: PreparedContext) -> StageOutput:
         ):
             judged_tests.write_files(sandbox, hidden)
             request = judged_tests.judged_request(context)
-            run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
+            tests = judged_tests.TestsAfterCommands(context, sandbox, request)
+            run = tests.finish(sink=context.sink)
         require_services(context, failures)
         context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
         evidence = judged_tests.judged_evidence(context, run)

@@ -37,7 +37,7 @@ _TEST_SCRIPT = """\
 cd {place} || exit 1
 echo 0 > /logs/verifier/reward.txt
 {removed}cp -R /tests/hidden/. {place}/
-export AGENTBENCH_EXPECTED=/tests/expected.json AGENTBENCH_REWARD=/logs/verifier/reward.txt
+{before}export AGENTBENCH_EXPECTED=/tests/expected.json AGENTBENCH_REWARD=/logs/verifier/reward.txt
 PYTHONPATH=/tests/judge${{PYTHONPATH:+:$PYTHONPATH}} {command}
 """
 _SOLVE_SCRIPT = """\
@@ -65,6 +65,7 @@ def test_sh(
     targets: Sequence[str],
     removed: Iterable[str],
     place: PurePosixPath,
+    before: Iterable[str],
 ) -> str:
     """The script that runs the hidden tests and writes the reward.
 
@@ -73,12 +74,16 @@ def test_sh(
         targets: The tests to run.
         removed: Files that the hidden tests delete.
         place: The folder of the repository.
+        before: Shell commands that run first; without their success the reward is 0.
     """
     start = [command.interpreter, "-m", "pytest"] if command.as_module else ["pytest"]
     words = [*start, "-p", "agentbench_judge", *command.options, *targets]
     gone = " ".join(shlex.quote(path) for path in removed)
     return _TEST_SCRIPT.format(
-        place=place, removed=f"rm -f -- {gone}\n" if gone else "", command=shlex.join(words)
+        place=place,
+        removed=f"rm -f -- {gone}\n" if gone else "",
+        before="".join(f"sh -c {shlex.quote(line)} || exit 1\n" for line in before),
+        command=shlex.join(words),
     )
 
 
@@ -175,7 +180,9 @@ def _pytest_files(task: Task, mirrors: Mirrors) -> _Files:
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
     judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
-    script = test_sh(command, judged_targets(task), removed, workdir_of(task))
+    script = test_sh(
+        command, judged_targets(task), removed, workdir_of(task), task.problem.test_before
+    )
     return {
         **{PurePosixPath("tests/hidden") / path: file for path, file in overlay.items() if file},
         PurePosixPath(INSTRUCTION_FILE): _text(task.problem.instruction),

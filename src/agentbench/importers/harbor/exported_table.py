@@ -120,7 +120,8 @@ def _verifier(task: Task, *, opened: bool) -> _Table:
     verifier = task.answer_key.verifier or Verifier.model_validate({"environment": "shared"})
     network = _network(verifier.network, opened=opened)
     table: _Table = {
-        "timeout_sec": task.problem.test_timeout_s,
+        # [tests] before has the time limit of the tests once more.
+        "timeout_sec": task.problem.test_timeout_s * (2 if task.problem.test_before else 1),
         "environment_mode": "shared" if verifier.is_shared else "separate",
         "user": account_of(verifier.user or environment.user),
         **network,

@@ -72,20 +72,26 @@ class InstanceEnvironment(Struct, frozen=True, kw_only=True):
     environment: EnvironmentTable
     setup: TaskSetup
     command: str = "pytest"
+    before: tuple[str, ...] = ()  # shell commands before every judged run
     files: Mapping[str, bytes] = field(default_factory=dict)
     summary: str = ""  # the image or the Python
     replaces: str = ""  # the Python that the recipe requires, if its image is not available
 
     def tests(self) -> PytestTable:
         """The `[tests]` table without the deciding tests."""
-        return PytestTable.of_command(self.command, timeout_s=_TEST_SECONDS)
+        table = PytestTable.of_command(self.command, timeout_s=_TEST_SECONDS)
+        return table.model_copy(update={"before": self.before})
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment with the project's version in its set-up, since no git tag gives it."""
         # The shared commands install other packages, which have versions of their own.
         assignment = f"export SETUPTOOLS_SCM_PRETEND_VERSION={shlex.quote(version)}"
-        commands = tuple(f"{assignment}; {command}" for command in self.setup.commands)
-        return replace(self, setup=self.setup.model_copy(update={"commands": commands}))
+        commands, before = (
+            tuple(f"{assignment}; {command}" for command in some)
+            for some in (self.setup.commands, self.before)
+        )
+        setup = self.setup.model_copy(update={"commands": commands})
+        return replace(self, setup=setup, before=before)
 
 
 class UnknownEnvironmentError(ValueError):
@@ -266,6 +272,7 @@ def _by_recipe(
         environment=_environment(None if files else image, files, recipe),
         setup=_setup_of(recipe, read),
         command=recipe.test_command,
+        before=recipe.before,
         files=files,
         summary=f"Python {python or DEFAULT_PYTHON}, by a recipe",
         replaces=recipe.python or "" if python != recipe.python else "",
@@ -327,6 +334,7 @@ def _in_image(
         environment=_environment(None, files, recipe),
         setup=TaskSetup(commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False),
         command=recipe.test_command if recipe is not None else _own_command(instance),
+        before=recipe.before if recipe is not None else (),
         files=files,
         summary=f"image {image}",
     )

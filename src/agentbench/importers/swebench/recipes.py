@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from agentbench.core.choices import Runner
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
+from agentbench.tasks.scripts import ShellLine
 from agentbench.tasks.task_file import PytestLine, with_usual_command
 
 _SHIPPED = "recipes.toml"
@@ -39,6 +40,8 @@ class InstallRecipe(Schema):
     install: str = "python -m pip install -e ."
     runner: Runner | None = None  # None: the one that the command starts
     test_command: PytestLine = "pytest"
+    before: tuple[ShellLine, ...] = ()
+    """Commands before every judged run, such as the build of an extension."""
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
     refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused
