@@ -43,7 +43,6 @@ _PLUGIN_ROOTS = frozenset(
      "agentbench_recorder"}
 )  # fmt: skip
 _IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
-"""Reasons for dropping a file that the task's own lists give."""
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
 _SHADOWS = "shadows the standard library, pytest or a plugin"
 _LOAD_HOOK = b"load_tests"
