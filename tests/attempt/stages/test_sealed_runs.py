@@ -10,7 +10,7 @@ from agentbench.core.files import FileContent
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import CaseOutcome
-from tests.e2e.small_task import FIXED, LISTED
+from tests.e2e.small_task import FIXED, LISTED, SERIAL, patch_of
 from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, small_task
 
@@ -260,3 +260,38 @@ def test_the_side_that_the_reference_solution_fixes_is_never_taken_out(attempt_b
     assert [test.why for test in context.controls.tests] == [
         "its values are few enough to be guessed"
     ]
+
+
+ENDLESS = """
+def total(prices):
+    return range(10**18) if "pear" in prices else prices
+"""
+NAMES = """
+import basket
+
+def test_the_first_is_listed():
+    assert "pear" in basket.total(["pear", "fig"])
+
+def test_all_are_listed():
+    assert basket.total(["fig", "kiwi"]) == ["fig", "kiwi"]
+"""
+
+
+def test_a_value_that_freezes_a_comparison_fails_its_test_alone(attempt_by, tmp_path):
+    buggy, fixed = (f"def total(prices):\n    return prices{end}\n" for end in ("[1:]", ""))
+    listed = tuple(
+        f"tests/test_hidden.py::{name}"
+        for name in ("test_the_first_is_listed", "test_all_are_listed")
+    )
+    task = small_task(
+        tmp_path / "names",
+        files={"basket.py": buggy, "serial.txt": SERIAL},
+        hidden=NAMES,
+        fail_to_pass=listed,
+        solution=patch_of("basket.py", buggy, fixed),
+    )
+    # No decoys: they look for another fruit, and freeze in their sandboxes.
+    _, context = run(attempt_by, ENDLESS, task=task, level=ControlLevel.SAMPLE)
+    (found,) = context.controls.sealed.mismatches
+    assert (found.node_id, found.actual) == (listed[0], "its comparison took longer than 5 s")
+    assert context.controls.sealed.values == 2

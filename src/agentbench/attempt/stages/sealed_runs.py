@@ -17,6 +17,7 @@ from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
+from agentbench.integrity.sealing.isolation import isolated
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.pytest_results.chunked_text import joined
@@ -96,12 +97,14 @@ class SealedRuns:
         if self.useless is not None:
             return None
         self._run_once(change)
-        differing = self._judge().differing
-        if 0 < len(differing) <= max(1, len(self.tests.fixed) // _FEW):
-            self._run_once(change)
-            if self._judge().differing != differing:  # a flaky test, or a guess: majority counts
-                self._run_once(change)
         judged = self._judge()
+        if 0 < len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW):
+            self._run_once(change)
+            again = self._judge()
+            if again.differing != judged.differing:  # a flaky test, or a guess: majority counts
+                self._run_once(change)
+                again = self._judge()
+            judged = again
         reference = self.runs.reference_change() if judged.mismatches else None
         while judged.mismatches and reference and len(self._reference.runs) < _STABLE_RUNS:
             self._run_reference(reference)
@@ -156,7 +159,7 @@ class SealedRuns:
         if not known.runs and not self._outcomes:  # the seal can still change
             known, run = self._with_names(known, run, change)
             for _ in range(_MOST_ROUNDS):
-                relaxed = _joined(known.relaxed, self._plan.relaxed_by(run))
+                relaxed = _joined(known.relaxed, isolated(self._plan.relaxed_by, run))
                 if relaxed == known.relaxed:
                     break
                 known = known.model_copy(update={"relaxed": relaxed})
@@ -187,7 +190,8 @@ class SealedRuns:
         """The given run, or one without the expected sides of comparisons of computed values."""
         if not self._plan.has_pairs:
             return known, run
-        paired = self._plan.pairs_fixed_by(run, self._reference_run(ChangedFiles()))
+        base = self._reference_run(ChangedFiles())
+        paired = isolated(self._plan.pairs_fixed_by, run, base)
         if not paired:
             return known, run
         known = known.model_copy(update={"paired": paired})
@@ -200,7 +204,7 @@ class SealedRuns:
 
     def _judge(self) -> JudgedSeal:
         """The result of the runs; a test differs if it differs in most of them."""
-        judged = [self._plan.judge(outcome, self._reference) for outcome in self._outcomes]
+        judged = isolated(self._plan.judge_all, self._outcomes, self._reference)
         counts = Counter(test for each in judged for test in each.differing)
         differing = {test for test, count in counts.items() if 2 * count > len(judged)}
         mismatches = {

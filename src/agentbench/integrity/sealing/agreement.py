@@ -262,5 +262,5 @@ def _ordered(
             return Agreement.UNKNOWN
     try:
         return Agreement.of(ordering(*values))
-    except (TypeError, ArithmeticError):
+    except (TypeError, ValueError, ArithmeticError):  # such as `300 in b"text"`
         return Agreement.NO

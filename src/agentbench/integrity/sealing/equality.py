@@ -1,6 +1,6 @@
 """Compares recorded values with expected ones, as Python's `==` compares honest values."""
 
-import math
+import cmath
 from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
@@ -291,13 +291,16 @@ def _close(
         return Agreement.YES
     if one != one or other != other:
         return Agreement.of(tolerance.nan_ok and one != one and other != other)
-    if math.isinf(abs(other)) or math.isinf(abs(one)):
+    if not (cmath.isfinite(one) and cmath.isfinite(other)):
         return Agreement.NO
     allowed = _ABSOLUTE if tolerance.abs is None else tolerance.abs
-    if tolerance.abs is None or tolerance.rel is not None:
-        relative = _RELATIVE if tolerance.rel is None else tolerance.rel
-        allowed = max(allowed, relative * abs(other))
-    return Agreement.of(abs(other - one) <= allowed)
+    try:
+        if tolerance.abs is None or tolerance.rel is not None:
+            relative = _RELATIVE if tolerance.rel is None else tolerance.rel
+            allowed = max(allowed, relative * abs(other))
+        return Agreement.of(abs(other - one) <= allowed)
+    except OverflowError:  # of a huge complex number
+        return Agreement.NO
 
 
 def _number(value: ExpectedTree | CanonicalValue | None) -> complex | None:
@@ -308,7 +311,7 @@ def _number(value: ExpectedTree | CanonicalValue | None) -> complex | None:
         found = to_python(value)
         if isinstance(found, Decimal | Fraction | int) and not isinstance(found, bool):
             return float(found)
-    except (NotPlainError, OverflowError):
+    except (ValueError, OverflowError):  # not plain, a signalling NaN, too large
         return None
     return found if isinstance(found, float | complex) else None
 

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -21,6 +22,7 @@ from agentbench.integrity.sealing.canonical import Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
+from agentbench.integrity.sealing.isolation import OUT_OF_TIME, ComparisonGuard, Incomparable
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
 from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
@@ -81,6 +83,7 @@ class SealedPlan:
             inherited: The tests whose functions are in other files, which are sealed as well.
         """
         self._tests = tests
+        self._seed = seed
         self._inherited = inherited or Inheritance()
         self._contents = {**self._inherited.files, **tests.files}
         self._order = sorted(self._contents)
@@ -97,6 +100,10 @@ class SealedPlan:
                 self.unreadable[file] = error.faults[0]
         for test, origin in self._inherited.origins.items():
             self._inherit(test, origin)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process seals the files again: deep syntax trees cannot be pickled.
+        return SealedPlan, (self._tests, self._seed, self._known, self._inherited)
 
     def _seal(self, file: str, content: bytes | None, rng: Random) -> None:
         text, encoding = decoded(content, file)
@@ -153,20 +160,36 @@ class SealedPlan:
                 digest.update(f"\0{number} {ast.unparse(cell.node)}".encode())
         return digest.hexdigest()
 
-    def judge(self, outcome: SealedOutcome, reference: SealedReference) -> JudgedSeal:
+    def judge_all(
+        self,
+        outcomes: Sequence[SealedOutcome],
+        reference: SealedReference,
+        guard: ComparisonGuard,
+    ) -> list[JudgedSeal]:
+        """Compare the recordings of several runs."""
+        return [self.judge(outcome, reference, guard) for outcome in outcomes]
+
+    def judge(
+        self,
+        outcome: SealedOutcome,
+        reference: SealedReference,
+        guard: ComparisonGuard | None = None,
+    ) -> JudgedSeal:
         """Compare the recordings of a run with the expected values.
 
         Args:
             outcome: The run.
             reference: The recordings of the reference solution under the same seal, if it was run.
+            guard: Bounds the comparisons.
         """
+        guard = guard or ComparisonGuard()
         mismatches: list[SealedMismatch] = []
         unsealed: dict[NodeId, str] = {}
         strength: dict[FunctionKey, int] = {}
         agreed: list[NodeId] = []
         values = 0
         for node_id in self._listed:
-            found = self._judge_test(node_id, outcome, reference.runs)
+            found = self._judge_test(node_id, outcome, reference.runs, guard)
             values += found.values
             mismatches += found.mismatches
             if found.unsealed is not None:
@@ -182,8 +205,11 @@ class SealedPlan:
             mismatches=tuple(mismatches), sealed=sealed, unsealed=unsealed, values=values
         )
 
-    def relaxed_by(self, run: ReferenceRun) -> dict[str, tuple[int, ...]]:
+    def relaxed_by(
+        self, run: ReferenceRun, guard: ComparisonGuard | None = None
+    ) -> dict[str, tuple[int, ...]]:
         """By file, the assertions that the host cannot evaluate for the reference solution."""
+        guard = guard or ComparisonGuard()
         found: dict[str, set[int]] = {}
         for node_id in run.recordings:
             if node_id not in self._function:
@@ -192,7 +218,7 @@ class SealedPlan:
                 evaluator = self._evaluator(recording.site)
                 if evaluator is None or not evaluator.site.may_relax:
                     continue
-                if evaluator.agrees(recording) is not Agreement.YES:
+                if guard.run(partial(evaluator.agrees, recording)) is not Agreement.YES:
                     file = self._order[recording.site // _STRIDE]
                     found.setdefault(file, set()).add(recording.site)
         return {file: tuple(sorted(sites)) for file, sites in found.items()}
@@ -202,7 +228,9 @@ class SealedPlan:
         """Whether an assertion has two computed sides, one of which seems to be expected."""
         return any(s.pair is not None for f in self._sealed.values() for s in f.sites.values())
 
-    def pairs_fixed_by(self, run: ReferenceRun, base: ReferenceRun) -> dict[str, tuple[int, ...]]:
+    def pairs_fixed_by(
+        self, run: ReferenceRun, base: ReferenceRun, guard: ComparisonGuard | None = None
+    ) -> dict[str, tuple[int, ...]]:
         """By file, the assertions with two computed sides, of which the solution fixes only one.
 
         The test expects the other side, since unfixed code computes it, too. If unfixed code does
@@ -212,7 +240,9 @@ class SealedPlan:
         Args:
             run: The sealed run of the reference solution.
             base: The sealed run of the code without a fix.
+            guard: Bounds the comparisons.
         """
+        guard = guard or ComparisonGuard()
         doubt: dict[tuple[str, int], bool] = {}
         for node_id in sorted(run.recordings.keys() & self._function.keys()):
             file, _ = self._function[node_id]
@@ -223,7 +253,8 @@ class SealedPlan:
                     continue
                 pairs = list(zip(before.get(number, ()), recordings, strict=False))
                 doubt.setdefault((file, number), False)
-                doubt[file, number] |= not is_expected(site.pair, pairs)
+                found_ = guard.run(partial(is_expected, site.pair, pairs))
+                doubt[file, number] |= found_ is not True
         found: dict[str, list[int]] = {}
         for file, number in sorted(key for key, doubtful in doubt.items() if not doubtful):
             found.setdefault(file, []).append(number)
@@ -239,7 +270,11 @@ class SealedPlan:
         return None
 
     def _judge_test(
-        self, node_id: NodeId, outcome: SealedOutcome, references: Sequence[ReferenceRun]
+        self,
+        node_id: NodeId,
+        outcome: SealedOutcome,
+        references: Sequence[ReferenceRun],
+        guard: ComparisonGuard,
     ) -> "_JudgedTest":
         found = _JudgedTest(node_id=node_id)
         if node_id not in self._function:
@@ -270,6 +305,7 @@ class SealedPlan:
                     evaluator,
                     by_site.get(number, ()),
                     others,
+                    guard,
                     has_reference=bool(known),
                     is_certain=number in function.certain,
                 )
@@ -302,6 +338,7 @@ class _JudgedTest(Struct, kw_only=True):
         evaluator: evaluation.SiteEvaluator,
         recordings: Sequence[Recording],
         references: Sequence[Sequence[Recording]],
+        guard: ComparisonGuard,
         *,
         has_reference: bool,
         is_certain: bool,
@@ -318,16 +355,49 @@ class _JudgedTest(Struct, kw_only=True):
             return
         for at, recording in enumerate(recordings):
             self.values += 1
-            verdict, is_telling = _verdict(evaluator, recording, at, references)
-            if verdict is Agreement.YES and evaluator.expects_input(recording):
-                self.unsealed = self.unsealed or ELSEWHERE.format(site.line)
-            elif verdict is Agreement.YES:
-                self.strength += evaluator.strength(recording) if is_telling else 0
-            elif verdict is Agreement.NO:
-                self.fail(evaluator.expected_text(recording), _text_of(recording), site)
+            found = guard.run(partial(_assessed, evaluator, recording, at, references))
+            if isinstance(found, Incomparable):
+                same_time = [each[at] for each in references if at < len(each)]
+                known = guard.run(lambda: [evaluator.agrees(each) for each in same_time])  # noqa: B023
+                # Time that is used up proves nothing against the reference's own value. If it
+                # excused ours, slow values could keep the others from being compared.
+                if found is OUT_OF_TIME or not isinstance(known, Incomparable):
+                    self.fail("a value that can be compared", found.reason, site)
+                    return
+                # Correct code gives such a value, too, so it is no evidence.
+                found = _Assessment(unsealed=_DOUBTFUL.format(site.line))
+            if found.mismatch is not None:
+                self.fail(*found.mismatch, site)
                 return
-            else:
-                self.unsealed = self.unsealed or _DOUBTFUL.format(site.line)
+            self.strength += found.strength
+            self.unsealed = self.unsealed or found.unsealed
+
+
+class _Assessment(Struct, kw_only=True):
+    """What one recording of an assertion shows."""
+
+    strength: int = 0
+    unsealed: str | None = None
+    mismatch: tuple[str, str] | None = None  # the expected and the actual value
+
+
+def _assessed(
+    evaluator: evaluation.SiteEvaluator,
+    recording: Recording,
+    at: int,
+    references: Sequence[Sequence[Recording]],
+) -> _Assessment:
+    verdict, is_telling = _verdict(evaluator, recording, at, references)
+    line = evaluator.site.line
+    match verdict:
+        case Agreement.YES if evaluator.expects_input(recording):
+            return _Assessment(unsealed=ELSEWHERE.format(line))
+        case Agreement.YES:
+            return _Assessment(strength=evaluator.strength(recording) if is_telling else 0)
+        case Agreement.NO:
+            return _Assessment(mismatch=(evaluator.expected_text(recording), _text_of(recording)))
+        case Agreement.UNKNOWN:
+            return _Assessment(unsealed=_DOUBTFUL.format(line))
 
 
 def _verdict(

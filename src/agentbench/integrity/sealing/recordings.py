@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -58,8 +58,8 @@ def elements_of(value: CanonicalValue) -> tuple[CanonicalValue, ...] | None:
 def token_of(value: CanonicalValue) -> int | None:
     """The number of a token; None if it is another value."""
     match value:
-        case Group(kind="token", items=(Leaf(kind="int", value=number),)) if number is not None:
-            return int(str(number))
+        case Group(kind="token", items=(Leaf(kind="int") as number,)):
+            return cast("int", number.value)  # its parser makes nothing else
         case _:
             return None
 

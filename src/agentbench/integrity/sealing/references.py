@@ -118,7 +118,10 @@ def _same_plain(actual: CanonicalValue, reference: CanonicalValue) -> bool:
     if not (isinstance(one, float) and isinstance(other, float | int | Decimal | Fraction)):
         return False
     is_nan = one != one and other != other
-    return is_nan or math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    try:
+        return is_nan or math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    except (ValueError, OverflowError):  # no float can hold the other number
+        return False
 
 
 def _same_group(actual: Group, references: list[Group]) -> bool:
