@@ -40,7 +40,7 @@ _PLUGIN_ROOTS = frozenset(
      "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
      "agentbench_launch", "agentbench_unittest", "agentbench_unittest_loading",
      "agentbench_canonical", "agentbench_canonical_bounds", "agentbench_canonical_readers",
-     "agentbench_recorder"}
+     "agentbench_recorder", "agentbench_time_limits"}
 )  # fmt: skip
 _IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS

@@ -9,7 +9,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlKind
-from agentbench.scoring.evidence import CaseOutcome
+from agentbench.scoring.evidence import CaseOutcome, Ending
 from tests.e2e.small_task import FIXED, LISTED, SERIAL, patch_of
 from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, small_task
@@ -295,3 +295,24 @@ def test_a_value_that_freezes_a_comparison_fails_its_test_alone(attempt_by, tmp_
     (found,) = context.controls.sealed.mismatches
     assert (found.node_id, found.actual) == (listed[0], "its comparison took longer than 5 s")
     assert context.controls.sealed.values == 2
+
+
+IN_C = """
+class Total:
+    @property
+    def cents(self):
+        return "no" in range(10**18)
+
+def total(prices):
+    return Total()
+
+def cheapest(prices):
+    return min(prices)
+"""
+
+
+def test_a_property_in_c_code_ends_with_the_limit_of_the_tests(attempt_by, tmp_path):
+    task = small_task(tmp_path / "in-c", test_timeout_s=8)
+    evidence, context = run(attempt_by, IN_C, task=task, level=ControlLevel.SAMPLE)
+    assert context.controls.sealed.ending is Ending.TIMED_OUT
+    assert not evidence.report or not evidence.report.complete

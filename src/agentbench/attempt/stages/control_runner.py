@@ -23,6 +23,7 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 Files = Mapping[PurePosixPath, FileContent | None]
 
 _POLL = 0.1  # seconds
+_REFERENCE_ENV = {"AGENTBENCH_RECORDER_SHARE": "4"}
 _TIMEOUT_FACTOR = 2  # a control run may take this many times as long as the final test
 
 
@@ -97,9 +98,10 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
                     raise error.blamed_on(Fault.AGENT.value) from error
                 raise
 
-        # The time limit is the only difference that is not in a file.
         request = judged_tests.judged_request(context)
         request = replace(request, timeout=timeout_factor * request.timeout)
+        if not change.is_agents:
+            request = replace(request, env={**request.env, **_REFERENCE_ENV})
         preopened = self._take_preopened() if change.is_agents else None
         with (
             self._slot(),

@@ -199,7 +199,8 @@ class SealedRuns:
         return known, self._reference_run(change)
 
     def _reference_run(self, change: ChangedFiles) -> ReferenceRun:
-        outcome = self._outcome(self.runs.run(self._plan.files, change))
+        run = self.runs.run(self._plan.files, change, timeout_factor=1)
+        outcome = self._outcome(run)
         return reference_run(outcome.passed, outcome.recordings)
 
     def _judge(self) -> JudgedSeal:

@@ -23,14 +23,17 @@ import json
 import re
 import sys
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING or __name__.startswith("agentbench."):  # the host uses it, too
     from agentbench.pytest_results.mounted import agentbench_canonical_readers as readers
+    from agentbench.pytest_results.mounted import agentbench_time_limits as time_limits
 else:
     import agentbench_canonical_readers as readers
+    import agentbench_time_limits as time_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -59,20 +62,24 @@ _MOST_ATTRIBUTES = 100
 _MOST_NAMES = 4  # of one exception; a plausible one has many
 
 
-def canonical_form(value: object, share: int = 1) -> "Form":
+def canonical_form(
+    value: object, share: int = 1, limits: "time_limits.TimeLimits | None" = None
+) -> "Form":
     """The form of any value; calls methods of objects of the project's own classes only.
 
     Args:
         value: the value.
         share: how many values share the limits of what is read of objects.
+        limits: limit the time of methods and properties.
     """
-    return FormBuilder(share).form(value)
+    return FormBuilder(share, limits).form(value)
 
 
 class FormBuilder:
     """Walks one value."""
 
-    def __init__(self, share: int = 1) -> None:
+    def __init__(self, share: int = 1, limits: "time_limits.TimeLimits | None" = None) -> None:
+        self._limits = limits
         self._most_state_nodes = _MOST_STATE_NODES // share
         self._most_objects, self._most_properties = (
             _MOST_OBJECTS // share,
@@ -84,7 +91,7 @@ class FormBuilder:
 
     def form(self, value: object) -> "Form":
         """The form of a part."""
-        if self._is_full() or len(self._path) > _DEEPEST:
+        if value is time_limits.Late or self._is_full() or len(self._path) > _DEEPEST:
             return _CUT
         self._nodes += 1
         if self._state_depth:
@@ -180,7 +187,7 @@ class FormBuilder:
         hidden = {name for name, field in fields.items() if getattr(field, "compare", 1) is False}
         public = [pair for pair in state if not pair[0].startswith("_") and pair[0] not in hidden]
         if not public and kind in ("object", "subclass") and self._may_read_properties():
-            public = _properties(value, mro)
+            public = self._read_properties(value, mro)
             self._properties += len(public)
         private = [pair for pair in state if pair[0].startswith("_") or pair[0] in hidden]
         forms = [[[name, self.form(part)] for name, part in pairs] for pairs in (public, private)]
@@ -194,7 +201,10 @@ class FormBuilder:
         found = {"args": self.form(args)}
         try:
             notes = getattr(error, "__notes__", None)  # pytest.raises matches them, too
-            text = "\n".join([str(error), *(notes if type(notes) is list else [])])
+            said = self._within_limit(lambda: str(error))
+            if said is time_limits.Late:
+                return dict(found, str=_CUT)
+            text = "\n".join([said, *(notes if type(notes) is list else [])])
         except Exception:  # noqa: BLE001 - methods of the project's objects raise anything
             return found
         return dict(found, str=self.form(_ADDRESS.sub(" at 0x", text)))
@@ -214,8 +224,28 @@ class FormBuilder:
         for name, needed, refused, disclose in _DISCLOSURES:
             if methods.issuperset(needed) and methods.isdisjoint(refused):
                 with suppress(Exception):
-                    found[name] = disclose(self, value)
+                    form = self._within_limit(partial(disclose, self, value))
+                    found[name] = _CUT if form is time_limits.Late else form
         return found
+
+    def _within_limit(self, method: "Callable[[], Any]") -> "Any":
+        return method() if self._limits is None else self._limits.method(method)
+
+    def _read_properties(
+        self, value: object, mro: "tuple[type, ...]"
+    ) -> "list[tuple[str, object]]":
+        """What the public properties of an object without public attributes say."""
+        found = {}  # type: dict[str, object]
+        for cls in mro:
+            if readers.MODULE(cls) in _FOUNDATIONS:
+                continue
+            for name, member in list(_DICT(cls).items())[:_MOST_ATTRIBUTES]:
+                if type(member) is property and name[0] != "_" and name not in found:
+                    read = partial(getattr, value, name)
+                    with suppress(Exception):
+                        # One that is late stays in the state, as a part that cannot be read.
+                        found[name] = read() if self._limits is None else self._limits.read(read)
+        return list(found.items())
 
 
 def _kind(mro: "tuple[type, ...]") -> "tuple[str, dict[str, object]]":
@@ -255,18 +285,6 @@ def _state(value: object, mro: "tuple[type, ...]") -> "list[tuple[str, object]]"
     if isinstance(attributes, dict):
         state += [pair for pair in dict.items(attributes) if type(pair[0]) is str]
     return state
-
-
-def _properties(value: object, mro: "tuple[type, ...]") -> "list[tuple[str, object]]":
-    """What the public properties of an object without public attributes say."""
-    found = {}  # type: dict[str, object]
-    for cls in mro:
-        if readers.MODULE(cls) not in _FOUNDATIONS:
-            for name, member in list(_DICT(cls).items())[:_MOST_ATTRIBUTES]:
-                if type(member) is property and not name.startswith("_"):
-                    with suppress(Exception):
-                        found.setdefault(name, getattr(value, name))
-    return list(found.items())
 
 
 def _other_names(cls: type) -> "list[str]":

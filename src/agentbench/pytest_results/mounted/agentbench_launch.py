@@ -219,7 +219,7 @@ def _import_and_wait(options: argparse.Namespace) -> None:
 
 def _import_runner(options: argparse.Namespace) -> "ImportError | None":
     """Import the runner, its plugins, the recorder and the reporters; the error of pytest."""
-    _import_ours("canonical_readers", "canonical", "canonical_bounds", "recorder")
+    _import_ours("time_limits", "canonical_readers", "canonical", "canonical_bounds", "recorder")
     if options.runner != "pytest":
         _import_ours("unittest_loading", "unittest")
         return None

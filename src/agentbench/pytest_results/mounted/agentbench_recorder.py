@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from agentbench.pytest_results.mounted import agentbench_canonical as canonical
     from agentbench.pytest_results.mounted import agentbench_canonical_bounds as bounds
     from agentbench.pytest_results.mounted import agentbench_canonical_readers as readers
+    from agentbench.pytest_results.mounted import agentbench_time_limits as time_limits
     from agentbench.pytest_results.mounted.agentbench_launch import RecordStream
 else:
     import agentbench_canonical as canonical
     import agentbench_canonical_bounds as bounds
     import agentbench_canonical_readers as readers
+    import agentbench_time_limits as time_limits
 
 __unittest = True  # hides the frames of this file from the tracebacks that unittest prints
 token = readers.Token  # token(n) stands for the expected value n
@@ -46,6 +48,9 @@ class _Recorder:
         self._left = _MOST_BYTES
         self.test = None  # type: str | None  # the node id of the running test
         self._counts = {}  # type: dict[tuple[str | None, int], int]
+        # What takes the reference solution a quarter of a limit is not recorded of it, and so not
+        # compared: a busy machine may not take more than four times as long for the same code.
+        self._limits = time_limits.TimeLimits(int(os.environ.get("AGENTBENCH_RECORDER_SHARE", 1)))
 
     def put(
         self,
@@ -67,7 +72,7 @@ class _Recorder:
         share = 1 if count <= _MANY else _SHARE_OF_MANY
         found = None
         if values is not None:
-            found = [_form(value, len(values), share) for value in values]
+            found = [self._form(value, len(values), share) for value in values]
         forms = None if found is None else [form for form, _ in found]
         content = forms[0] if forms and field == "raised" else forms
         size = 100 + sum(size for _, size in found or ())
@@ -75,11 +80,23 @@ class _Recorder:
             if self._left > size:
                 fields = {field: content}  # type: dict[str, Any]
                 if tokens:
-                    fields["values"] = [_form(each, len(tokens), 1)[0] for each in tokens]
+                    fields["values"] = [self._form(each, len(tokens), 1)[0] for each in tokens]
                 size = max(size, self._stream.put(kind, test=self.test, site=site, **fields))
             elif self._left > 0:
                 self._stream.put("full")
             self._left -= size
+
+    def _form(self, value: object, values: int, share: int) -> "tuple[list[Any], int]":
+        def read() -> "tuple[list[Any], int]":
+            """The form of the value, and its size."""
+            form = canonical.canonical_form(value, share, self._limits)
+            return bounds.bounded(form, values * share)
+
+        try:
+            found = self._limits.recording(read)
+        except Exception:  # noqa: BLE001 - a recording never fails a test
+            return ["cut"], 8
+        return found if isinstance(found, tuple) else (["cut"], 8)
 
 
 _recorder = _Recorder()
@@ -287,10 +304,3 @@ class _Warns:
 
     def __getitem__(self, place: int) -> "Any":
         return self.list[place]
-
-
-def _form(value: object, values: int, share: int) -> "tuple[list[Any], int]":
-    try:
-        return bounds.bounded(canonical.canonical_form(value, share), values * share)
-    except Exception:  # noqa: BLE001 - a recording never fails a test
-        return ["cut"], 8
