@@ -22,7 +22,12 @@ from tests.fakes.staging import local_provider, own_task
 from tests.patience import wait_until
 
 _ANSWER = "The cause is clear.\n\n```diff\n{}```\nThat mends it."
+_OTHER = "```diff\n-a\n+b\n```"
 _TINY_MODEL = Path(__file__).parent / "tiny_model.py"
+
+
+def _parts(*parts: object) -> Mapping[str, object]:
+    return {"role": "assistant", "content": list(parts)}
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,25 @@ _TINY_MODEL = Path(__file__).parent / "tiny_model.py"
         f"```diff\n{FIX_PATCH}",  # cut off
         [{"role": "assistant", "content": _ANSWER.format(FIX_PATCH)}],
         [{"role": "assistant", "content": None}, {"role": "assistant", "content": FIX_PATCH}],
+        [_parts({"type": "text", "text": _ANSWER.format(FIX_PATCH)})],
+        [_parts({"type": "output_text", "text": FIX_PATCH})],
+        [_parts("Here it is:\n", FIX_PATCH)],
+        [
+            _parts(
+                {"type": "text", "text": FIX_PATCH[:40]}, {"type": "text", "text": FIX_PATCH[40:]}
+            )
+        ],
+        [_parts({"type": "thinking", "thinking": "-"}, {"text": FIX_PATCH}, {"type": "image_url"})],
+        [_parts({"type": "reasoning", "text": _OTHER}, {"type": "text", "text": FIX_PATCH})],
+        [{"content": FIX_PATCH}],
+        *(
+            [
+                {"role": "assistant", "content": _ANSWER.format(FIX_PATCH)},
+                {"role": role, "content": content},
+            ]
+            for role in ("tool", "user", "system", "function")
+            for content in (_OTHER, [{"type": "text", "text": _OTHER}])
+        ),
     ],
 )
 def test_the_patch_is_found_in_a_completion(

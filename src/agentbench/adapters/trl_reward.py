@@ -14,6 +14,8 @@ Completion = str | Sequence[Mapping[str, object]]
 """A completion as TRL gives it: text, or the messages of a conversation."""
 
 _FENCED: Final = re.compile(r"```(?:diff|patch)[ \t]*\n(.*?)(?:^```|\Z)", re.DOTALL | re.MULTILINE)
+_MODEL_ROLES: Final = ("assistant", "model")
+_TEXT_PARTS: Final = ("text", "output_text")
 _BEGINNING: Final = re.compile(r"^(?:diff --git |--- )", re.MULTILINE)
 
 
@@ -84,5 +86,16 @@ class JudgedReward:
 
 
 def _content(messages: Sequence[Mapping[str, object]]) -> str:
-    """The text of all messages of a completion."""
-    return "\n".join(str(message.get("content") or "") for message in messages)
+    """The text of the model's own messages; what a tool or a user says is no answer."""
+    own = (m for m in messages if m.get("role", "assistant") in _MODEL_ROLES)
+    return "\n".join(_text_of(message.get("content")) for message in own)
+
+
+def _text_of(content: object) -> str:
+    """The text of a content: a string, or the text parts of a list; thoughts are no part of it."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        is_text = content.get("type", "text") in _TEXT_PARTS
+        return _text_of(content.get("text", content.get("content"))) if is_text else ""
+    return "".join(map(_text_of, content)) if isinstance(content, Sequence) else ""
