@@ -37,6 +37,15 @@ def test_a_block_may_come_in_one_piece():
     assert answer.tool_calls[0].arguments == '{"command": "ls"}'
 
 
+@pytest.mark.parametrize("piece", ['{"command": "ls"}', {"command": "ls"}], ids=["text", "object"])
+def test_a_delta_may_have_the_arguments_as_an_object(piece):
+    answer = streamed(
+        block(0, type="tool_use", id="c", name="run", input={}),
+        {"type": "content_block_delta", "index": 0, "delta": {"partial_json": piece}},
+    )
+    assert answer.tool_calls[0].arguments == '{"command": "ls"}'
+
+
 def test_what_is_not_known_is_passed_over():
     answer = streamed(
         {"type": "ping"},

@@ -90,6 +90,13 @@ def test_calls_that_servers_would_not_take_back_are_mended(chat, name, arguments
         [[openai_piece(0, None, "run", '{"a": 1}')]],
         [[openai_piece(0, "x", "run", None)], [openai_piece(0, "x", None, '{"a": 1}')]],
         [[openai_piece(0, "x", "run", '{"a": 1}')], [{"index": 0}]],
+        [[openai_piece(0, "x", "run", {"a": 1})]],
+        [[openai_piece(None, None, "run", {"a": 1})]],
+        [[openai_piece(0, "x", "run", None)], [openai_piece(0, None, None, {"a": 1})]],
+        [[openai_piece(0, "x", "run", {"a": 1})], [openai_piece(0, "x", "run", {"a": 1})]],
+        [[openai_piece(0, "x", "run", {"a": 1})], [openai_piece(0, None, None, "")]],
+        [[openai_piece(0, "x", "run", r'"{\"a\": 1}"')]],
+        [[openai_piece(0, "x", "run", r'"{\"a\"')], [openai_piece(0, None, None, r': 1}"')]],
     ],
 )
 def test_a_call_is_read_however_a_server_cuts_it(chat, deltas):
@@ -195,3 +202,9 @@ def test_chunks_that_tell_nothing_are_passed_over(chat):
     raw = Raw(empty + openai_chunks({"content": "x"}).body, headers=STREAM)
     with chat([raw]) as (client, _):
         assert answer_of(client).text == "x"
+
+
+@pytest.mark.parametrize("content", [[{"type": "text", "text": "hm"}], [{"text": "hm"}], "hm"])
+def test_text_is_read_as_a_string_and_in_parts(chat, content):
+    with chat([openai_chunks({"content": content})]) as (client, _):
+        assert answer_of(client).text == "hm"

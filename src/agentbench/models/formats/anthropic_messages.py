@@ -203,7 +203,8 @@ class _Block:
         """Extend the field that a delta belongs to."""
         for delta_field, name in _DELTA_FIELDS.items():
             if delta_field in delta:
-                self._pieces[name].append(str(delta[delta_field]))
+                piece = delta[delta_field]
+                self._pieces[name].append(piece if isinstance(piece, str) else json.dumps(piece))
 
     def text(self, name: str) -> str:
         """The current content of a field."""

@@ -96,6 +96,22 @@ def parse_arguments(value: object) -> JsonObject:
     return {"_unparsed": text(value)} if value else {}
 
 
+def arguments_text(value: object) -> str:
+    """The arguments of a call as text; some servers send the object itself, or no text at all."""
+    return json.dumps(value) if isinstance(value, dict | list) else text(value)
+
+
+def decoded_arguments(arguments: str) -> str:
+    """The arguments of a complete call; some servers encode their JSON a second time."""
+    if not arguments.lstrip().startswith('"'):
+        return arguments
+    try:
+        inner = json.loads(arguments)
+    except ValueError:
+        return arguments
+    return inner if json_object(inner) is not None else arguments
+
+
 def tool_result_text(value: object) -> str:
     """A tool's answer as text: content parts, or any other value as JSON."""
     if isinstance(value, str | list):

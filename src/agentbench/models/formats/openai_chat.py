@@ -133,18 +133,21 @@ class _StreamedAnswer:
 
     def add_delta(self, delta: JsonObject) -> None:
         """Add one delta of a streamed answer."""
-        self.text += text(delta.get("content"))
+        self.text += interface.content_text(delta.get("content"))
         self.reasoning += text(delta.get("reasoning_content") or delta.get("reasoning"))
         self._refused |= bool(delta.get("refusal"))
         self._add_extra(delta)
         for number, part in enumerate(objects(delta.get("tool_calls"))):
             position, function = self._position_of(part, number), nested_object(part, "function")
             call = self.calls[position]
+            arguments = interface.arguments_text(function.get("arguments"))
+            if call.arguments and isinstance(function.get("arguments"), dict):
+                arguments = ""  # the same object in each event of a call
             extra = {key: value for key, value in part.items() if key not in _CALL_FIELDS}
             self.calls[position] = replace(
                 call,
                 name=call.name or text(function.get("name")),
-                arguments=call.arguments + text(function.get("arguments")),
+                arguments=call.arguments + arguments,
                 extra={**call.extra, **extra},
             )
 
@@ -153,9 +156,13 @@ class _StreamedAnswer:
         if not self._finish:
             return None
         stop = _STOP_REASONS.get(self._finish, StopReason.DONE)
+        calls = (
+            replace(call, arguments=interface.decoded_arguments(call.arguments))
+            for call in self.calls
+        )
         return talk.ModelAnswer(
             text=self.text,
-            tool_calls=tuple(self.calls),
+            tool_calls=tuple(calls),
             stop=StopReason.REFUSED if self._refused else stop,
             extra=self._extra,
         )
