@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.core.file_locks import FileLock
+from agentbench.core.host import default_cache_dir
 from tests.docs.pages import PAGES, ROOT, ShellBlock, shell_blocks
 from tests.e2e.small_task import SmallTask
 from tests.patience import HANG_SECONDS
@@ -30,12 +31,9 @@ LONG = ("README.md-3", "docs/audit.md-2", "docs/audit.md-5")
 _NEEDS = re.compile(r"needs (a key|another program)")
 _TESTED = re.compile(r"tested by (tests/[\w/]+\.py)(?:, (tests/[\w/]+\.py))*")
 _PLAYED = re.compile(r"played(?:, exits with (?P<code>\d+))?")
-_SERVERS = ("agentbench view", "agentbench mcp")
-_STAND_INS = {
-    "my-agent --yes {instruction}": "echo {instruction}",
-    "./agent.sh": "true",
-}
-"""What a reader has and we do not."""
+_SERVERS = ("agentbench view", "agentbench mcp", "agentbench serve")
+_SCRIPTS = ("fix.sh", "agent.sh", "agent/run.sh")
+"""Agents that a reader has."""
 
 
 def _name(block: ShellBlock) -> str:
@@ -82,6 +80,10 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _prepare_desk(folder: Path) -> None:
+    for name in _SCRIPTS:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text('#!/bin/sh\necho "$@" > notes.txt\n')
+        (folder / name).chmod(0o755)
     (folder / "tasks").mkdir()
     shutil.copytree(ROOT / "tasks" / "lru-expiry", folder / "tasks" / "lru-expiry")
     (folder / "small").mkdir()
@@ -107,8 +109,6 @@ def test_the_commands_of_a_block_work(desk, block):
     form = _PLAYED.fullmatch(block.mark)
     assert form is not None
     for line in block.commands:
-        for theirs, ours in _STAND_INS.items():
-            line = line.replace(theirs, ours)
         if line.startswith("pip install "):
             continue  # tests/test_installing.py runs these
         if line.startswith(_SERVERS):
@@ -117,12 +117,59 @@ def test_the_commands_of_a_block_work(desk, block):
             _shell(line, desk, code=int(form["code"] or 0))
 
 
+def _examples() -> list[str]:
+    """The examples in the help of all commands."""
+    texts = (path.read_text("utf-8") for path in (ROOT / "src/agentbench/cli").rglob("*.py"))
+    found = (re.findall(r"Example: (agentbench [^\n\"]+?)(?:\\n|\"|\n|$)", text) for text in texts)
+    return sorted({line for lines in found for line in lines})
+
+
+_OUTSIDE = (
+    "tasks import", "tasks new", "tasks mine", "gateway", "agents test", "images build", "export",
+)  # fmt: skip
+"""Commands whose examples need a network, a key, a conversation or somebody else's files."""
+
+
+@pytest.fixture(scope="module")
+def example_desk(desk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tasks and the runs that the examples name; its last run has all tasks."""
+    folder = tmp_path_factory.mktemp("examples") / "desk"
+    shutil.copytree(desk, folder, symlinks=True)
+    with (folder / "tasks" / "my-bug" / "task.toml").open("r+") as file:
+        text = file.read()
+        file.seek(0)
+        file.write(text.replace("title =", 'tags = ["easy"]\ntitle =', 1))
+    for agent, run in (("noop", "other"), ("oracle", "mine")):
+        _shell(f"agentbench run tasks/ --agent {agent} --run-id {run} --quiet", folder)
+    return folder
+
+
+def test_commands_have_examples():
+    assert len(_examples()) > 20
+
+
+@pytest.mark.parametrize("line", [each for each in _examples() if not any(
+    f"agentbench {name}" in each for name in _OUTSIDE
+)])  # fmt: skip
+def test_the_example_in_a_commands_help_works(example_desk, tmp_path, line):
+    folder = tmp_path / "desk"
+    shutil.copytree(example_desk, folder, symlinks=True)
+    if " init " in line:
+        shutil.rmtree(folder / line.split()[-1])
+    if line.startswith(_SERVERS):
+        _serve(line, folder)
+    else:
+        _shell(line, folder)
+
+
 def _env(folder: Path) -> Mapping[str, str]:
     return {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "BROWSER": "true",  # for --open
         "XDG_CONFIG_HOME": str(folder),
+        "HOME": str(folder),  # for ~/ in an example; the cache stays
+        "AGENTBENCH_CACHE": str(default_cache_dir()),
     }
 
 

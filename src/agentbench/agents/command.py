@@ -4,12 +4,20 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 
+from agentbench.agents.agent_files import AGENT_FILES_MOUNT, AgentFiles
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.mcp_configuration import with_servers
 from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.sandbox.interface import (
+    Command,
+    ImageId,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxProvider,
+)
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from agentbench.tasks.problem import Problem
 
@@ -18,8 +26,11 @@ _PUNCTUATION = "|&;()<>\n"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
 _EXPANDED = re.compile(r"[$`*?\[\]{}~!\\]")
 _REDIRECTION = re.compile(r"(?!<<)[<>&]*[<>][<>&]*")  # without here-documents
-# A shell's built-in commands are found, too.
-_FIND_MISSING = 'for name do command -v "$name" > /dev/null 2>&1 || printf "%s\\n" "$name"; done'
+# A shell's built-in commands are found, too, and scripts, which need not be executable.
+_FIND_MISSING = (
+    'for name do command -v "$name" > /dev/null 2>&1 || [ -f "$name" ] '
+    '|| printf "%s\\n" "$name"; done'
+)
 _LAST_LINES = 5
 _NOT_FOUND = 127  # a shell's exit code
 _MISSING = re.compile(r"(?:.*: )?(?P<name>[^:]+): (?:command )?not found")  # the message of shells
@@ -94,17 +105,31 @@ class CommandAgent:
     the task's MCP servers, as Claude Code reads it, and `$AGENTBENCH_SKILLS` the folder of its
     skills; a task without them leaves these unset. With a model, the variables that clients read
     (`OPENAI_BASE_URL`, `ANTHROPIC_API_KEY`, …) lead to its endpoint.
+
+    Files of this machine are mounted read-only, and on PATH; their paths in the command are
+    replaced by those in the sandbox, and `$AGENTBENCH_FILES` names their folder.
     """
 
     name = "command"
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, files: Sequence[Path] = ()) -> None:
+        """Copy the files.
+
+        Raises:
+            UsageError: a file does not exist or cannot be copied.
+        """
         self._command = command
+        self._files = AgentFiles(files) if files else None
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """The programs in the command, as far as they can be parsed."""
-        return programs_of(self._command)
+        """The programs in the command, as far as they can be parsed, except its own files."""
+        programs, files = programs_of(self._command), self._files
+        return tuple(each for each in programs if files is None or not files.provides(each))
+
+    def mounts(self, _provider: SandboxProvider, _image: ImageId) -> tuple[ReadOnlyMount, ...]:
+        """Its files."""
+        return () if self._files is None else (self._files.mount,)
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
@@ -112,17 +137,26 @@ class CommandAgent:
         """Run the command until it ends or the budget is spent."""
         instruction = problem.instruction.encode()
         sandbox.write_tree(sandbox.results, tar_of_file("instruction.md", instruction))
-        line = self._command.replace("{instruction}", shlex.quote(problem.instruction))
+        line = self._command
+        env = _additions(problem, sandbox)
+        if self._files is not None:
+            mounted = sandbox.mounted(AGENT_FILES_MOUNT)
+            env["AGENTBENCH_FILES"] = str(mounted)
+            # The sandbox's own PATH is known only inside.
+            path = shlex.quote(self._files.search_path(mounted))
+            line = f"PATH={path}:$PATH; {self._files.with_paths(line, mounted)}"
+        shown, argv = (
+            ("sh", "-c", each.replace("{instruction}", shlex.quote(problem.instruction)))
+            for each in (self._command, line)
+        )
         command = Command(
-            argv=("sh", "-c", line),
+            argv=argv,
             timeout=budget.remaining(),
-            env={
-                "AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md",
-                **_additions(problem, sandbox),
-            },
+            env={"AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md", **env},
             stdin=instruction,
         )
-        return outcome_of(run_with_model(command, sandbox, model), budget)
+        result = run_with_model(command, sandbox, model)
+        return outcome_of(result.model_copy(update={"argv": shown}), budget)
 
 
 def _additions(problem: Problem, sandbox: Sandbox) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -74,12 +74,13 @@ class FunctionAgent(Struct, frozen=True):
     solve: SolveFunction
 
 
-def create_agent(
+def create_agent(  # noqa: PLR0913 - the options that an agent may need
     name: str,
     *,
     patches: Mapping[TaskId, bytes],
     scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({}),
     command: str | None = None,
+    files: Sequence[Path] = (),
     toolboxes: Path | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> Agent:
@@ -92,6 +93,7 @@ def create_agent(
         patches: The reference solutions, for the oracle.
         scripts: The reference solutions that are scripts.
         command: The value of `--agent-command`.
+        files: The values of `--agent-files`.
         toolboxes: The folder of client bundles.
         say: Is called with a line when programs are installed.
 
@@ -102,7 +104,9 @@ def create_agent(
     """
     if command is not None and name != "command":
         raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
-    if (built_in := _built_in(name, patches, scripts, command)) is not None:
+    if files and name != "command":
+        raise UsageError(f"--agent-files goes with --agent-command, found --agent {name}")
+    if (built_in := _built_in(name, patches, scripts, command, files)) is not None:
         return built_in
     if (predicted := PredictionName.parse(name)) is not None:
         from agentbench.agents.predictions import PredictionsAgent, read_predictions
@@ -163,6 +167,7 @@ def _built_in(
     patches: Mapping[TaskId, bytes],
     scripts: Mapping[TaskId, ScriptedSolution],
     command: str | None,
+    files: Sequence[Path],
 ) -> Agent | None:
     match name:
         case "oracle":
@@ -179,7 +184,7 @@ def _built_in(
                 raise UsageError("--agent command needs --agent-command '…'")
             from agentbench.agents.command import CommandAgent
 
-            return CommandAgent(command)
+            return CommandAgent(command, files)
         case _:
             return None
 

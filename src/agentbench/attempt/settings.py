@@ -28,6 +28,8 @@ class RunSettings(Schema):
 
     agent_command: str | None = None
     """The shell command of the agent `command`."""
+    agent_files: tuple[_FilePath, ...] = ()
+    """Files and folders of this machine that the command uses."""
     model: str | None = None
     """The model, as PROVIDER/MODEL."""
     base_url: str | None = None
@@ -103,12 +105,26 @@ class RunSettings(Schema):
             raise UsageError(f"--timeout-scale: {self.timeout_scale} is not above 0")
         if self.registry is not None:
             _check_registry(self.registry)
-        if self.executor is not ExecutorName.LOCAL and self.allow_env:
+        if self.executor is not ExecutorName.LOCAL:
+            self._check_executor()
+
+    def _check_executor(self) -> None:
+        """Refuse what only this machine has.
+
+        Raises:
+            UsageError: a setting needs this machine.
+        """
+        if self.allow_env:
             raise UsageError(
                 "--executor ray: --allow-env names variables of this machine, which other machines "
                 "do not get; run with --executor local"
             )
-        if self.executor is not ExecutorName.LOCAL and (self.record or self.replay):
+        if self.agent_files:
+            raise UsageError(
+                "--executor ray: --agent-files names files of this machine, which other machines "
+                "do not get; put them into the tasks' image, or run with --executor local"
+            )
+        if self.record or self.replay:
             raise UsageError(
                 "--executor ray: --record and --replay need the one gateway of one machine; leave "
                 "them out, or run with --executor local"

@@ -191,8 +191,18 @@ AgentCommand = Annotated[
     str | None,
     typer.Option(
         "--agent-command",
-        help="The shell command of --agent command (implied); its program must exist in the "
-        "sandbox.",
+        help="The shell command of --agent command (implied). Its program is in the sandbox, or "
+        "a file of this machine, as in './fix.sh'.",
+        rich_help_panel=Panel.AGENT,
+    ),
+]
+AgentFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--agent-files",
+        help="A file or folder that --agent-command uses; mounted read-only, and on PATH "
+        "(repeatable).",
+        metavar="PATH",
         rich_help_panel=Panel.AGENT,
     ),
 ]

@@ -39,6 +39,7 @@ class AgentOptions:
 
     agent: options.Agent = None
     agent_command: options.AgentCommand = None
+    agent_files: options.AgentFiles = None
     model: options.Model = None
     base_url: options.BaseUrl = None
     prices: options.Prices = None
@@ -119,7 +120,7 @@ def run(
 ) -> None:
     """Run every task under TASKS with one agent, and judge the results.
 
-    Example: agentbench run tasks/ --agent-command './fix.sh' -k 3
+    Example: agentbench run tasks/ --agent-command ./fix.sh -k 3
     """
     from agentbench.runs.options import RunOptions
 
@@ -132,6 +133,7 @@ def run(
     # fmt: off
     run_options = RunOptions(
         agent=agent.agent, agent_command=agent.agent_command,
+        agent_files=tuple(agent.agent_files or ()),
         model=agent.model, base_url=agent.base_url, prices=agent.prices,
         probe=not agent.no_probe, record=agent.record, replay=agent.replay,
         attempts=attempts, jobs=options.parse_jobs(jobs), executor=executor, sandbox=sandbox.value,

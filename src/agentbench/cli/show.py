@@ -48,7 +48,7 @@ def show(
 
     A text longer than the terminal opens in $PAGER.
 
-    Example: agentbench show last lru-expiry --log setup
+    Example: agentbench show last lru-expiry --log agent_run
     """
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.reading import read_run

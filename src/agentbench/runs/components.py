@@ -64,6 +64,7 @@ def agent_of(options: RunOptions, tasks: Sequence[Task]) -> Agent:
             patches={task.id: task.answer_key.solution_patch for task in tasks},
             scripts={task.id: task.scripted_solution for task in tasks if task.scripted_solution},
             command=options.agent_command,
+            files=options.agent_files,
             toolboxes=options.cache_dir / "toolboxes",
             say=options.say,
         )

@@ -97,7 +97,7 @@ class FailedAttempts(Struct, frozen=True, kw_only=True):
         before |= {"agent": earlier.agent, "sandbox": earlier.sandbox}
         kept = before.keys() - given
         if not {"agent", "agent_command"}.isdisjoint(given):
-            kept -= {"agent", "agent_command"}
+            kept -= {"agent", "agent_command", "agent_files"}
         elif "sandbox" not in given:
             before["allow_unsandboxed"] = True  # the earlier run was allowed to do the same
             kept |= {"allow_unsandboxed"}

@@ -4,6 +4,7 @@ All possible checks come before the first attempt.
 """
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from math import inf
@@ -38,36 +39,90 @@ _CHECKED_TASKS = 3  # tasks; checking all of many tasks would mean preparing all
 _TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
+def with_local_files(
+    options: RunOptions, tasks: Sequence[Task], resources: RunResources
+) -> RunOptions:
+    """The options with the programs of the command that only this machine has, as in `./fix.sh`.
+
+    A program of the task's image or repository takes precedence.
+    """
+    command = options.agent_command
+    if command is None or options.agent_files:
+        return options
+    from agentbench.agents.agent_files import local_programs
+
+    found = local_programs(command)
+    missing = missing_in_tasks(found, tasks, resources, say=options.say)
+    files = tuple(Path(each) for each in (found if missing is None else missing))
+    if not files:
+        return options
+    given = " ".join(f"--agent-files {shlex.quote(str(each))}" for each in files)
+    options.say(f"using {', '.join(map(str, files))} of this machine (as with {given})")
+    return options.replace(agent_files=files)
+
+
+def check_agent_files(options: RunOptions, tasks: Sequence[Task]) -> None:
+    """Refuse files that would show the agent the answers.
+
+    Raises:
+        UsageError: a task with its tests and solution is among them, or the results of runs.
+    """
+    answers = {task.folder.resolve(): f"the task {task.id}" for task in tasks}
+    answers[options.runs_dir.resolve()] = "the results of runs"
+    for path in options.agent_files:
+        for folder, what in answers.items():
+            if folder.is_relative_to(path.resolve()):
+                raise UsageError(
+                    f"--agent-files {path}: holds {what}, which the agent must not see; name a "
+                    "folder that has only the agent's files"
+                )
+
+
 def check_agent_programs(
     agent: Agent, tasks: Sequence[Task], resources: RunResources, *, say: Callable[[str], None]
 ) -> None:
-    """Look for the agent's programs in the first tasks, until one task has them all.
-
-    The set-up of a task may install a program, and its repository may contain one. So a task whose
-    image lacks a program is prepared, as its first attempt would do. If that is not possible, the
-    first attempt shows whether the programs are there.
+    """Look for the agent's programs in the first tasks.
 
     Raises:
         UsageError: none of these tasks has the programs.
     """
     programs = agent.programs if isinstance(agent, NeedsPrograms) else ()
-    missing: tuple[str, ...] = ()
-    checked = tasks[:_CHECKED_TASKS]
-    for task in checked if programs else ():
-        try:
-            missing = _missing_for_task(programs, task, resources, say)
-        except (UnavailableError, SandboxError, OSError):
-            return
-        if not missing:
-            return
+    missing = missing_in_tasks(programs, tasks, resources, say=say)
     if missing:
         from agentbench.agents.command import not_found_message
 
-        names = ", ".join(task.id for task in checked)
+        names = ", ".join(task.id for task in tasks[:_CHECKED_TASKS])
+        local = next((each for each in missing if "/" in each and Path(each).is_file()), None)
+        hint = f"; {local} of this machine is not executable: chmod +x {local}" if local else ""
         raise UsageError(
-            f"{not_found_message(missing)}; it must be in the task's image or repository, or its "
-            f"set-up must install it (looked for in {names})"
+            f"{not_found_message(missing)}; it must be in the task's image or repository, its "
+            "set-up must install it, or it must be a file of this machine, as in ./fix.sh or with "
+            f"--agent-files (looked for in {names}){hint}"
         )
+
+
+def missing_in_tasks(
+    programs: tuple[str, ...],
+    tasks: Sequence[Task],
+    resources: RunResources,
+    *,
+    say: Callable[[str], None],
+) -> tuple[str, ...] | None:
+    """The programs that the first tasks lack; none as soon as one task has them all.
+
+    The set-up of a task may install a program, and its repository may contain one. So a task whose
+    image lacks a program is prepared, as its first attempt would do. If that is not possible, the
+    result is None, and the first attempt shows whether the programs are there.
+    """
+    missing: tuple[str, ...] = ()
+    for task in tasks[:_CHECKED_TASKS] if programs else ():
+        try:
+            missing = _missing_for_task(programs, task, resources, say)
+        except (UnavailableError, SandboxError, OSError):
+            return None
+        if not missing:
+            break
+    return missing
 
 
 def _missing_for_task(
@@ -121,8 +176,12 @@ def start_run(
     with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
     tasks = ready_tasks(tasks, options, resources)
-    _build_agent_programs(agent, tasks, provider)
     if slots is None:  # else attempts are made on other machines
+        options = with_local_files(options, tasks, resources)
+        check_agent_files(options, tasks)
+        agent = components.agent_of(options, tasks)
+    _build_agent_programs(agent, tasks, provider)
+    if slots is None:
         check_agent_programs(agent, tasks, resources, say=options.say)
     configuration = configuration_of(tasks, options, agent.name, selected, slots, rerun)
     durations = components.durations_of(options, configuration)
@@ -231,7 +290,10 @@ def configuration_of(
     commit, dirty = catalogue_state(tasks[0].folder.parent) if tasks else (None, None)
     provider = selected.provider
     files = {"prices": options.prices, "record": options.record, "replay": options.replay}
-    paths = {name: path.resolve() for name, path in files.items() if path is not None}
+    paths: dict[str, object] = {
+        name: path.resolve() for name, path in files.items() if path is not None
+    }
+    paths["agent_files"] = tuple(path.resolve() for path in options.agent_files)
     return RunConfiguration(
         **dict(options.settings().replace(**paths)),
         run_id=RunId(options.run_id) if options.run_id else new_run_id(now),
