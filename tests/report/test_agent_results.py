@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from agentbench.report.json_documents import render_schemas
-from agentbench.report.leaderboard import Entrant, results_by_agent
+from agentbench.report.leaderboard import Entrant, label_runs, results_by_agent
 from agentbench.runs.store.store import RunStore
 from tests.cli.conftest import call
 from tests.report.several import attempts
@@ -55,6 +55,19 @@ def test_what_differs_is_counted_apart(one, other):
     found = results_by_agent([entrant("one", "r", "f", **one), entrant("two", "r", "r", **other)])
     assert [result.summary.overall.total for result in found] == [2, 2]
     assert len({result.label for result in found}) == 2
+
+
+def test_a_command_run_is_named_by_its_run_and_not_by_its_shell_text():
+    entrants = [
+        entrant("half", "r", agent="command", agent_command="#!/bin/sh\nsed -i s/x/y/ *.py"),
+        entrant("cheat", "f", agent="command", agent_command="./cheat.sh", model="openai/a"),
+    ]
+    assert label_runs(entrants) == ("command (half)", "command openai/a (cheat)")
+    assert [name for name, *_ in told(*entrants)] == ["command (half)", "command openai/a (cheat)"]
+    assert label_runs(entrants[:1]) == ("command (half)",)
+    assert label_runs([Entrant(name="new", attempts=(), agent_command="x")]) == (
+        "new, no attempts",
+    )
 
 
 def test_another_set_of_tasks_is_counted_apart():

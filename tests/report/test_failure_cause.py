@@ -126,7 +126,7 @@ def test_a_change_that_is_not_judged_at_all_is_told():
         path="patch.diff", sha256="0", files=0, insertions=0, deletions=0, dropped=dropped
     )
     notes = cause_of(failed(patch=patch)).notes
-    assert notes[-1] == "The agent changed no file; not judged: conftest.py (protected)."
+    assert notes[-1] == "The agent changed only files that are not judged: conftest.py (protected)."
 
 
 def test_a_script_that_judges_is_quoted():

@@ -3,7 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
+from agentbench.cli.show import explanation
+from agentbench.errors import UsageError
+from agentbench.integrity.records import ControlRule
 from agentbench.report.summary import Rate, ResultSummary, summary_line
+from agentbench.report.taxonomy_page import WORDS
 from tests.runs.records import failed, interrupted, lost, records, resolved
 
 
@@ -76,3 +80,12 @@ def test_no_attempt_is_ever_left_out(attempts):
     assert summary.overall.resolved + sum(n for _, n in summary.reasons) == len(attempts)
     assert summary.overall.resolved == summary.judged.resolved <= summary.judged.total
     assert summary.judged.total <= summary.overall.total
+
+
+def test_words_of_reports_are_explained():
+    assert {"quarantined", "tampered", *ControlRule} == set(WORDS)
+    for word in ("quarantined", "QUARANTINED", "tampered-with-tests", "tampered with tests"):
+        assert explanation(word, None).startswith(f"{word.lower().split('-')[0].split()[0]}: ")
+    assert explanation("blind-control-passed", None).startswith("blind-control-passed: A critical")
+    with pytest.raises(UsageError, match=r"neither an exit code nor a reason.*quarantined"):
+        explanation("nonsense", None)

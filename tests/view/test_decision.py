@@ -47,8 +47,8 @@ def test_a_quarantined_attempt_is_told_why():
     agent = Evidence(agent=AgentEnding.SUBMITTED, findings=(cheat,))
     record = record_of(strategies.attempt(passed, agent_run=agent))
     assert record.quarantined
-    assert "but the attempt is quarantined: peeked at agent: read the key" in explain_decision(
-        record
+    assert explain_decision(record) == (
+        "Quarantined: peeked at agent: read the key. The final test passed, but does not count."
     )
 
 

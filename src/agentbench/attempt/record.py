@@ -272,6 +272,12 @@ class AttemptRecord(ChecksummedDocument):
     environment: EnvironmentRecord
     """The sandbox and its limits."""
 
+    @property
+    def tampered_paths(self) -> tuple[str, ...]:
+        """The tests and their configuration that the agent changed, which were not judged."""
+        dropped = self.patch.dropped if self.patch is not None else ()
+        return tuple(each.path for each in dropped if each.tampers)
+
     def expected_node_ids(self) -> ExpectedTests:
         """The expected tests, with node ids in place of names that the runner printed."""
         return with_node_ids(self.expected, *(stage.evidence for stage in self.stages))

@@ -74,6 +74,18 @@ def resolved_despite_finding(facts: AttemptFacts) -> Iterator[RuleHit]:
             yield critical(one.where, f"resolved despite {one.rule}: {one.what}")
 
 
+def quarantined(facts: AttemptFacts) -> Iterator[RuleHit]:
+    """A quarantined attempt has cheated, or a defect of its task looks like it."""
+    if facts.record.quarantined:
+        yield critical(_FINAL_TEST_STAGE, facts.record.detail)
+
+
+def tampered_with_tests(facts: AttemptFacts) -> Iterator[RuleHit]:
+    """An agent that changes tests or their configuration may want to pass without a fix."""
+    for path in facts.record.tampered_paths:
+        yield warning(path, "a test or its configuration, which the agent changed; not judged")
+
+
 def files_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
     """A verdict rests on the patch and the reports; changed ones no longer support it."""
     yield from _patch_difference(facts)
@@ -118,7 +130,8 @@ def already_recorded(facts: AttemptFacts) -> Iterator[RuleHit]:
     """Repeats the harness's own findings, and the changes that it did not judge."""
     record = facts.record
     for dropped in record.patch.dropped if record.patch else ():
-        yield info(dropped.path, f"not judged: {dropped.why}")
+        if not dropped.tampers:  # these have a rule of their own
+            yield info(dropped.path, f"not judged: {dropped.why}")
     for one in record.findings:
         if one.rule != SUSPICIOUS_CODE:  # the patch is scanned again, by a rule of its own
             yield info(one.where, f"recorded ({one.severity.value}): {one.rule}: {one.what}")

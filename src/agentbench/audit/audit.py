@@ -46,6 +46,8 @@ ATTEMPT_RULES: rule.Rules[AttemptFacts] = {
     "verdict-differs": attempt_rules.verdict_differs,
     "finding-left-out": attempt_rules.findings_hidden,
     "resolved-in-spite": attempt_rules.resolved_despite_finding,
+    "quarantined": attempt_rules.quarantined,
+    "tampered-with-tests": attempt_rules.tampered_with_tests,
     "files-disagree": attempt_rules.files_disagree,
     "controls-disagree": attempt_rules.controls_disagree,
     "no-controls": attempt_rules.no_controls,
@@ -199,6 +201,7 @@ def _audit_attempt(
 ) -> rule.AuditResult:
     findings = (*rule.apply_rules(ATTEMPT_RULES, facts), *further)
     verdict = "resolved" if record.resolved else record.failure_reason or "not resolved"
+    verdict = "quarantined" if record.quarantined else verdict
     return rule.AuditResult(
         subject=rule.AuditSubject.ATTEMPT,
         name=f"{record.task_id} {record.attempt}",

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from agentbench.attempt.resources import AttemptStatus, LiveStatus
 from agentbench.core.display_text import printable
+from agentbench.report.summary import TAMPERED
 
 if TYPE_CHECKING:
     from agentbench.attempt.record import AttemptRecord
@@ -174,7 +175,13 @@ def _attempt_line(record: "AttemptRecord", count: int, total: int) -> Text:
     number = f" attempt {record.attempt}" if record.attempt > 1 else ""
     line = Text(f"{count}/{total} {record.task_id}{number} ")
     seconds = f" {record.timing.total_s:.1f} s"
+    if record.tampered_paths:
+        seconds = f"{seconds}, {TAMPERED}"
     if record.resolved:
         return line.append("resolved", "green").append(seconds)
-    detail = printable(record.detail, limit=160)
-    return line.append(f"{record.failure_reason}", "red").append(f"{seconds}: {detail}")
+    if record.quarantined:
+        line.append("quarantined", "magenta")
+    else:
+        line.append(f"{record.failure_reason}", "red")
+    detail = printable(record.detail.removeprefix("quarantined: "), limit=160)
+    return line.append(f"{seconds}: {detail}")

@@ -13,7 +13,7 @@ from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
-from agentbench.report.taxonomy_page import explain_exit_code, explain_reason, reason_facts
+from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
 from agentbench.scoring.taxonomy import FailureReason, StageName
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def explain(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A failure reason or an exit code; default: all reasons.",
+            help="A failure reason, an exit code, or a word of reports such as quarantined; "
+            "default: all reasons.",
             metavar="[REASON|EXIT_CODE]",
             autocompletion=completion.failure_reasons,
         ),
@@ -145,9 +146,12 @@ def explanation(what: str | None, stage: str | None) -> str:
         return "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in _reasons())
     if re.fullmatch(r"-?[0-9]{1,5}", what):
         return explain_exit_code(int(what), stage)
+    word = what.lower().replace("_", "-").replace(" ", "-").removesuffix("-with-tests")
+    if word in WORDS:
+        return f"{word}: {WORDS[word]}"
     name = what.upper().replace("-", "_")
     if name not in FailureReason.__members__:
-        known = ", ".join(FailureReason)
+        known = ", ".join((*FailureReason, *WORDS))
         raise UsageError(f"{what!r} is neither an exit code nor a reason; reasons: {known}")
     return explain_reason(FailureReason(name))
 

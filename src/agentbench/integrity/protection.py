@@ -44,9 +44,14 @@ _PLUGIN_ROOTS = frozenset(
 )  # fmt: skip
 _IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
+_CONFIGURES = "configuration of the tests"
+_AT_START = "runs whenever Python starts"
 _SHADOWS = "shadows the standard library, pytest or a plugin"
+_SHADOWS_PLUGIN = "shadows pytest or a plugin"
 _LOAD_HOOK = b"load_tests"
 _TABLES_RESTORED = "its pytest tables are the base's again"
+_UNREADABLE = "may configure the tests, and cannot be read"
+_OF_CONFIGURATION = frozenset({PROTECTED_BY_TASK, _CONFIGURES, _AT_START, _TABLES_RESTORED})
 
 
 class UnreadableTablesError(ValueError):
@@ -192,7 +197,8 @@ def protect(
         if why is None or (file is not None and why == _TABLES_RESTORED):
             files[path] = file
         if why is not None:
-            dropped.append(DroppedPath(path=path.as_posix(), why=why))
+            tampers = _tampers(path, why, is_new=path not in base)
+            dropped.append(DroppedPath(path=path.as_posix(), why=why, tampers=tampers))
     emptied = tuple(
         path for path in change.emptied if _why_dropped(path / "x", rules, roots) is None
     )
@@ -235,8 +241,17 @@ def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -
     if not rules.a_script_judges:
         return _why_in_pytest(path, roots) or _why_beside_script(path, rules.script_folder)
     if _starts_with_python(path):
-        return "runs whenever Python starts"
-    return "shadows pytest or a plugin" if _shadows(path, _PLUGIN_ROOTS, roots) else None
+        return _AT_START
+    return _SHADOWS_PLUGIN if _shadows(path, _PLUGIN_ROOTS, roots) else None
+
+
+def _tampers(path: PurePosixPath, why: str, *, is_new: bool) -> bool:
+    """Whether a dropped change could have made tests pass; a new test file cannot."""
+    if why == TEST_OF_TASK:
+        return not is_new or path.name in _CONFIGURATION
+    if why in {_SHADOWS, _SHADOWS_PLUGIN}:  # a new `json.py` may be an accident
+        return _root_of(path) in _PLUGIN_ROOTS
+    return why in _OF_CONFIGURATION or why.startswith(_UNREADABLE)
 
 
 def _why_hook(
@@ -246,16 +261,16 @@ def _why_hook(
     if rules.a_script_judges or file is None or path.name != "__init__.py":
         return None
     is_new = _LOAD_HOOK in file.content and _LOAD_HOOK not in (base(path) or b"")
-    return "configuration of the tests" if is_new else None
+    return _CONFIGURES if is_new else None
 
 
 def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
     parts = path.parts
     reasons = {
-        "configuration of the tests": path.name in _CONFIGURATION,
+        _CONFIGURES: path.name in _CONFIGURATION,
         "git's own files": any(part.startswith(".git") for part in parts),
         BYTE_CODE: path.suffix in {".pyc", ".pyo"} or "__pycache__" in parts,
-        "runs whenever Python starts": _starts_with_python(path),
+        _AT_START: _starts_with_python(path),
         "could register a plugin": any(p.endswith((".egg-info", ".dist-info")) for p in parts),
         _SHADOWS: _shadows(path, _SHADOWABLE, roots),
     }
@@ -266,7 +281,7 @@ def _why_beside_script(path: PurePosixPath, folder: PurePosixPath | None) -> str
     if folder is None or not path.is_relative_to(folder):
         return None
     if path.parent == folder:
-        return "configuration of the tests"
+        return _CONFIGURES
     below = path.relative_to(folder)
     return _SHADOWS if _shadows(below, _SHADOWABLE, set()) else None
 
@@ -326,7 +341,7 @@ def _with_base_tables(
             path.name, base_content(path), file.content if file else None
         )
     except UnreadableTablesError as error:
-        return None, f"may configure the tests, and cannot be read: {str(error)[:100]!a}"
+        return None, f"{_UNREADABLE}: {str(error)[:100]!a}"
     if content is None:
         return file, None
     executable = file.executable if file is not None else False

@@ -29,6 +29,8 @@ class DroppedPath(Schema):
     """The path, relative to the repository."""
     why: str
     """Why it is not judged."""
+    tampers: bool = False
+    """Whether this changes tests that were there before, or the configuration of tests."""
 
 
 class ValueKind(StrEnum):

@@ -19,6 +19,7 @@ from agentbench.integrity.records import ControlKind, SealedRun
 from agentbench.report.attempt_files import files_in
 from agentbench.report.cause_text import cause_text
 from agentbench.report.failure_cause import find_cause
+from agentbench.report.summary import TAMPERED
 from agentbench.report.transcript_text import transcript
 from agentbench.runs.store.summaries import AttemptSummary, Counts
 from agentbench.scoring.evidence import AgentEnding, CaseOutcome
@@ -40,6 +41,7 @@ class AttemptRow(NamedTuple):
     reason: str
     fault: str
     tests: str
+    tampered: str
     seconds: str
     cost: str
     detail: str
@@ -78,6 +80,7 @@ def cell_makers() -> tuple[Callable[[AttemptSummary], str], ...]:
         lambda each: each.failure_reason.value if each.failure_reason else "",
         lambda each: each.fault.value if each.fault else "",
         lambda each: cached_printable(each.rewards) or tests(each.counts),
+        tampered_text,
         lambda each: f"{each.total_s:.1f}",
         cost_text,
         lambda each: printable(each.detail),
@@ -89,6 +92,11 @@ def verdict_word(attempt: AttemptRecord | AttemptSummary) -> str:
     if attempt.resolved:
         return "resolved"
     return "quarantined" if attempt.quarantined else "failed"
+
+
+def tampered_text(attempt: AttemptSummary) -> str:
+    """The number of tests and configuration files that the agent changed; empty for none."""
+    return counted(attempt.tampered, "file") if attempt.tampered else ""
 
 
 def cost_text(attempt: AttemptSummary, *, unit: str = "") -> str:
@@ -134,6 +142,9 @@ def _head(record: AttemptRecord) -> Iterator[str]:
     reason = record.failure_reason
     why = "" if reason is None else f": {reason} (fault: {record.fault})"
     yield f"{verdict_word(record)}{why}"
+    if tampered := [printable(path) for path in record.tampered_paths]:
+        names = list_with_more(tampered, _MAX_LISTED)
+        yield f"{TAMPERED}: {names} (changed by the agent, and not judged)"
     environment = record.environment
     image = f" of {environment.image_name}" if environment.image_name else ""
     python = f"Python {environment.python or 'unknown'}{image}"

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from agentbench.attempt.record import AttemptRecord, StageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line
 from agentbench.errors import RunCancelled
+from agentbench.integrity.records import ControlRule
 from agentbench.pytest_results.fallback import collection_fact
 from agentbench.report.attempt_files import AttemptFiles, StoredReport
 from agentbench.report.failed_test import FailedTest, describe_test, failing_tests
@@ -23,6 +24,7 @@ from agentbench.scoring.evidence import (
     CommandResult,
     Ending,
     PytestOutcome,
+    Severity,
 )
 from agentbench.scoring.expectation import reported_cases
 from agentbench.scoring.taxonomy import FailureReason, StageName
@@ -63,6 +65,14 @@ _RAISED = {
 _PYTEST_FAULTS = frozenset({PytestOutcome.PYTEST_INTERNAL, PytestOutcome.USAGE})
 
 
+_CHEATS = {
+    ControlRule.PASSED: "the code makes tests pass that expect wrong values",
+    ControlRule.SEALED: "the code gave other values when the expected ones were hidden",
+    ControlRule.DIFFERED: "other tests did not end as they had to in a control run",
+}
+"""What a control run showed, in words."""
+
+
 class FailureCause(Struct, frozen=True, kw_only=True):
     """Why an attempt failed: one or two sentences, and the facts behind them."""
 
@@ -78,10 +88,23 @@ def find_cause(record: AttemptRecord, files: AttemptFiles) -> FailureCause | Non
     if record.resolved:
         return None
     if record.quarantined:
-        found = record.detail.removeprefix("quarantined: ")
-        summary = f"The tests passed, but the attempt is quarantined: {found}"
-        return FailureCause(summary=_sentence(one_line(summary, limit=2 * _MAX_TEXT)))
+        return FailureCause(summary=quarantine_text(record))
     return _Investigation(record, files).cause()
+
+
+def quarantine_text(record: AttemptRecord) -> str:
+    """Why an attempt is quarantined, in two sentences."""
+    found = next((one for one in record.findings if one.severity is Severity.CRITICAL), None)
+    what = record.detail.removeprefix("quarantined: ")
+    if found is not None and found.rule in set(ControlRule):
+        what = f"{_CHEATS[ControlRule(found.rule)]}: {found.what}"
+    final = (
+        # The evidence of the stage is then the sealed run's.
+        "There was no final test, since the code gave wrong values in the sealed run"
+        if failing_tests(record)
+        else "The final test passed, but does not count"
+    )
+    return f"{_sentence(one_line(f'Quarantined: {what}', limit=2 * _MAX_TEXT))} {final}."
 
 
 class _Investigation:
@@ -224,8 +247,10 @@ class _Investigation:
         if patch is None or patch.files:
             return ()
         dropped = [f"{each.path} ({each.why})" for each in patch.dropped]
-        without = f"; not judged: {list_with_more(dropped, _MAX_NAMED)}" if dropped else ""
-        return (f"The agent changed no file{without}.",)
+        if dropped:
+            names = list_with_more(dropped, _MAX_NAMED)
+            return (f"The agent changed only files that are not judged: {names}.",)
+        return ("The agent changed no file.",)
 
     def _of_final_test(self, stage: StageRecord) -> FailureCause:
         report = stage.evidence.report

@@ -18,10 +18,17 @@ from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import printable
-from agentbench.report.attempt_text import HEADER, cell_makers, in_order, rows, verdict_word
+from agentbench.report.attempt_text import (
+    HEADER,
+    cell_makers,
+    in_order,
+    rows,
+    tampered_text,
+    verdict_word,
+)
 from agentbench.report.json_documents import LeaderboardDocument, ReportDocument, ResultDocument
 from agentbench.report.leaderboard import AgentResult, Leaderboard
-from agentbench.report.summary import ResultSummary
+from agentbench.report.summary import TAMPERED, ResultSummary
 from agentbench.report.text_table import TableColumn, print_rows
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary
 from agentbench.scoring.taxonomy import Fault
@@ -40,6 +47,7 @@ _COLUMNS = (  # those with `below` are moved below their row in narrow terminals
     TableColumn(name="verdict", styles=_STYLES),
     TableColumn(name="reason"),
     TableColumn(name="tests", below=2),
+    TableColumn(name="tampered"),
     TableColumn(name="seconds", is_right=True),
     TableColumn(name="detail", below=1),
 )
@@ -88,6 +96,8 @@ def _is_informative(column: TableColumn, attempts: Sequence[AttemptSummary]) -> 
     Columns about the run are shown if there are several values.
     """
     name = column.name
+    if name == "tampered":
+        return any(attempt.tampered for attempt in attempts)
     cells = set(map(attrgetter(_FIELDS.get(name, name)), attempts))
     return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", None, 1})
 
@@ -169,6 +179,8 @@ def _suite_start(suite: JUnitSuite) -> str:
     element.time = round(summary.attempt_seconds, 3)
     element.add_property("resolved", str(summary.overall))
     element.add_property("resolved, judged attempts", str(summary.judged))
+    element.add_property("quarantined", str(summary.quarantined))
+    element.add_property(TAMPERED, str(summary.tampered))
     return _text_of(element).removesuffix(_SUITE_END)
 
 
@@ -183,6 +195,8 @@ def _case(attempt: AttemptSummary, label: str) -> str:
         result = kind(xml_text(message, limit=_MAX_MESSAGE), reason)
         result.text = xml_text(_explanation(attempt), limit=_MAX_TEXT)
         case.result = [result]
+    if attempt.tampered:  # JUnit has no other field for a passed case
+        case.system_out = f"{TAMPERED}: {tampered_text(attempt)}"
     return _text_of(case)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from agentbench.core.display_text import counted
-from agentbench.report.summary import Rate, ResultSummary
+from agentbench.report.summary import TAMPERED, Rate, ResultSummary
 from agentbench.scoring.paired_comparison import Difference
 from agentbench.scoring.statistics import ALPHA, Interval
 
@@ -41,8 +41,10 @@ def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
     yield SummaryLine("tokens per resolved", amount(summary.per_resolved.tokens), "")
     yield SummaryLine("seconds per resolved", amount(summary.per_resolved.seconds), "")
     if summary.reasons:
-        yield SummaryLine("reasons", counts_text(summary.reasons), "")
+        yield SummaryLine("reasons", ", ".join(summary.reason_counts), "")
         yield SummaryLine("faults", counts_text(summary.faults), "")
+    if summary.tampered:
+        yield SummaryLine(TAMPERED, str(summary.tampered), "")
 
 
 def judged_title(summary: ResultSummary) -> str:

@@ -95,6 +95,8 @@ class SummaryDocument(Document):
     """The number of attempts by who caused the failure."""
     quarantined: int
     """The number of quarantined attempts."""
+    tampered: int
+    """The number of attempts whose agent changed tests or their configuration."""
     metered_attempts: int = Field(validation_alias="metered")
     """The number of attempts whose model calls were counted."""
     cost_usd: float | None

@@ -21,7 +21,6 @@ from agentbench.scoring.paired_comparison import compact_letters, holm, signific
 from agentbench.scoring.statistics import ALPHA
 from agentbench.tasks.problem import TaskId
 
-_MAX_COMMAND = 60  # characters of a shell command in a label
 LETTERS_NOTE = (
     "No significant difference between runs that share a letter (paired tests on shared tasks, "
     "5 % after Holm's correction)."
@@ -105,30 +104,27 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
 
 def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
-    """A unique label for each run: its agent and model, and its name if necessary."""
+    """A unique label for each run: its agent and model, and its name if necessary.
+
+    A shell command says little about an agent, so its runs always have their names.
+    """
     names = [_agent_name(entrant) for entrant in entrants]
     often = Counter(names)
     label_counts: Counter[str] = Counter()
     labels = []
     for name, entrant in zip(names, entrants, strict=True):
-        label = f"{name} ({entrant.name})" if often[name] > 1 else name
+        is_command = entrant.agent_command is not None and bool(entrant.attempts)
+        label = f"{name} ({entrant.name})" if often[name] > 1 or is_command else name
         label_counts[label] += 1
         labels.append(f"{label} #{label_counts[label]}" if label_counts[label] > 1 else label)
     return tuple(labels)
-
-
-def agent_label(agent: str, model: str | None, command: str | None) -> str:
-    """An agent's label: its name, its shell command if it has one, and its model."""
-    if command is not None and len(command) > _MAX_COMMAND:
-        command = f"{command[: _MAX_COMMAND - 1]}\u2026"
-    return " ".join(filter(None, (agent, command and f"'{command}'", model)))
 
 
 def _agent_name(entrant: Entrant) -> str:
     if not entrant.attempts:
         return f"{entrant.name}, no attempts"
     (agent, model), *others = dict.fromkeys((each.agent, each.model) for each in entrant.attempts)
-    first = agent_label(agent, model, entrant.agent_command)
+    first = f"{agent} {model}" if model else agent
     return f"{first} and {len(others)} more" if others else first
 
 
@@ -176,14 +172,12 @@ def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
         apart = None if entrant.is_configuration_known else entrant.name
         for key, attempts in _attempts_by_agent(entrant):
             pools.setdefault((key, apart), []).append((entrant.name, attempts))
-    labels = [
-        agent_label(key.agent or "no attempts", key.model, key.agent_command) for key, _ in pools
-    ]
+    labels = [" ".join(filter(None, (key.agent or "no attempts", key.model))) for key, _ in pools]
     often = Counter(labels)
     results = []
     for label, (key, _), pool in zip(labels, pools, pools.values(), strict=True):
         runs = [name for name, _ in pool]
-        if often[label] > 1:
+        if often[label] > 1 or key.agent_command is not None:
             label = f"{label} ({list_with_more(runs, _MAX_RUNS_NAMED)})"
         results.append(
             AgentResult(

@@ -19,6 +19,8 @@ _Key = TypeVar("_Key")
 
 EXCLUDED_FAULTS = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
 """The faults that the second denominator excludes."""
+TAMPERED = "tampered with tests"
+"""The name of the count of attempts that changed tests or their configuration."""
 _MAX_CHARACTERS = 300
 _AGENT_ERRORS = frozenset(
     {FailureReason.UNKNOWN, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
@@ -165,6 +167,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
     reasons: tuple[tuple[FailureReason, int], ...]
     faults: tuple[tuple[Fault, int], ...]
     quarantined: int
+    tampered: int  # attempts whose agent changed tests or their configuration
     infrastructure: int
     metered: int  # attempts with counted model calls; the cost of others is unknown
     cost_usd: float | None  # of those; None: a price is unknown
@@ -190,11 +193,22 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
             reasons=tuple(sorted(reasons.items(), key=lambda item: item[0].precedence)),
             faults=tuple((fault, faults[fault]) for fault in Fault if faults[fault]),
             quarantined=sum(each.quarantined for each in summaries),
+            tampered=sum(each.tampered > 0 for each in summaries),
             infrastructure=faults[Fault.INFRASTRUCTURE],
             metered=len(metered),
             cost_usd=None if None in costs else sum(filter(None, costs), 0.0),
             tokens=sum(each.tokens or 0 for each in metered),
             attempt_seconds=sum((each.total_s for each in summaries), 0.0),
+        )
+
+    @property
+    def reason_counts(self) -> tuple[str, ...]:
+        """The reasons with their numbers; says how many of these attempts are quarantined."""
+        return tuple(
+            f"{count} {reason} ({self.quarantined} quarantined)"
+            if self.quarantined and reason is FailureReason.TESTS_FAILED
+            else f"{count} {reason}"
+            for reason, count in self.reasons
         )
 
     @property
@@ -222,9 +236,9 @@ def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     if summary.excluded:
         count = counted(summary.excluded, "attempt")
         parts.append(f"{summary.judged} with {count} excluded (task or infrastructure error)")
-    parts += [f"{count} {reason}" for reason, count in summary.reasons]
-    if summary.quarantined:
-        parts.append(f"{summary.quarantined} quarantined")
+    parts += summary.reason_counts
+    if summary.tampered:
+        parts.append(f"{TAMPERED}: {summary.tampered}")
     parts.append(f"{seconds:.0f} s")
     parts.append("cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.2f}")
     parts.append(folder)

@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
@@ -68,6 +68,42 @@ def explain_reason(reason: FailureReason) -> str:
         lines.append(f"  {label:<13}  {source}")
         label = ""
     return "\n".join(lines)
+
+
+WORDS: Mapping[str, str] = {
+    "quarantined": (
+        "An attempt with a critical finding: what its code did in a test run is not credible.\n"
+        "  It is not resolved, its reason is TESTS_FAILED, and it counts in both rates.\n"
+        "  typical cause  code that recognises tests, returns objects equal to everything, or "
+        "changes pytest\n"
+        "  what to do     `agentbench show RUN TASK` names the finding; read the patch\n"
+        "  In task.toml, `quarantined` lists flaky tests instead, which are ignored."
+    ),
+    "tampered": (
+        "An attempt whose agent changed tests that were there before, or the configuration of "
+        "tests.\n"
+        "  Such changes are never judged, so they do not affect the verdict. New test files do not "
+        "count.\n"
+        "  typical cause  an agent that adapts tests to its code, or disables them; an honest one "
+        "may do so, too\n"
+        "  what to do     `agentbench show RUN TASK` lists the files"
+    ),
+    # The values of `ControlRule`, whose module imports too much for a quick answer.
+    "blind-control-passed": (
+        "A critical finding: tests with changed expectations, which must fail, passed.\n"
+        "  typical cause  objects that are equal to everything, or code that sets outcomes"
+    ),
+    "sealed-value-differed": (
+        "A critical finding: a test passed, but with its expected values hidden the code gave "
+        "other ones.\n"
+        "  typical cause  code that reads the expected values from the test"
+    ),
+    "untouched-test-failed": (
+        "A critical finding: in a control run, a test with unchanged expectations did not pass.\n"
+        "  typical cause  code that recognises its test by name or file"
+    ),
+}
+"""The words of reports that are no reasons, with their explanations."""
 
 
 def reason_facts(reason: FailureReason) -> dict[str, str | int]:

@@ -13,13 +13,13 @@ from typing import NamedTuple
 from msgspec import Struct
 from rich.console import Console
 
-from agentbench.core.display_text import list_with_more, printable
+from agentbench.core.display_text import counted, list_with_more, printable
 from agentbench.errors import UsageError
 from agentbench.report import formatting
 from agentbench.report.attempt_text import HEADER, AttemptRow, rows
 from agentbench.report.comparison import Comparison, Flip
 from agentbench.report.leaderboard import LETTERS_NOTE, AgentResult, Leaderboard, LeaderboardEntry
-from agentbench.report.summary import Rate, ResultSummary
+from agentbench.report.summary import TAMPERED, Rate, ResultSummary
 from agentbench.report.text_table import TableColumn, print_rows, print_text
 from agentbench.runs.store.summaries import AttemptSummary
 
@@ -214,9 +214,11 @@ def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
         yield f"group: {LETTERS_NOTE}"
     for rank, entry in enumerate(leaderboard.entries, start=1):
         if entry.summary.reasons:
-            reasons = formatting.counts_text(entry.summary.reasons)
+            reasons = ", ".join(entry.summary.reason_counts)
             faults = formatting.counts_text(entry.summary.faults)
             yield f"failures of {rank}: {reasons}; by fault: {faults}"
+        if entry.summary.tampered:
+            yield f"{TAMPERED} by {rank}: {counted(entry.summary.tampered, 'attempt')}"
     yield "each: per resolved attempt; excluding errors: of the task or the infrastructure"
     if leaderboard.common != leaderboard.tasks:
         order = "ordered by those" if leaderboard.common else "each ordered by its own tasks"
@@ -297,8 +299,9 @@ def _comparison_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     """The name of a value, the values of both runs, and the difference in points."""
     first = {line.name: line for line in formatting.summary_lines(comparison.first)}
     second = {line.name: line for line in formatting.summary_lines(comparison.second)}
-    judged, missing = comparison.judged, formatting.NO_VALUE
+    judged = comparison.judged
     for name in sorted((first, second), key=len)[-1] | first | second:
+        missing = "0" if name == TAMPERED else formatting.NO_VALUE
         is_rate = name == "resolved"
         lines = first.get(name), second.get(name)
         points = formatting.points(comparison.overall.difference) if is_rate else ""

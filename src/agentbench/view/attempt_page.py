@@ -11,7 +11,7 @@ from agentbench.errors import InputError
 from agentbench.report.attempt_files import AttemptFiles, log_name
 from agentbench.report.attempt_text import usage_text, verdict_word
 from agentbench.report.cause_text import cause_facts
-from agentbench.report.failure_cause import find_cause
+from agentbench.report.failure_cause import find_cause, quarantine_text
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.view import attempt_files
@@ -142,10 +142,7 @@ def explain_decision(record: AttemptRecord) -> str:
             "passed, and no finding is critical."
         )
     if record.quarantined:
-        return (
-            "The final test passed, but the attempt is quarantined: "
-            f"{record.detail.removeprefix('quarantined: ')}"
-        )
+        return quarantine_text(record)
     primary = record.failure_reason
     ended_it = {failure.reason for failure in record.failures if failure.terminal}
     lower = sorted(ended_it - {primary}, key=lambda reason: reason.precedence)

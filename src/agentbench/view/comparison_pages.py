@@ -16,6 +16,7 @@ from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
 from agentbench.report.html.rate_plots import heat_map
 from agentbench.report.leaderboard import LETTERS_NOTE, Entrant, label_runs, leaderboard
+from agentbench.report.summary import TAMPERED
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.view import rendering
 from agentbench.view.queries import BadQueryError
@@ -74,12 +75,13 @@ class MatrixCell(Struct, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> Sequence[str]:
-        """The failure reasons, each once, and whether attempts are quarantined."""
+        """The failure reasons, each once, and whether attempts are quarantined or tampered."""
         reasons = (each.failure_reason for each in self.attempts)
         quarantined = [one for one in self.attempts if one.quarantined]
         return [
             *dict.fromkeys(reason for reason in reasons if reason),
             *(["quarantined"] if quarantined and len(self.attempts) > 1 else ()),
+            *([TAMPERED] if any(one.tampered for one in self.attempts) else ()),
         ]
 
 

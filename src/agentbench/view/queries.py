@@ -96,6 +96,7 @@ class VerdictFilter(StrEnum):
     RESOLVED = "resolved"
     FAILED = "failed"
     QUARANTINED = "quarantined"
+    TAMPERED = "tampered"  # with tests, whatever the verdict
 
 
 class RetryFilter(StrEnum):
@@ -219,7 +220,9 @@ def select_attempts(
 def _conditions(query: AttemptQuery) -> Iterator[Callable[[AttemptSummary], bool]]:
     if query.task:
         yield lambda attempt: attempt.task_id == query.task
-    if query.verdict is not None:
+    if query.verdict is VerdictFilter.TAMPERED:
+        yield lambda attempt: attempt.tampered > 0
+    elif query.verdict is not None:
         yield lambda attempt: verdict_word(attempt) == query.verdict
     if query.reason is not None:
         yield lambda attempt: attempt.failure_reason is query.reason

@@ -52,6 +52,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
     rewards: str = ""  # of a verifier script: 'reward 1', names and numbers
     image_name: str | None = None
     python: str | None = None
+    tampered: int = 0  # tests and configuration files that the agent changed
 
     @classmethod
     def of(cls, record: "AttemptRecord | AttemptSummary | _RecordFields") -> "AttemptSummary":
@@ -81,6 +82,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
             ", ".join(f"{name} {value:g}" for name, value in (record.rewards or {}).items()),
             record.environment.image_name,
             record.environment.python,
+            len(record.tampered_paths),
         )
 
     @property
@@ -117,6 +119,15 @@ class _Environment(msgspec.Struct, gc=False):
     python: str | None = None
 
 
+class _Dropped(msgspec.Struct, gc=False):
+    path: str
+    tampers: bool = False
+
+
+class _Patch(msgspec.Struct, gc=False):
+    dropped: tuple[_Dropped, ...] = ()
+
+
 class _Failure(msgspec.Struct, gc=False):
     reason: FailureReason
     fault: Fault
@@ -144,6 +155,13 @@ class _RecordFields(msgspec.Struct, gc=False):
     counts: Counts = Counts()
     usage: _Usage | None = None
     rewards: dict[str, float] | None = None
+    patch: _Patch | None = None
+
+    @property
+    def tampered_paths(self) -> tuple[str, ...]:
+        """See AttemptRecord.tampered_paths."""
+        dropped = self.patch.dropped if self.patch is not None else ()
+        return tuple(each.path for each in dropped if each.tampers)
 
 
 _RECORD_DECODER: Final = msgspec.json.Decoder(_RecordFields)
