@@ -19,9 +19,9 @@ def program() -> None:
     The interpreter would spend a tenth of a second on destroying every object. Before that, the
     program ends properly: threads end, exit functions run, and buffers are flushed.
     """
-    from agentbench.cli.process_setup import exit_on_broken_pipe
+    from agentbench.cli.process_setup import guard_output
 
-    exit_on_broken_pipe()
+    guard_output()
     relax()
     # Other installed packages must not change the checks of records. This also saves their search.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -39,8 +39,9 @@ def _end_at_once(codes: list[int]) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except SystemExit:  # the pipe is closed; the code of a failed check takes precedence
-        os._exit(next(filter(None, codes), _CLOSED_PIPE))
+    except SystemExit as ending:  # nobody reads on; the code of a failed check takes precedence
+        own = ending.code if isinstance(ending.code, int) else _CLOSED_PIPE
+        os._exit(next(filter(None, codes), own))
     except (OSError, ValueError):
         return  # the interpreter reports it, with its own exit code
     if codes:

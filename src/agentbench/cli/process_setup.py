@@ -1,5 +1,6 @@
 """The exit codes of the program, its handling of signals and pipes, and its limit of open files."""
 
+import codecs
 import io
 import signal
 import sys
@@ -7,10 +8,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+_STDOUT = 1
+_ESCAPE = "agentbench.escape"
 
 
 class ExitCode(IntEnum):
@@ -27,23 +32,38 @@ class ExitCode(IntEnum):
     CLOSED_PIPE = 141
 
 
-def exit_on_broken_pipe() -> None:
-    """Have writes to stdout and stderr end the program when their reader has ended."""
+def guard_output() -> None:
+    """Have writes to stdout and stderr end the program when nobody can receive them.
+
+    Characters that an encoding lacks are written as in JSON, so that documents stay valid.
+    """
+    codecs.register_error(_ESCAPE, _escaped)
     sys.stdout = _guarded(sys.stdout)
     sys.stderr = _guarded(sys.stderr)
 
 
 class _GuardedFile(io.FileIO):
-    """A descriptor of ours; broken pipes of others, such as sockets, still raise."""
+    """A descriptor of ours; errors of others, such as broken pipes of sockets, still raise."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write to the guarded descriptor."""
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except OSError as error:
+            if isinstance(error, BlockingIOError):
+                raise
             if threading.current_thread() is threading.main_thread():
-                raise SystemExit(ExitCode.CLOSED_PIPE) from None
+                self._end(error)
             return memoryview(data).nbytes  # the main thread's next write ends the program
+
+    def _end(self, error: OSError) -> NoReturn:
+        if isinstance(error, BrokenPipeError):
+            raise SystemExit(ExitCode.CLOSED_PIPE) from None
+        if self.fileno() == _STDOUT:
+            sys.stderr.write(
+                f"agentbench: stdout: cannot be written ({error.strerror}); write to another file\n"
+            )
+        raise SystemExit(ExitCode.USAGE) from None
 
 
 def _guarded(stream: TextIO) -> TextIO:
@@ -60,10 +80,17 @@ def _guarded(stream: TextIO) -> TextIO:
     return io.TextIOWrapper(
         io.BufferedWriter(pipe) if is_buffered else pipe,
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors=_ESCAPE if stream.errors in {"strict", "surrogateescape"} else stream.errors,
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[n : n + 4]}" for n in range(0, len(units), 4)), error.end
 
 
 @contextmanager

@@ -101,6 +101,13 @@ def execute_run(
         raise typer.Exit(ExitCode.CHECK_FAILED)
     if summary.infrastructure:
         raise typer.Exit(ExitCode.INFRASTRUCTURE)
+    if attempts and not summary.judged.total:
+        typer.echo(
+            "no attempt was judged: each failed by the fault of its task; `agentbench validate` "
+            "checks the tasks",
+            err=True,
+        )
+        raise typer.Exit(ExitCode.INPUT)
     _check_resolved_rate(summary.overall.share, fail_under, attempts)
 
 

@@ -21,16 +21,21 @@ class RowRedactor:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._known = Redactor(secrets_in(environ))
         self.rows = 0
+        self._has_removed = False
 
     def row(self, row: dict[str, object]) -> dict[str, object]:
         """The row without secrets."""
+        self._has_removed = False
         cleaned = {name: self._value(value) for name, value in row.items()}
-        self.rows += cleaned != row
+        self.rows += self._has_removed
         return cleaned
 
     def _value(self, value: object) -> object:
         if isinstance(value, str):
-            return _KEY_FORMS.sub(_REMOVED, self._known.text(value))
+            cleaned = _KEY_FORMS.sub(_REMOVED, self._known.text(value))
+            # Whole rows cannot be compared: cleaned lists are not equal to the row's tuples.
+            self._has_removed |= cleaned != value
+            return cleaned
         if isinstance(value, dict):
             return {self._value(name): self._value(each) for name, each in value.items()}
         if isinstance(value, (list, tuple)):
