@@ -12,9 +12,11 @@ import pytest
 from rich.console import Console
 
 from agentbench.attempt.resources import LiveStatus
+from agentbench.cli import live_progress
 from agentbench.cli.live_progress import RunDisplay, RunningAttemptsTable
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import TaskId
+from tests.cli.screen import Screen
 from tests.runs.records import failed, resolved
 
 
@@ -150,3 +152,58 @@ def test_verbose_and_quiet_are_the_lines_without_the_display(displayed):
     text = displayed(quiet=True, verbose=True)
     assert "2/3 bad" in text
     assert "slow" not in text
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (100, 30), (50, 20)])
+def test_no_line_is_lost_while_running_attempts_come_and_go(monkeypatch, columns, rows):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(live_progress, "_REFRESHES_PER_SECOND", 1_000)
+    board = LiveStatus()
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    parts = []
+    reader = Thread(target=_read, args=(main, parts))
+    reader.start()
+    said = [f"said by thread {number}" for number in range(150)]
+    with monkeypatch.context() as patch, os.fdopen(terminal, "w", encoding="utf-8") as stderr:
+        patch.setattr(sys, "stderr", stderr)
+        run = SimpleNamespace(resources=SimpleNamespace(live_status=board), planned=range(150))
+        with RunDisplay(run, quiet=False, verbose=False) as display:
+
+            def say():
+                for line in said:
+                    run.say(line)
+
+            other = Thread(target=say)
+            other.start()
+            for number in range(150):
+                running = [board.begin(TaskId(f"t{each}"), 1) for each in range(number * 7 % 11)]
+                display.add(resolved(task_id=f"task-{number}"))
+                for each in running[::2]:
+                    board.end(each)
+                display.notice(f"noted {number}")
+                for each in running[1::2]:
+                    board.end(each)
+            other.join()
+    reader.join()
+    screen = Screen(columns=columns, rows=rows)
+    screen.show(b"".join(parts).decode())
+    expected = {f"{number + 1}/150 task-{number} resolved 1.0 s" for number in range(150)}
+    expected |= {*said, *(f"noted {number}" for number in range(150))}
+    assert expected - set(map(str.rstrip, screen.lines)) == set()
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "completed", "text"),
+    [
+        (12, 4, "0:12 elapsed, 1:54 left"),  # 4 of 42 attempts
+        (12, 0, "0:12 elapsed"),
+        (109, 42, "1:49 elapsed"),
+        (7_200, 21, "2:00:00 elapsed, 2:00:00 left"),
+    ],
+)
+def test_the_time_left_follows_from_all_ended_attempts(elapsed, completed, text):
+    task = SimpleNamespace(elapsed=float(elapsed), completed=completed, remaining=42 - completed)
+    assert live_progress._TimeColumn().render(task).plain == text

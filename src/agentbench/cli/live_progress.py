@@ -1,8 +1,11 @@
 """The progress of a run at a terminal: ended attempts, running attempts, and a bar."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
+from threading import Event, RLock, Thread
+from typing import TYPE_CHECKING, Any, Self
 
+import typer
 from rich import progress
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
@@ -94,32 +97,87 @@ def _cost(entry: AttemptStatus) -> str:
     return "cost unknown" if spent is None else f"${spent:.2f}"
 
 
+class _SerialConsole(Console):
+    """A console that draws and prints in one thread at a time.
+
+    rich reads how many lines the live display has, and writes over them, in two steps. If another
+    thread draws in between, and their number changes, the second step erases printed lines.
+    """
+
+    def __init__(self) -> None:
+        self._turn = RLock()
+        super().__init__(stderr=True, highlight=False, markup=False)
+
+    def __enter__(self) -> Self:
+        self._turn.acquire()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:  # noqa: ANN401 - as in the base class
+        try:
+            super().__exit__(*error)
+        finally:
+            self._turn.release()
+
+
 class RunDisplay:
     """Shows a run during the block."""
 
     def __init__(self, run: "Run", *, quiet: bool, verbose: bool) -> None:
-        console = Console(stderr=True, highlight=False, markup=False)
+        console = _SerialConsole()
         self._bar = _bar(console)
         self._live: Live | None = None
         is_terminal = console.file.isatty()  # with FORCE_COLOR, rich takes a log for a terminal
         if is_terminal and not quiet:
             drawn = Group(RunningAttemptsTable(run.resources.live_status), self._bar)
-            self._live = Live(drawn, console=console, refresh_per_second=_REFRESHES_PER_SECOND)
+            # rich's own thread would take its locks in another order than prints do.
+            self._live = Live(drawn, console=console, auto_refresh=False)
         self._console = console
         self._lines = verbose or not quiet
         self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
         self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
+        self._notices: SimpleQueue[str] = SimpleQueue()
+        self._ended = Event()
+        self._refreshing = Thread(target=self._refresh, name="live-progress", daemon=True)
         if not quiet:
             run.say = lambda line: console.print(line, soft_wrap=True)
 
     def __enter__(self) -> "RunDisplay":
         if self._live is not None:
-            self._live.start()
+            with self._console:
+                self._live.start(refresh=True)
+            self._refreshing.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if self._live is not None:
+        if self._live is None:
+            return
+        self._ended.set()
+        self._refreshing.join()
+        with self._console:
+            self._print_notices()
             self._live.stop()
+
+    def _refresh(self) -> None:
+        assert self._live is not None
+        while not self._ended.wait(1 / _REFRESHES_PER_SECOND):
+            with self._console:
+                self._print_notices()
+                self._live.refresh()
+
+    def _print_notices(self) -> None:
+        while not self._notices.empty():
+            self._console.print(self._notices.get(), soft_wrap=True)
+
+    def notice(self, line: str) -> None:
+        """Print a line from a signal handler: at once, or when the display is drawn next.
+
+        A handler may have interrupted a print of its own thread, whose lines it would break.
+        """
+        if self._live is None:
+            typer.echo(line, err=True)
+        else:
+            self._notices.put(line)
 
     def give_back(self) -> None:
         """Restore the terminal before the program is killed."""
@@ -137,6 +195,21 @@ class RunDisplay:
             self._console.print(_attempt_line(record, self._count, self._total), soft_wrap=True)
 
 
+class _TimeColumn(progress.ProgressColumn):
+    """The elapsed time, and the time left as far as the ended attempts tell.
+
+    rich's own estimate follows the last seconds, in which several attempts or none may have ended.
+    """
+
+    def render(self, task: progress.Task) -> Text:
+        """The text of the column."""
+        elapsed = task.elapsed or 0.0
+        text = f"{_clock(elapsed)} elapsed"
+        if task.completed and task.remaining:
+            text += f", {_clock(elapsed * task.remaining / task.completed)} left"
+        return Text(text, style="progress.elapsed")
+
+
 def _bar(console: Console) -> progress.Progress:
     """A line of figures with a bar if there is room for it, or two lines of figures."""
     text = progress.TextColumn
@@ -144,8 +217,7 @@ def _bar(console: Console) -> progress.Progress:
         progress.MofNCompleteColumn(),
         text("{task.fields[resolved]}"),
         text("{task.fields[cost]}"),
-        progress.TimeElapsedColumn(),
-        progress.TimeRemainingColumn(),
+        _TimeColumn(),
     )
     if console.width < _FIGURES_WIDTH:
         return _TwoLines(*columns, console=console)

@@ -2,11 +2,12 @@
 
 import codecs
 import io
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-_STDOUT = 1
+_STDOUT, _STDERR = 1, 2
 _ESCAPE = "agentbench.escape"
 
 
@@ -91,6 +92,25 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
         raise error
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[n : n + 4]}" for n in range(0, len(units), 4)), error.end
+
+
+@contextmanager
+def stdout_for_results() -> Iterator[None]:
+    """Send to stderr what threads and child processes of agents write to stdout in the block."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(_STDOUT)
+        os.dup2(_STDERR, _STDOUT)
+    except OSError:  # one of them is closed
+        with redirect_stdout(sys.stderr):
+            yield
+        return
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, _STDOUT)
+        os.close(kept)
 
 
 @contextmanager

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from agentbench.cli.process_setup import ExitCode, handling_signals, raise_open_files_limit
+from agentbench.cli.process_setup import (
+    ExitCode,
+    handling_signals,
+    raise_open_files_limit,
+    stdout_for_results,
+)
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import available_cpus
 
@@ -43,7 +48,7 @@ def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
         from agentbench.cli.live_progress import RunDisplay  # imports rich, which is slow
 
         display = RunDisplay(run, quiet=quiet, verbose=verbose)
-    with _cancel_on_signals(run, display), display or nullcontext():
+    with stdout_for_results(), _cancel_on_signals(run, display), display or nullcontext():
         for record in run.attempts():
             if display is not None:
                 display.add(record)
@@ -61,10 +66,13 @@ def _cancel_on_signals(run: "Run", display: "RunDisplay | None") -> AbstractCont
                 display.give_back()
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-        typer.echo(
-            "Stopping. Running attempts will be marked as interrupted (Ctrl-C again: stop at once)",
-            err=True,
+        line = (
+            "Stopping. Running attempts will be marked as interrupted (Ctrl-C again: stop at once)"
         )
+        if display is None:
+            typer.echo(line, err=True)
+        else:
+            display.notice(line)
         run.cancel()
 
     return handling_signals(stop)

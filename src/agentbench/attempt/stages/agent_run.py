@@ -20,6 +20,7 @@ from agentbench.agents.interface import (
 from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContext
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages import agent_outcome
+from agentbench.attempt.stages.agent_output import printed_to
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
 from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifacts
 from agentbench.attempt.stages.health import await_health
@@ -264,10 +265,16 @@ def _solve_in_thread(
     """Call the agent in its own thread: Python code that hangs cannot be ended otherwise."""
     future: Future[AgentOutcome | ExceptionFact] = Future()
 
+    def log_printed(stream: Stream, text: str) -> None:
+        """Add what the agent prints to the log of the stage."""
+        redacted = inputs.redactor(endpoint).text(text)
+        context.sink(stream, redacted.encode("utf-8", "replace"))
+
     def work() -> None:
         """Run the agent in its sandbox."""
         try:
-            solved = inputs.agent.solve(context.task.problem, sandbox, budget, endpoint)
+            with printed_to(log_printed):
+                solved = inputs.agent.solve(context.task.problem, sandbox, budget, endpoint)
             outcome = agent_outcome.checked_outcome(solved)
             if outcome.detail:
                 detail = inputs.redactor(endpoint).text(outcome.detail)

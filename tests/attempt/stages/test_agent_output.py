@@ -1,0 +1,72 @@
+import asyncio
+import sys
+from threading import Barrier, Thread
+
+from agentbench.attempt.stages.agent_output import printed_to
+from agentbench.sandbox.interface import Stream
+
+
+def test_lines_go_to_the_sink_and_the_rest_at_the_end(capsys):
+    told = []
+    with printed_to(lambda *part: told.append(part)):
+        sys.stdout.write("one\n")
+        sys.stdout.write("two")
+        sys.stderr.write("error\n")
+        assert told == [(Stream.STDOUT, "one\n"), (Stream.STDERR, "error\n")]
+    sys.stdout.write("after\n")
+    assert told[-1] == (Stream.STDOUT, "two")
+    assert capsys.readouterr() == ("after\n", "")
+
+
+def test_agents_at_once_have_their_own_text_and_others_print_as_before(capsys):
+    together = Barrier(4)
+    told = {}
+
+    def agent(name):
+        told[name] = []
+        with printed_to(lambda _stream, text: told[name].append(text)):
+            together.wait()
+            for _ in range(50):
+                sys.stdout.write(f"{name}\n")
+            together.wait()
+
+    threads = [Thread(target=agent, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    together.wait()
+    sys.stdout.write("the harness\n")
+    together.wait()
+    for thread in threads:
+        thread.join()
+    assert {name: "".join(own) for name, own in told.items()} == {n: f"{n}\n" * 50 for n in "abc"}
+    assert capsys.readouterr().out == "the harness\n"
+
+
+def test_tasks_of_asyncio_belong_to_their_agent(capsys):
+    told = []
+
+    async def main():
+        await asyncio.gather(asyncio.to_thread(print, "thread"), _printing("task"))
+
+    with printed_to(lambda _stream, text: told.append(text)):
+        asyncio.run(main())
+    assert sorted(told) == ["task\n", "thread\n"]
+    assert capsys.readouterr().out == ""
+
+
+async def _printing(text):
+    sys.stdout.write(f"{text}\n")
+
+
+def test_streams_are_as_before_and_keep_their_attributes():
+    before = sys.stdout, sys.stderr
+    with printed_to(lambda *_part: None):
+        assert sys.stdout.encoding == before[0].encoding
+        assert not sys.stdout.isatty()
+    assert (sys.stdout, sys.stderr) == before
+
+
+def test_a_stream_that_others_replaced_meanwhile_stays(monkeypatch):
+    with printed_to(lambda *_part: None):
+        monkeypatch.setattr(sys, "stdout", sys.__stdout__)
+    assert sys.stdout is sys.__stdout__
