@@ -10,6 +10,7 @@ from agentbench.scoring.evidence import (
     Evidence,
     ExceptionFact,
     Finding,
+    ReportSource,
     Severity,
 )
 from agentbench.scoring.verdict import ChangeCounts, baseline_failure, baseline_warnings
@@ -367,3 +368,116 @@ def test_a_crash_hides_neither_a_fix_nor_a_fault_of_the_harness():
     lost = Evidence(command=command(None, Ending.LOST))
     verdict = judge(expecting(), attempt(lost, agent_run=CRASHED))
     assert primary(verdict) == (FailureReason.SANDBOX_ERROR, Fault.INFRASTRUCTURE)
+
+
+UNCALLED = case(A, "unfinished", phases=(1, 0, 1))
+BASELINES = {
+    "failed at exit 0": (ran(case(A, "failed"), exit_code=0), None),
+    "cut off at exit 0": (ran(case(A, "unfinished"), exit_code=0, complete=False), None),
+    "crashed in it": (
+        Evidence(
+            command=command(None, Ending.KILLED, signal=11),
+            report=report(case(A, "unfinished"), complete=False),
+        ),
+        None,
+    ),
+    "hung in it": (
+        Evidence(
+            command=command(None, Ending.TIMED_OUT),
+            report=report(case(A, "unfinished"), complete=False),
+        ),
+        None,
+    ),
+    "hung in another test": (
+        Evidence(
+            command=command(None, Ending.TIMED_OUT),
+            report=report(case(A, "failed"), case(B, "unfinished"), complete=False),
+        ),
+        ("TIMEOUT", "task"),
+    ),
+    "passed at exit 1": (ran(case(A), case(B), exit_code=1), ("BASELINE_NOT_FAILING", "task")),
+    "skipped at exit 0": (
+        ran(case(A, "skipped"), case(B), exit_code=0),
+        ("BASELINE_NOT_FAILING", "task"),
+    ),
+    "none at exit 0": (ran(exit_code=0, collected=2), ("NO_TESTS_COLLECTED", "task")),
+    "set-up plan at exit 0": (
+        ran(UNCALLED, exit_code=0, outcome="unverified"),
+        ("NO_TESTS_COLLECTED", "task"),
+    ),
+    "its file not collected at exit 0": (
+        ran(case(B), exit_code=0, collection_errors=("tests/test_it.py",)),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("evidence", "expected"), BASELINES.values(), ids=BASELINES)
+def test_baseline_is_judged_by_its_report(evidence, expected):
+    failure = baseline_failure(expecting(), evidence)
+    found = None if failure is None else (failure.reason.value, failure.fault.value)
+    assert found == expected
+    if expected is not None and expected[0] == "NO_TESTS_COLLECTED":
+        assert "no test to fix ran in the baseline: " in failure.detail
+
+
+def fact_in(file, error="ModuleNotFoundError", message="No module named 'x'"):
+    return CollectionFact(file=file, error=error, path=file, line=1, message=message)
+
+
+def import_errors(*files, **more):
+    facts = tuple(fact_in(file) for file in files)
+    return ran(exit_code=2, collection_errors=files, collection_facts=facts, **more)
+
+
+def session_end(outcome, code, stderr="", **more):
+    return Evidence(command=command(code, stderr=stderr), report=report(outcome=outcome, **more))
+
+
+USAGE = (
+    "ERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --x\n  rootdir: /w\n"
+)
+ALIKE = {
+    "usage error": session_end("usage", 4, USAGE, complete=False),
+    "internal error": session_end("pytest_internal", 3, "INTERNALERROR> OSError: 7\n= in 0.1s =\n"),
+    "no tests": session_end("no_tests", 5),
+    "signal in another test": Evidence(
+        command=command(None, Ending.KILLED, signal=11),
+        report=report(case(B, "unfinished"), complete=False),
+    ),
+    "set-up of every test": ran(case(A, "error"), case(B, "error")),
+    "error in a file without tests to fix": import_errors("tests/test_it.py", "tests/test_old.py"),
+}
+
+
+@pytest.mark.parametrize("evidence", ALIKE.values(), ids=ALIKE)
+def test_final_test_that_fails_like_the_baseline_is_the_tasks(evidence):
+    verdict = judge(expecting(), attempt(evidence, evidence))
+    assert (verdict.resolved, verdict.fault) == (False, "task")
+    assert "baseline has the same error" in verdict.detail
+    other = ran(case(A, "failed"), case(B))
+    assert judge(expecting(), attempt(evidence, other)).fault == "agent"
+    assert judge(expecting(), attempt(other, evidence)).fault == "agent"
+
+
+def test_error_in_the_file_of_a_test_to_fix_may_be_the_bug():
+    evidence = import_errors("tests/test_it.py")
+    assert judge(expecting(), attempt(evidence, evidence)).fault == "agent"
+
+
+def test_another_message_is_another_end():
+    before = session_end("usage", 4, USAGE, complete=False)
+    after = session_end("usage", 4, USAGE.replace("--x", "--y"), complete=False)
+    assert judge(expecting(), attempt(after, before)).fault == "agent"
+
+
+@pytest.mark.parametrize("outcome", ["failed", "error", None])
+def test_kept_test_that_ended_so_in_the_baseline_is_the_tasks(outcome):
+    kept = [case(B, outcome)] if outcome else []
+    before, after = ran(case(A, "failed"), *kept), ran(case(A), *kept)
+    verdict = judge(expecting(), attempt(after, before))
+    assert (verdict.failure_reason, verdict.fault) == ("TESTS_FAILED", "task")
+    assert "as in the baseline" in verdict.detail
+    assert judge(expecting(), attempt(before, before)).fault == "agent"
+    forged = ran(case(A), *kept, source=ReportSource.JSON_REPORT)
+    assert judge(expecting(), attempt(forged, before)).fault == "agent"
