@@ -89,6 +89,7 @@ SANDBOXED_FILES = frozenset(
         "models/gateway/test_behind_relay.py",
         "sandbox/egress/test_proxied_sandbox.py",
         "attempt/stages/test_commands_before_tests.py",
+        "report/test_failures_of_runs.py",
         "audit/test_control_rules.py",
         "audit/differential/test_differential_audit.py",
         "audit/differential/test_search.py",

@@ -242,7 +242,13 @@ def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[JUnitSuite]":
         except InputError as error:
             typer.echo(f"warning: {error}", err=True)
             unmade = []
-        yield JUnitSuite(label=label, attempts=in_order(run.attempts), unmade=unmade)
+        yield JUnitSuite(
+            label=label,
+            attempts=in_order(run.attempts),
+            unmade=unmade,
+            folder=str(run.folder),
+            cause_of=run.cause_finder(),
+        )
 
 
 def append_github_summary(chunks: Iterable[str]) -> None:

@@ -8,9 +8,10 @@ it does not count as passed.
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -26,6 +27,8 @@ from agentbench.report.attempt_text import (
     tampered_text,
     verdict_word,
 )
+from agentbench.report.cause_text import cause_text
+from agentbench.report.failure_cause import FailureCause
 from agentbench.report.json_documents import LeaderboardDocument, ReportDocument, ResultDocument
 from agentbench.report.leaderboard import AgentResult, Leaderboard
 from agentbench.report.summary import TAMPERED, ResultSummary
@@ -142,6 +145,9 @@ class JUnitSuite(Struct, frozen=True, kw_only=True):
     label: str
     attempts: Sequence[AttemptSummary]
     unmade: Sequence[AttemptKey] = ()  # planned, but not run
+    folder: str = ""  # of the run; empty: unknown
+    cause_of: Callable[[AttemptSummary], FailureCause | None] = lambda _attempt: None
+    """Why an attempt failed; read only for those that are not resolved."""
 
 
 def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
@@ -151,7 +157,7 @@ def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
         yield f"{_suite_start(suite)}\n"
         label = xml_text(suite.label, limit=_MAX_MESSAGE)
         for attempt in suite.attempts:
-            yield f"{_case(attempt, label)}\n"
+            yield f"{_case(attempt, label, suite)}\n"
         for unmade in suite.unmade:
             yield f"{_skipped(unmade, label)}\n"
         yield f"{_SUITE_END}\n"
@@ -184,7 +190,7 @@ def _suite_start(suite: JUnitSuite) -> str:
     return _text_of(element).removesuffix(_SUITE_END)
 
 
-def _case(attempt: AttemptSummary, label: str) -> str:
+def _case(attempt: AttemptSummary, label: str, suite: JUnitSuite) -> str:
     from junitparser import Error, Failure, TestCase
 
     case = TestCase(_case_name(attempt.task_id, attempt.attempt), label, round(attempt.total_s, 3))
@@ -193,7 +199,7 @@ def _case(attempt: AttemptSummary, label: str) -> str:
         reason = str(attempt.failure_reason or verdict_word(attempt))
         message = f"{reason}: {attempt.detail}" if attempt.detail else reason
         result = kind(xml_text(message, limit=_MAX_MESSAGE), reason)
-        result.text = xml_text(_explanation(attempt), limit=_MAX_TEXT)
+        result.text = xml_text(_explanation(attempt, suite), limit=_MAX_TEXT)
         case.result = [result]
     if attempt.tampered:  # JUnit has no other field for a passed case
         case.system_out = f"{TAMPERED}: {tampered_text(attempt)}"
@@ -212,12 +218,13 @@ def _case_name(task: str, attempt: int) -> str:
     return task if attempt == 1 else f"{task} attempt {attempt}"
 
 
-def _explanation(attempt: AttemptSummary) -> str:
-    reason = attempt.failure_reason
+def _explanation(attempt: AttemptSummary, suite: JUnitSuite) -> str:
+    reason, cause = attempt.failure_reason, suite.cause_of(attempt)
     lines = [
         f"{verdict_word(attempt)}, fault: {attempt.fault}",
         f"{reason}: {attempt.detail or reason.description}" if reason else attempt.detail,
-        f"files: attempts/{attempt.folder_name}",
+        *(cause_text(cause) if cause is not None else ()),
+        f"files: {PurePosixPath(suite.folder, 'attempts', attempt.folder_name)}",
     ]
     return "\n".join(filter(None, lines))
 

@@ -1,6 +1,6 @@
 """A run for reports: the last record and the start of each attempt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
+from agentbench.report.attempt_files import files_in
+from agentbench.report.failure_cause import FailureCause, find_cause
 from agentbench.report.leaderboard import Entrant
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.reading import RecordCopy, RunRecords, read_run
@@ -74,6 +76,21 @@ class ReportedRun(Struct, frozen=True, kw_only=True):
             InputError: a record was changed since, or is invalid.
         """
         return self.reading.records(self.latest)
+
+    def cause_finder(self) -> Callable[[AttemptSummary], FailureCause | None]:
+        """A function that reads why an attempt of the run failed; None if it is resolved.
+
+        It raises InputError if the record was changed since, or is invalid.
+        """
+        numbers = {attempt_key(self.reading.summaries[n]): n for n in self.latest}
+        store = RunStore(self.folder)  # also of a run without a readable run.json
+
+        def cause_of(attempt: AttemptSummary) -> FailureCause | None:
+            """Read one record, and the files of its attempt."""
+            (record,) = self.reading.records([numbers[attempt_key(attempt)]])
+            return find_cause(record, files_in(store.folder_of(record)))
+
+        return cause_of
 
     @property
     def _configuration(self) -> RunConfiguration | None:

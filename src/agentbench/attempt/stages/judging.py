@@ -23,13 +23,15 @@ from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.pytest_results.execution import PytestRun
-from agentbench.sandbox.interface import Sandbox
-from agentbench.scoring.evidence import Evidence, ExceptionFact
+from agentbench.pytest_results.model import PytestResult
+from agentbench.sandbox.interface import Sandbox, Stream
+from agentbench.scoring.evidence import CaseOutcome, Evidence, ExceptionFact
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
 from agentbench.scoring.steps import combined_evidence
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import baseline_warnings
 
+_MAX_LOGGED = 100  # tests
 _SKIPPED_FOR_A_SCRIPT = (
     "not applicable: a script of the task judges, and they change tests of pytest"
 )
@@ -207,6 +209,7 @@ def _differing_output(
 ) -> FinalTestOutput:
     """The output of an attempt that gave wrong values in the sealed run."""
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
+    context.sink(Stream.STDOUT, _log_of_sealed_run(run.result).encode("utf-8", "replace"))
     evidence = judged_tests.judged_evidence(context, run)
     began = time.monotonic()
     results = controls.finish_differing(change)
@@ -214,6 +217,21 @@ def _differing_output(
         evidence=evidence.model_copy(update={"findings": control_findings(results)}),
         controls=results,
         controls_seconds=time.monotonic() - began,
+    )
+
+
+def _log_of_sealed_run(result: PytestResult) -> str:
+    """The log of a final test that was not run; control runs write none themselves."""
+    failed = [case for case in result.tests if case.outcome is not CaseOutcome.PASSED]
+    lines = [f"{case.node_id} {case.outcome.value}: {case.message or ''}" for case in failed]
+    return "\n".join(
+        (
+            "No final test was run: the code gave wrong values in the sealed run before it.",
+            *lines[:_MAX_LOGGED],
+            "",
+            "The output of the sealed run, whose tests lack their expected values:",
+            f"{result.text_output}\n",
+        )
     )
 
 
