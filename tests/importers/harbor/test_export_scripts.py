@@ -51,6 +51,24 @@ def test_no_history_of_a_tasks_files_is_exported(task, tmp_path, folder):
     assert not list((tmp_path / "environment").rglob(".git"))
 
 
+def test_no_history_is_exported_with_a_dockerfile_among_the_files(task, tmp_path):
+    (task.source.files / ".git").mkdir()
+    (task.source.files / "Dockerfile").write_text("FROM python:3\n")
+    own = {"dockerfile": task.source.files / "Dockerfile"}
+    environment = task.environment.model_copy(update=own)
+    changed = task.model_copy(update={"environment": environment})
+    exported_image.write_environment(changed, tmp_path / "environment", "python:3")
+    assert not list((tmp_path / "environment").rglob(".git"))
+
+
+def test_a_bundle_is_removed_from_the_image(task):
+    source = RepoSource(url="/tasks/x/repo.bundle", commit="a" * 40)
+    changed = task.model_copy(update={"source": source})
+    text = exported_image.dockerfile(changed, "FROM a", bundle="repo.bundle")
+    (cloned,) = [line for line in text.splitlines() if "git clone" in line]
+    assert "&& rm -rf .git /tmp/repo.bundle" in cloned
+
+
 def test_files_that_the_hidden_tests_take_away_are_removed():
     text = export.test_sh(parse_pytest_command("pytest"), [], ["tests/old one.py"], WORKDIR, ())
     assert "rm -f -- 'tests/old one.py'\n" in text

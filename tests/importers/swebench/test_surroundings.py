@@ -39,6 +39,16 @@ def one(**recipe):
     return [InstallRecipes(recipe=(InstallRecipe(repo="Acme/Counting", **recipe),))]
 
 
+@pytest.mark.parametrize("image", [None, "acme/{instance_id}"])
+def test_the_commands_of_a_recipe_before_the_tests_are_those_of_the_task(image):
+    build = "python setup.py build_ext --inplace"
+    sources = EnvironmentSources(shipped=one(before=(build,)), image_template=image)
+    found = environment_of(instance(), sources)
+    assert found.tests().before == (build,)
+    (versioned,) = found.with_project_version("1.5").tests().before
+    assert versioned == f"export SETUPTOOLS_SCM_PRETEND_VERSION=1.5; {build}"
+
+
 def test_a_recipe_becomes_an_image_and_commands_in_its_order():
     own = one(
         python="3.9",

@@ -27,6 +27,7 @@ _TOOLS = (
     "--no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/*; }"
 )
 _PYTEST = "python -m pytest --version || python -m pip install pytest"
+_WITHOUT_HISTORY = shutil.ignore_patterns(".git")  # it shows the fix; runs leave it out, too
 _ACCOUNT = (
     "grep -q '^[^:]*:[^:]*:{id}:' /etc/passwd || useradd --uid {id} --create-home agentbench "
     "|| adduser -D -u {id} agentbench"
@@ -74,13 +75,12 @@ def write_environment(task: Task, folder: Path, image: str) -> None:
         message = f"{own[0].name}: is next to task.toml, with the answers; move it to a subfolder"
         raise NotExpressibleError(message)
     else:
-        shutil.copytree(own[0].parent, folder, symlinks=True)
+        shutil.copytree(own[0].parent, folder, symlinks=True, ignore=_WITHOUT_HISTORY)
     write_compose(environment.compose, folder, "[environment] compose")
     bundle = Path(source.url).name if source.url and source.url.endswith(".bundle") else None
     if source.files is not None:
-        # A history shows the fix; agentbench's own runs leave it out, too.
-        left_out = shutil.ignore_patterns(".git")
-        shutil.copytree(source.files, folder / REPOSITORY_FOLDER, symlinks=True, ignore=left_out)
+        target = folder / REPOSITORY_FOLDER
+        shutil.copytree(source.files, target, symlinks=True, ignore=_WITHOUT_HISTORY)
     elif bundle is not None:
         shutil.copyfile(str(source.url), folder / bundle)
     (folder / DOCKERFILE).write_text(dockerfile(task, base, bundle=bundle), "utf-8")
@@ -169,7 +169,9 @@ def _repository_lines(task: Task, bundle: str | None) -> list[str]:
     url = task.source.url if bundle is None else f"/tmp/{bundle}"
     clone = f"git clone --quiet {shlex.quote(url or '')} . && git checkout --quiet "
     copied = [] if bundle is None else [f"COPY {bundle} {url}"]
-    return [*copied, _run(f"{clone}{task.source.commit} && rm -rf .git"), _run(_COMMIT)]
+    # The bundle has the whole history, which an agent could read.
+    removed = "rm -rf .git" if bundle is None else f"rm -rf .git {shlex.quote(url or '')}"
+    return [*copied, _run(f"{clone}{task.source.commit} && {removed}"), _run(_COMMIT)]
 
 
 def _user_lines(user: UserName, place: str) -> list[str]:
