@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 
 from msgspec import Struct, field
@@ -138,20 +138,23 @@ def _files_to_run(task: Task, origin: SwebenchOrigin, mirrors: Mirrors) -> tuple
     removed = {path for path, file in hidden.items() if file is None}
     existing = {str(path) for path in (tracked_files(mirror) | hidden.keys()) - removed}
     files = dict.fromkeys(origin.test_files)
-    for name in origin.names:
-        if name_kind(name) is NameKind.UNITTEST:
-            files.update(dict.fromkeys(_files_of_class(name, existing)))
-        else:
-            files[name.partition("::")[0]] = None  # that of a bare function is no file
+    classes = dict.fromkeys(
+        name.partition(" (")[2].rstrip(")")
+        for name in origin.names
+        if name_kind(name) is NameKind.UNITTEST
+    )
+    for dotted in classes:
+        files.update(dict.fromkeys(_files_of_class(dotted, existing)))
+    files.update(dict.fromkeys(name.partition("::")[0] for name in origin.names if "::" in name))
     return tuple(file for file in files if file in existing)
 
 
-def _files_of_class(name: str, existing: Iterable[str]) -> list[str]:
-    """The files of a name like `test_a (tests.test_b.Case)`; its module may begin in a folder."""
-    parts = name.partition(" (")[2].rstrip(")").split(".")
+def _files_of_class(dotted: str, existing: Iterable[str]) -> list[str]:
+    """The files of a name like `tests.test_b.Case`; its module may begin in a folder."""
+    parts = dotted.split(".")
     for length in range(len(parts) - 1, 0, -1):
-        end = PurePosixPath(*parts[:length]).with_suffix(".py").parts
-        found = [file for file in existing if PurePosixPath(file).parts[-length:] == end]
+        end = f"{'/'.join(parts[:length])}.py"
+        found = [file for file in existing if file == end or file.endswith(f"/{end}")]
         if found:
             return sorted(found)
     return []
