@@ -125,6 +125,7 @@ SANDBOXED_FILES = frozenset(
         "service/test_jobs.py",
         "service/test_restarts.py",
         "service/test_security.py",
+        "service/test_server.py",
         "service/test_service_jobs.py",
         "importers/release/test_importing.py",
         "validation/mutation_score/test_mutant_runner.py",

@@ -111,6 +111,9 @@ class _GuardedRequest:
                 await self._refuse(self._refusal)
         except ProblemError as error:
             await self._refuse(error)
+        except asyncio.CancelledError:  # by uvicorn, at the service's end
+            if not self._status:
+                await self._refuse(ProblemError(ProblemCode.DRAINING))
         except Exception as error:  # noqa: BLE001 - a bug, which must not leave a client waiting
             traceback.print_exception(error, file=sys.stderr)
             await self._refuse(ProblemError(ProblemCode.INTERNAL))

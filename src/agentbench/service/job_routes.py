@@ -142,13 +142,13 @@ class JobRoutes:
     async def events_of(
         self, job_id: str, last_event_id: Annotated[str | None, Header()] = None
     ) -> AsyncIterator[ServerSentEvent]:
-        """The states of a job as server-sent events, until it has ended.
+        """The states of a job as server-sent events, until it or the service has ended.
 
         Each event has the name of the state and the job as its data.
         """
         seen = last_event_id
         has_ended = False
-        while not has_ended:
+        while not has_ended and not self._jobs.has_released:
             is_news = partial(_is_news, seen)
             job = await self._jobs.job_after(job_id, is_news, _KEEP_ALIVE)
             has_ended = job.state.has_ended

@@ -70,6 +70,11 @@ class _Watchers:
         for event in self._events.get(watched, ()):
             event.set()
 
+    def wake_all(self) -> None:
+        """Set all events."""
+        for watched in self._events:
+            self.wake(watched)
+
 
 class ServiceJobs:
     """The jobs of a service. All methods belong to its event loop."""
@@ -110,6 +115,8 @@ class ServiceJobs:
         self._idle = asyncio.Event()  # the judge has no job
         self._idle.set()
         self.is_draining = False
+        self.has_released = False
+        """Whether those who wait for a job get their answers at once: the service ends."""
         self._feeding = self._loop.create_task(self._feed())
 
     async def submit(self, new: NewJob) -> tuple[ServiceJob, bool]:
@@ -201,6 +208,11 @@ class ServiceJobs:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
+
+    def release(self) -> None:
+        """Have all who wait for a job answered with its present state."""
+        self.has_released = True
+        self._watchers.wake_all()
 
     async def close(self) -> None:
         """Leave jobs that have not ended to the next start; the judge must be closed before."""
@@ -352,7 +364,7 @@ class ServiceJobs:
             while True:
                 changed.clear()
                 found = await find()
-                if is_news(found):
+                if is_news(found) or self.has_released:
                     return found
                 try:
                     async with asyncio.timeout_at(until):

@@ -75,6 +75,7 @@ class _DrainingServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.signalled = asyncio.Event()
+        self.interrupted = asyncio.Event()
         self.was_interrupted = False
         self._loop = asyncio.get_running_loop()
 
@@ -82,7 +83,8 @@ class _DrainingServer(uvicorn.Server):
         """Begin to drain, or end. uvicorn's own handler would end the process afterwards."""
         del sig, frame
         if self.signalled.is_set():
-            self.was_interrupted = self.should_exit = self.force_exit = True
+            self.was_interrupted = True
+            self._loop.call_soon_threadsafe(self.interrupted.set)
         self._loop.call_soon_threadsafe(self.signalled.set)
 
 
@@ -162,8 +164,16 @@ async def _serve_until_drained(
         message = f"finishing what runs, for at most {settings.drain_seconds:g} s (Ctrl-C: now)"
         print(message, file=sys.stderr, flush=True)  # noqa: T201 - the service's log
         draining = asyncio.create_task(_drain(parts, settings.drain_seconds))
-        await asyncio.wait({serving, draining}, return_when=asyncio.FIRST_COMPLETED)
+        interrupted = asyncio.create_task(server.interrupted.wait())
+        ends = {serving, draining, interrupted}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         draining.cancel()
+        interrupted.cancel()
+        # Requests that still wait get an answer: uvicorn would cancel them, with a traceback each.
+        parts.jobs.release()
+        if not server.was_interrupted:
+            await parts.sessions.close_all()
+        server.force_exit = server.was_interrupted
         server.should_exit = True
     signalled.cancel()
     await serving

@@ -1,6 +1,7 @@
 """`agentbench serve`: the judge over HTTP, until it is stopped."""
 
 import os
+import warnings
 from contextlib import closing
 from functools import partial
 
@@ -37,6 +38,9 @@ def serve_judge(settings: JudgeServerOptions) -> None:
         UsageError: an option is wrong, the token cannot be used, it cannot listen there, or another
             service has the queue.
     """
+    # FastAPI passes the name of a parameter that is a model to pydantic, which has no use for it.
+    unused_alias = "The 'alias' attribute with value 'asked'"
+    warnings.filterwarnings("ignore", message=unused_alias, category=UserWarning)
     cache_dir = usable_cache_dir()
     catalogue = TaskCatalogue(settings.load(cache_dir))
     judge = _judge(settings)
