@@ -1,5 +1,10 @@
 import os
+import select
+import signal
+import subprocess
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,7 @@ from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import program
 from agentbench.sandbox.bubblewrap.program import BwrapProgram, find_bwrap, remedy_for
 from agentbench.sandbox.trees import FileOwner
+from tests.patience import HANG_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -73,3 +79,48 @@ def test_it_is_started_without_the_privileges_of_root(
         with fake.start(["--a", "b c"], ()) as process:
             said, _ = process.communicate()
     assert said.decode().split("\n") == [*ids, "CapEff:\t" + "0" * 16, "--a b c", ""]
+
+
+_HARNESS = """
+import sys, time
+from pathlib import Path
+from agentbench.sandbox.bubblewrap.program import BwrapProgram
+from agentbench.sandbox.host_environment import sandbox_user
+
+program = BwrapProgram(
+    path=Path(sys.argv[1]), version="0.11", user=sandbox_user(), mount_namespace=None
+)
+child = program.start(sys.argv[2:], ())
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+_LATE = {
+    "not yet bound to us": "",
+    "before it does anything": 'while kill -0 "$PARENT" 2> /dev/null; do :; done\n',
+    "before it parses its options": 'while [ "$(ps -o ppid= $$)" -eq "$PARENT" ]; do :; done\n',
+}
+
+
+@pytest.mark.skipif(program._setpriv() is None, reason="needs setpriv of util-linux 2.33")
+@pytest.mark.parametrize("name", _LATE)
+def test_no_process_outlives_a_killed_harness(name: str, tmp_path: Path) -> None:
+    """As if the harness were killed in the moment before bwrap sets its death signal."""
+    late = tmp_path / "bwrap"
+    late.write_text(f"#!/bin/sh\nPARENT=$PPID\n{_LATE[name]}exec sleep 600\n")
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o011)  # the sandbox's user starts it
+    late.chmod(0o755)
+    with subprocess.Popen(
+        [sys.executable, "-c", _HARNESS, late], stdout=subprocess.PIPE, text=True
+    ) as harness:
+        assert harness.stdout is not None
+        child = int(harness.stdout.readline())
+        handle = os.pidfd_open(child)
+        harness.kill()
+    try:
+        assert select.select([handle], [], [], HANG_SECONDS)[0], "it lives on"
+    finally:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.close(handle)

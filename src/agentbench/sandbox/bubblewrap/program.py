@@ -37,6 +37,7 @@ DEVICES: Final = {
 }  # fmt: skip
 """The device files of a sandbox, with their numbers."""
 
+_IF_PARENT_LIVES = '[ "$PPID" = "$1" ] && shift && exec "$@"'
 _T = TypeVar("_T")
 _OLDEST = (0, 11)  # --bind-fd, overlays
 _USE_DOCKER = "or use a container engine: --sandbox docker"
@@ -229,10 +230,17 @@ class BwrapProgram(Struct, frozen=True, kw_only=True):
         """
         command = [str(self.path), *arguments]
         user, setpriv = self.user, _setpriv()
-        if user is not None and setpriv is not None:
+        if setpriv is not None:
+            # bwrap binds its life to ours only once it has set up namespaces; if we are killed
+            # before, it goes on. setpriv does so at once, and the shell sees if that was too late.
+            command = ["/bin/sh", "-c", _IF_PARENT_LIVES, "sh", str(os.getpid()), *command]
             # To change the user, Popen would fork: 30 ms for a process of 500 MB.
-            dropped = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups")
-            command, user = [setpriv, *dropped, "--", *command], None
+            dropped = (
+                ()
+                if user is None
+                else (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups")
+            )
+            command, user = [setpriv, *dropped, "--pdeathsig=KILL", "--", *command], None
 
         def start() -> subprocess.Popen[bytes]:
             """Start it in the present thread."""
@@ -277,12 +285,12 @@ def find_bwrap(user: FileOwner | None, namespace: MountNamespace | None) -> Bwra
 
 @cache
 def _setpriv() -> str | None:
-    """The path of util-linux's setpriv; None if it is missing or another program."""
+    """The path of setpriv of util-linux 2.33 or later; None if it is missing or another program."""
     found = shutil.which("setpriv")
     if found is None:
         return None
-    answer = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-    return found if "util-linux" in answer.stdout else None
+    answer = subprocess.run([found, "--help"], capture_output=True, text=True, check=False)
+    return found if "--pdeathsig" in answer.stdout else None
 
 
 def remedy_for(message: str) -> str:
