@@ -395,6 +395,12 @@ BASELINES = {
         ),
         ("TIMEOUT", "task"),
     ),
+    "hung after all tests": (
+        Evidence(
+            command=command(None, Ending.TIMED_OUT), report=report(case(A, "failed"), case(B))
+        ),
+        ("TIMEOUT", "task"),
+    ),
     "passed at exit 1": (ran(case(A), case(B), exit_code=1), ("BASELINE_NOT_FAILING", "task")),
     "skipped at exit 0": (
         ran(case(A, "skipped"), case(B), exit_code=0),

@@ -179,16 +179,15 @@ def _shows_bug(expected: ExpectedTests, evidence: Evidence) -> bool:
     If the run did not end by itself, this test must have been running at its end: otherwise a
     limit that is too low would count as the bug, and later as the agent's failure.
     """
-    complete = evidence.report is not None and evidence.report.complete
-    ending = Ending.EXITED if complete or evidence.command is None else evidence.command.ending
     outcomes = outcomes_of(evidence)
     if evidence.report is not None and _ran_none(evidence.report):
         return False
+    by_itself = evidence.command is None or evidence.ran_to_end
     if expected.fail_to_pass:
-        failing = FAILING_OUTCOMES if ending is Ending.EXITED else {CaseOutcome.UNFINISHED}
+        failing = FAILING_OUTCOMES if by_itself else {CaseOutcome.UNFINISHED}
         return any(outcomes.get(node_id) in failing for node_id in expected.fail_to_pass)
-    by_itself = ending in {Ending.EXITED, Ending.KILLED}
-    return by_itself and any(was in FAILING_OUTCOMES for was in outcomes.values())
+    crashed = evidence.command is not None and evidence.command.ending is Ending.KILLED
+    return (by_itself or crashed) and any(was in FAILING_OUTCOMES for was in outcomes.values())
 
 
 def _why_none_ran(evidence: Evidence) -> str:

@@ -180,9 +180,9 @@ def _pytest_files(task: Task, mirrors: Mirrors) -> _Files:
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
     judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
-    script = test_sh(
-        command, judged_targets(task), removed, workdir_of(task), task.problem.test_before
-    )
+    # In pytest's own order, as agentbench runs them.
+    targets = sorted(judged_targets(task), key=lambda target: PurePosixPath(target).parts)
+    script = test_sh(command, targets, removed, workdir_of(task), task.problem.test_before)
     return {
         **{PurePosixPath("tests/hidden") / path: file for path, file in overlay.items() if file},
         PurePosixPath(INSTRUCTION_FILE): _text(task.problem.instruction),
