@@ -189,7 +189,8 @@ def _stages(record: AttemptRecord) -> Iterator[str]:
 def _ending_text(stage: StageRecord) -> str:
     if stage.evidence.exception is not None:
         exception = stage.evidence.exception
-        return printable(f"{exception.type_name}: {exception.message}", limit=200)
+        named = ": ".join(filter(None, (exception.type_name, exception.message)))
+        return printable(named, limit=200)
     if stage.ending is None:
         agent = stage.evidence.agent
         return agent.value if agent is not None else "nothing to do"

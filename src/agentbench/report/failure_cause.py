@@ -17,6 +17,7 @@ from agentbench.pytest_results.fallback import collection_fact
 from agentbench.report.attempt_files import AttemptFiles, StoredReport
 from agentbench.report.failed_test import FailedTest, describe_test, failing_tests
 from agentbench.report.patch_lines import TouchedLines, touched_lines
+from agentbench.scoring.classification import stated_error
 from agentbench.scoring.evidence import (
     AgentEnding,
     CaseOutcome,
@@ -161,7 +162,8 @@ class _Investigation:
         is_late = reason is FailureReason.TIMEOUT
         how = "ran out of time" if is_late else "raised an error"
         begins = begins or f"{_SUBJECTS[stage.name]} {how}"
-        summary = f"{begins}: {exception.type_name}{f': {text}' if text else ''}{where}"
+        named = ": ".join(filter(None, (exception.type_name, text)))
+        summary = f"{begins}: {named}{where}" if exception.type_name else text
         known = f"{exception.type_name}: {' '.join(exception.message.split())}"
         output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]
         return FailureCause(
@@ -169,9 +171,12 @@ class _Investigation:
         )
 
     def _of_baseline(self, stage: StageRecord) -> FailureCause:
+        if self._record.failure_reason is FailureReason.NO_TESTS_COLLECTED:
+            return FailureCause(summary=_sentence(self._detail), output=self._tail(stage))
         if self._record.failure_reason is not FailureReason.BASELINE_NOT_FAILING:
             return self._by_command(stage)
-        passed = [test.node_id for test in self._record.tests if test.listed == "fail_to_pass"]
+        to_fix = [test for test in self._record.tests if test.listed == "fail_to_pass"]
+        passed = [test.node_id for test in to_fix if test.baseline is CaseOutcome.PASSED]
         cases = reported_cases(stage.evidence)
         # Without listed tests, the whole run decides.
         passed = passed or [case.node_id for case in cases if case.outcome is CaseOutcome.PASSED]
@@ -323,7 +328,9 @@ class _Investigation:
         elif report.outcome in _PYTEST_FAULTS and error.error:
             is_usage = report.outcome is PytestOutcome.USAGE
             how = "refused to start" if is_usage else "ended with an internal error"
-            summary = f"pytest {how}: {_fact_text(error)}"
+            command = stage.evidence.command
+            stated = stated_error(command) if is_usage and command is not None else ""
+            summary = f"pytest {how}: {stated or _fact_text(error)}"
         elif stage.ending is Ending.EXITED and not report.complete:
             summary = (
                 f"The code under test ended pytest before its report was complete (exit code "

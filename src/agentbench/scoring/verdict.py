@@ -9,7 +9,6 @@ from agentbench.scoring.classification import (
     Failure,
     classify,
     collection_error_message,
-    error_line,
     stated_error,
 )
 from agentbench.scoring.evidence import (
@@ -197,8 +196,9 @@ def _why_none_ran(evidence: Evidence) -> str:
         return f": {collection_error_message(report)}"
     if report is None or command is None or not _ran_none(report):
         return ""
-    end = f"exit code {command.exit_code}{error_line(command)}"
-    if report.complete and report.collected:
+    stated = stated_error(command)
+    end = f"exit code {command.exit_code}{f' ({stated})' if stated else ''}"
+    if report.complete and report.collected and command.exit_code == 0:
         return (
             f": pytest collected {report.collected} tests and ran none, with {end}; look for an "
             "option such as --collect-only in the project's configuration"
