@@ -1,12 +1,13 @@
 """Projects whose bug, pytest configuration or plugins are unusual are judged by their tests."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from agentbench import AttemptRecord
+from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.loading import load_task
@@ -65,6 +66,13 @@ def ending_bug(ending: str, *, tests: str = PLAIN, listed: bool = True, **more) 
     )
 
 
+@pytest.fixture
+def uncontrolled_bench(walled_bench: Bench) -> Bench:
+    """A bench without control runs, which have tests of their own and take half of the time."""
+    options = walled_bench.options.replace(integrity_controls=ControlLevel.OFF)
+    return replace(walled_bench, options=options)
+
+
 def both(bench: Bench, folder: Path, project: Project) -> tuple[AttemptRecord, AttemptRecord]:
     """The attempts of the reference solution and of an agent that does nothing."""
     task = project.write(folder / "task")
@@ -115,13 +123,15 @@ HOOKS = {
 }
 
 
-@pytest.mark.parametrize("listed", [LISTED, ()], ids=["listed", "unlisted"])
+@pytest.mark.parametrize(
+    "listed", [LISTED, pytest.param((), marks=pytest.mark.soak)], ids=["listed", "unlisted"]
+)
 @pytest.mark.parametrize("hook", HOOKS.values(), ids=HOOKS)
 def test_exit_code_that_a_hook_sets_decides_nothing(
-    walled_bench: Bench, tmp_path: Path, hook: str, listed: tuple[str, ...]
+    uncontrolled_bench: Bench, tmp_path: Path, hook: str, listed: tuple[str, ...]
 ) -> None:
     project = Project(files={"conftest.py": hook}, listed=listed)
-    fixed, unchanged = both(walled_bench, tmp_path, project)
+    fixed, unchanged = both(uncontrolled_bench, tmp_path, project)
     assert fixed.resolved, fixed.detail
     assert unchanged.failure_reason is FailureReason.TESTS_FAILED
     assert unchanged.fault is Fault.AGENT
@@ -169,16 +179,16 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("agent", ["oracle", "noop"])
+@pytest.mark.parametrize("agent", ["oracle", pytest.param("noop", marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("files", "why"), BROKEN.values(), ids=BROKEN)
 def test_failure_that_baseline_shares_is_the_tasks(
-    walled_bench: Bench, tmp_path: Path, files: Mapping[str, str], why: str, agent: str
+    uncontrolled_bench: Bench, tmp_path: Path, files: Mapping[str, str], why: str, agent: str
 ) -> None:
     hidden = HIDDEN
     if "tests/test_basket.py" in files:
         hidden = f"import missing_one\n{HIDDEN}"
     task = Project(files=files, hidden=hidden).write(tmp_path / "task")
-    record = walled_bench.attempt(task, agent)
+    record = uncontrolled_bench.attempt(task, agent)
     assert (record.resolved, record.fault) == (False, Fault.TASK)
     assert why in record.detail
 
@@ -215,10 +225,10 @@ OPTIONS = (
 )
 
 
-@pytest.mark.parametrize("where", ["pytest.ini", "command"])
+@pytest.mark.parametrize("where", ["pytest.ini", pytest.param("command", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_options_of_project_do_not_end_judged_run(
-    walled_bench: Bench, tmp_path: Path, options: str, where: str
+    uncontrolled_bench: Bench, tmp_path: Path, options: str, where: str
 ) -> None:
     failing = "def test_that_always_fails():\n    assert False\n"
     files = {"tests/test_a_first.py": failing}
@@ -227,7 +237,7 @@ def test_options_of_project_do_not_end_judged_run(
         tests += f'\ncommand = "python -m pytest {options}"'
     else:
         files["pytest.ini"] = f"[pytest]\naddopts = {options}\n"
-    fixed, unchanged = both(walled_bench, tmp_path, Project(files=files, tests=tests))
+    fixed, unchanged = both(uncontrolled_bench, tmp_path, Project(files=files, tests=tests))
     assert fixed.resolved, fixed.detail
     assert unchanged.failure_reason is FailureReason.TESTS_FAILED
 
@@ -265,7 +275,11 @@ ROOTDIRS = {
 FORMS = {"repository's": "packages/core/tests", "pytest's": "tests"}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize(
+    "form",
+    [FORMS["pytest's"], pytest.param(FORMS["repository's"], marks=pytest.mark.soak)],
+    ids=reversed(FORMS),
+)
 @pytest.mark.parametrize("files", ROOTDIRS.values(), ids=ROOTDIRS)
 def test_ids_of_package_with_own_rootdir_are_found(
     walled_bench: Bench, tmp_path: Path, files: Mapping[str, str], form: str
