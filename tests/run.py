@@ -6,7 +6,7 @@
     python -m tests.run quick -k gateway       # what follows goes to pytest
 
 A test that fails again when nothing else runs beside it fails the run. A test that then passes is
-FLAKY: the last lines name it, both outputs stay in test-output/, and tests/FLAKY.md gets a line.
+FLAKY: the last lines name it, and both outputs stay in test-output/. Add it to tests/FLAKY.md.
 """
 
 import argparse
@@ -21,7 +21,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from junitparser import JUnitXml, Skipped, TestCase, TestSuite
@@ -31,7 +30,6 @@ from tests.tiers import Tier
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "test-output"
-FLAKY_LIST = ROOT / "tests" / "FLAKY.md"
 
 _TESTS_FAILED = 1  # pytest's exit code for a session that ran to its end, with failures
 _WORDS = {"pytest.xfail": "failed as expected"}
@@ -142,17 +140,7 @@ def run_tier(tier: Tier, *, without: Tier | None, more: Sequence[str]) -> int:
         parallel = [f"--numprocesses={_workers()}", "--dist=worksteal", "--durations=10"]
         outcome = Session(root=ROOT, output=output).run(parallel, selection)
     _print_summary(tier, time.monotonic() - began, outcome, output)
-    note_flaky(outcome.flaky, FLAKY_LIST)
     return outcome.code
-
-
-def note_flaky(tests: Sequence[str], path: Path) -> None:
-    """Add a line for each test that has none yet: test, date and cause, which is unknown so far."""
-    text = path.read_text("utf-8")
-    today = datetime.now(UTC).date().isoformat()
-    new = [name for name in tests if f"`{name}`" not in text]
-    lines = [f"| `{name}` | {today} | unknown |\n" for name in new]
-    path.write_text(text + "".join(lines), "utf-8")
 
 
 def _print_summary(tier: Tier, seconds: float, outcome: Outcome, output: Path) -> None:
@@ -169,6 +157,7 @@ def _print_summary(tier: Tier, seconds: float, outcome: Outcome, output: Path) -
         *(f"{count} {reason}" for reason, count in skipped.most_common()),
         f"{tier}: {seconds:.0f} s, {cpu:.0f} s of CPU time (without container engines)",
         *(f"FLAKY {name}: failed in parallel, passed alone; {kept}" for name in outcome.flaky),
+        *(["add them to tests/FLAKY.md"] if outcome.flaky else []),
         *(f"FAILED {name}: failed again alone; {kept}" for name in outcome.failing if repeated),
     ]
     (output / "summary.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")

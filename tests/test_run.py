@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from tests.run import Outcome, Session, note_flaky, skip_reasons
+from tests.run import Outcome, Session, skip_reasons
 
 ONCE = """
 import os, pathlib
@@ -93,14 +93,3 @@ def test_nothing_is_repeated_after_a_module_that_cannot_be_read(outcome_of):
 def test_a_run_without_failures_is_not_repeated(outcome_of, tmp_path):
     assert outcome_of(good="pass") == Outcome(code=0)
     assert not (tmp_path / "output" / "alone.txt").exists()
-
-
-def test_a_flaky_test_gets_one_line_in_the_list(tmp_path):
-    path = tmp_path / "FLAKY.md"
-    path.write_text("| test | date | cause |\n| --- | --- | --- |\n")
-    note_flaky(["a.py::test_x", "b.py::test_y"], path)
-    note_flaky(["a.py::test_x"], path)
-    lines = path.read_text().splitlines()
-    assert len(lines) == 4
-    assert lines[2].startswith("| `a.py::test_x` | 20")
-    assert lines[3].endswith(" | unknown |")
