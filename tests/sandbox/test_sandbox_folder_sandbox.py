@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
-from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
+from agentbench.sandbox.disk_usage import DiskUsage, DiskWatch, FolderGauge
 from agentbench.sandbox.folder_sandbox import (
     FolderSandbox,
     InsidePaths,
@@ -155,6 +155,22 @@ def test_a_tree_above_the_disk_limit_does_not_fit(folders: SandboxFolders) -> No
     sandbox = sandbox_of(folders, ScriptedRunner(), watch=watch)
     many = {f"f{number}": (0o644, b"") for number in range(1_000)}
     with pytest.raises(DoesNotFitError, match=r"/workspace cannot be written: limit 100 files"):
+        sandbox.write_tree(PurePosixPath("/workspace"), tar_of(many))
+
+
+class BusyDisk(FolderGauge):
+    """A disk on which other programs remove as many files as a sandbox creates."""
+
+    def free(self) -> DiskUsage | None:
+        return DiskUsage(bytes=1 << 40, files=1 << 20)
+
+
+def test_a_tree_above_the_limit_does_not_fit_on_a_busy_disk(folders: SandboxFolders) -> None:
+    watch = DiskWatch(BusyDisk(folders=folders.all, processes=lambda: ()), Limits(files=100))
+    sandbox = sandbox_of(folders, ScriptedRunner(), watch=watch)
+    sandbox.write_tree(PurePosixPath("/workspace"), tar_of({"one": (0o644, b"")}))
+    many = {f"f{number}": (0o644, b"") for number in range(1_000)}
+    with pytest.raises(DoesNotFitError, match=r"limit 100 files"):
         sandbox.write_tree(PurePosixPath("/workspace"), tar_of(many))
 
 

@@ -198,8 +198,13 @@ class DiskWatch:
                 self._lock.release()
         return self._exceeded
 
-    def end(self) -> str:
-        """Record a command's end; returns the limit that the sandbox exceeds now, or nothing."""
+    def end(self, written: DiskUsage | None = None) -> str:
+        """Record a command's end; returns the limit that the sandbox exceeds now, or nothing.
+
+        Args:
+            written: At most what was written, if that is known. The free space of the disk may not
+                show it, since other programs free some.
+        """
         with self._lock:
             now = time.monotonic()
             self._running -= 1
@@ -208,7 +213,7 @@ class DiskWatch:
             # A measurement is repeated if the command's end may have ended its process. After a
             # command that exceeded the limit, later ones may use the same amount, but not more.
             was_measuring, self._measure = self._measure is not None, None
-            if self._exceeded or was_measuring or self._is_due():
+            if self._exceeded or was_measuring or self._may_exceed(written) or self._is_due():
                 self._go_on(now + _SETTLES_WITHIN)
                 self._measure = None
             return self._exceeded
@@ -221,6 +226,15 @@ class DiskWatch:
         finally:
             exceeded = self.end()
         return out_of_disk(result, exceeded)
+
+    def _may_exceed(self, written: DiskUsage | None) -> bool:
+        if written is None:
+            return False
+        allowed, known = self._allowed, self._known
+        return (
+            known.bytes + written.bytes > allowed.bytes
+            or known.files + written.files > allowed.files
+        )
 
     def _is_due(self) -> bool:
         free = self._gauge.free()

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
+from tarfile import BLOCKSIZE
 from threading import Condition, Event, get_ident
 from typing import Protocol, Self
 
@@ -18,7 +19,7 @@ from msgspec import Struct, field
 from agentbench.core.files import own_folder
 from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import UNPACK, tar_stream
-from agentbench.sandbox.disk_usage import DiskWatch
+from agentbench.sandbox.disk_usage import DiskUsage, DiskWatch
 from agentbench.sandbox.interface import Command, SnapshotId
 from agentbench.sandbox.tree_writing import unpack_below
 from agentbench.sandbox.trees import FileOwner, closing_descriptor, open_below, remove_tree
@@ -233,7 +234,8 @@ class FolderSandbox(Struct, kw_only=True):
             try:
                 written = unpack_below(root, names, tar, owner, f"{path} cannot be written")
             finally:
-                exceeded = "" if self.watch is None else self.watch.end()
+                most = DiskUsage(bytes=len(tar), files=len(tar) // BLOCKSIZE)  # each has a header
+                exceeded = "" if self.watch is None else self.watch.end(most)
         self._refuse_if_over()
         if exceeded:
             raise DoesNotFitError(f"{path} cannot be written: limit {exceeded}")

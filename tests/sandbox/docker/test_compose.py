@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-from threading import Event
+from threading import Event, Timer
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from msgspec.structs import replace
 from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
 from agentbench.sandbox.archives import open_tar_stream, tar_of_file
 from agentbench.sandbox.docker import cleanup
+from agentbench.sandbox.docker.compose import ComposeProject
+from agentbench.sandbox.docker.compose_model import SERVICE_LABEL
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.host_environment import resolvers
@@ -74,6 +77,7 @@ services:
     command: ["sleep", "infinity"]
     depends_on: {first: {condition: service_completed_successfully}}
 """
+DEPENDENT_ON_NONE = DEPENDENT.replace('["false"]', '["true"]')
 NO_PROGRAM = 'services: {db: {image: "agentbench/python:3.11", command: [no-such-program]}}\n'
 WHOLE = f"""\
 {STORE}
@@ -291,6 +295,72 @@ def test_a_cancelled_run_does_not_wait_for_services(opened: Opener, engine: Engi
     with pytest.raises(RunCancelled), opened(STORE, cancel=cancel):
         pass
     assert left_in(engine) == before
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.4, 0.6, 0.8, 1.0])
+def test_a_run_that_is_cancelled_while_services_start_leaves_nothing(
+    opened: Opener, engine: Engine, seconds: float
+) -> None:
+    before, cancel = left_in(engine), Event()
+    timer = Timer(seconds, cancel.set)
+    timer.start()
+
+    def work() -> None:
+        """Open a sandbox, and run something until the run is cancelled."""
+        with opened(DEPENDENT_ON_NONE, cancel=cancel) as sandbox:
+            sh(sandbox, "sleep 600")
+
+    with pytest.raises(RunCancelled):
+        work()
+    assert left_in(engine) == before
+
+
+class LateEngine:
+    """An engine that says that a container runs for a while after its processes have ended."""
+
+    def __init__(self, *answers: object) -> None:
+        self._answers = list(answers)
+        self._status = "running"
+
+    @contextmanager
+    def api(self, _doing: str) -> Iterator["LateEngine"]:
+        yield self
+
+    def containers(self, **_asked: object) -> list[dict[str, object]]:
+        return [{"Labels": {SERVICE_LABEL: "db"}, "Id": "c1"}]
+
+    def top(self, _container: str) -> object:
+        answer = self._answers.pop(0)
+        if not self._answers:
+            self._status = "exited"
+        if isinstance(answer, Exception):
+            raise answer
+        return {"Processes": answer}
+
+    def inspect_container(self, _container: str) -> dict[str, object]:
+        code = 4 if self._status == "exited" else 0
+        return {"State": {"Status": self._status, "ExitCode": code, "OOMKilled": False}}
+
+    def logs(self, _container: str, **_asked: object) -> bytes:
+        return b""
+
+
+@pytest.mark.parametrize(
+    ("answers", "failure"),
+    [
+        ((None, None, SandboxError("container c1 is not running")), "ended with exit code 4"),
+        (([], SandboxError("no running task found")), "ended with exit code 4"),
+        (([["1", "server"]], "never asked"), None),
+        ((SandboxError("ps: executable file not found"), "never asked"), None),
+    ],
+)
+def test_a_service_that_ends_with_the_last_test_is_reported(
+    answers: tuple[object, ...], failure: str | None
+) -> None:
+    model = SimpleNamespace(must_end=lambda _: False, may_end=lambda _: False)
+    project = ComposeProject(LateEngine(*answers), model, SimpleNamespace(name="p"))
+    (found,) = project.reports()
+    assert found.failure == failure
 
 
 def test_a_fault_in_the_block_removes_everything(opened: Opener, engine: Engine) -> None:

@@ -6,6 +6,7 @@ of a killed run.
 """
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -50,6 +51,8 @@ from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image, netw
 _BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
 _POLL = 0.1  # seconds; a health check has no event
+_GONE = re.compile(r"not running|no running task|process not found|no such process")
+_NOTICES_WITHIN = 10.0  # seconds in which an engine notices the end of a container
 _LOG_BYTES = 1 << 20  # of each service
 _KILLED = frozenset({137, 143})  # by SIGKILL or SIGTERM, as by an engine that stops
 _LINE = 300  # characters of a message
@@ -63,6 +66,7 @@ class _ServiceState(Struct, frozen=True, kw_only=True):
 
     service: str
     container: str
+    runs: bool
     is_ready: bool
     failure: str | None
     killed: bool  # by the engine, or by a person
@@ -100,7 +104,10 @@ class ComposeProject:
         return with_main(plan, self._model, self._settings)
 
     def reports(self) -> tuple[ServiceReport, ...]:
-        """The reports on all services so far."""
+        """The reports on all services so far, also on those that have just ended."""
+        for each in self._states():
+            if each.runs:
+                self._await_end_of(each.container)
         return tuple(
             ServiceReport(
                 name=each.service,
@@ -110,6 +117,27 @@ class ComposeProject:
             )
             for each in self._states()
         )
+
+    def _await_end_of(self, container: str) -> None:
+        """Wait until the engine says that a container has ended, if its processes have.
+
+        The engine says so only after it has cleaned up, which takes long on a loaded machine. A
+        service that ends with the last test would be missed.
+        """
+        deadline = time.monotonic() + _NOTICES_WITHIN
+        while time.monotonic() < deadline and not self._has_processes(container):
+            time.sleep(_POLL)
+
+    def _has_processes(self, container: str) -> bool:
+        """Whether a container has processes; true also if it is known to have ended."""
+        try:
+            with self._engine.api("look at a service's processes") as api:
+                return bool((api.top(container) or {}).get("Processes"))
+        except SandboxError as error:
+            if not _GONE.search(str(error)):  # such as an engine without `ps`
+                return True
+            with self._engine.api("look at a service") as api:
+                return str(api.inspect_container(container)["State"]["Status"]) != "running"
 
     def container_of(self, service: str) -> str:
         """The container of a service.
@@ -198,6 +226,7 @@ class ComposeProject:
         return _ServiceState(
             service=service,
             container=container,
+            runs=status == "running",
             is_ready=is_ready,
             failure=failure,
             stopped=self._stopped(service, health) if status == "exited" else None,
@@ -280,13 +309,27 @@ class ComposeRunner:
         document = model.document(settings)
         try:
             if model.beside:
-                self._start(project, document, name, cancel)
+                try:
+                    self._start(project, document, name, cancel)
+                except (RunCancelled, SandboxError):
+                    self._await_requests(settings)
+                    raise
             yield project
         except BaseException:
             with suppress(SandboxError):  # report the first error
                 remove_project(self._engine, name)
             raise
         remove_project(self._engine, name)
+
+    def _await_requests(self, settings: ProjectSettings) -> None:
+        """Wait until the engine has finished the requests of a Compose that was killed.
+
+        Otherwise a network could appear after the project was removed. The engine creates networks
+        one at a time, so one that we create now comes last. It is removed with the project.
+        """
+        with suppress(SandboxError), self._engine.api("create a network") as api:
+            labels = {name: str(value) for name, value in settings.labels.items()}
+            api.create_network(f"{settings.name}_last", labels=labels)
 
     @cached_property
     def _program(self) -> ComposeProgram:
