@@ -14,6 +14,7 @@ from rich.console import Console
 from agentbench.attempt.resources import LiveStatus
 from agentbench.cli import live_progress
 from agentbench.cli.live_progress import RunDisplay, RunningAttemptsTable
+from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraffic, ModelUsage
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import TaskId
 from tests.cli.screen import Screen
@@ -30,11 +31,29 @@ def lines(text):
     return [line.split() for line in text.splitlines()]
 
 
+def spent(cost, **more):
+    """The traffic of an attempt that has cost so much."""
+    return lambda: ModelTraffic(usage=ModelUsage(cost_usd=cost), **more)
+
+
+def test_failing_model_is_shown_while_it_fails():
+    board = LiveStatus(clock=lambda: 0.0)
+    failure = ModelFailure(
+        kind=ModelErrorKind.SERVER_ERROR, status=500, message="CUDA out of memory"
+    )
+    errors = {ModelErrorKind.SERVER_ERROR: 3}
+    board.begin(TaskId("a"), 1).traffic = spent(None, errors=errors, last_failure=failure)
+    assert "model: HTTP 500 x3: CUDA out of memory" in drawn(board, width=120)
+    gone = ModelFailure(kind=ModelErrorKind.CONNECTION, message="refused")
+    board.begin(TaskId("b"), 1).traffic = spent(0.0, errors={gone.kind: 1}, last_failure=gone)
+    assert "model: connection x1: refused" in drawn(board, width=120)
+
+
 def test_an_attempt_is_told_with_its_stage_time_and_cost():
     board = LiveStatus(clock=lambda: 0.0)
     entry = board.begin(TaskId("lru-expiry"), 2, retry_of=1)
     entry.stage = StageName.AGENT_RUN
-    entry.spent_usd = lambda: 0.125
+    entry.traffic = spent(0.125)
     entry.began -= 3_725.9
     told = ["lru-expiry", "attempt", "2,", "retry", "1", "agent_run", "1:02:05", "$0.12"]
     assert lines(drawn(board)) == [told]
@@ -44,7 +63,7 @@ def test_what_is_not_known_is_not_made_up():
     board = LiveStatus(clock=lambda: 0.0)
     board.begin(TaskId("waits"), 1)
     board.begin(TaskId("away"), 1).where = "the cluster"
-    board.begin(TaskId("dear"), 1).spent_usd = lambda: None
+    board.begin(TaskId("dear"), 1).traffic = spent(None)
     assert lines(drawn(board)) == [
         ["waits", "attempt", "1", "waiting", "0:00"],
         ["away", "attempt", "1", "on", "the", "cluster", "0:00"],
@@ -66,7 +85,7 @@ def test_in_a_narrow_terminal_an_attempt_takes_two_lines_and_nothing_is_cut():
     for name in ("lru-expiry", "a" * 100):
         entry = board.begin(TaskId(name), 12, retry_of=1)
         entry.stage = StageName.AGENT_RUN
-        entry.spent_usd = lambda: 10.125
+        entry.traffic = spent(10.125)
     for width in (40, 60):
         task, others, long_task, _ = drawn(board, width=width).splitlines()
         assert task.rstrip() == "lru-expiry"

@@ -99,10 +99,18 @@ def test_the_wait_for_a_retry_grows_to_half_a_minute():
 
 
 def test_retries_are_used_up(task, workshop, store):
-    shop = workshop(UnreliableProvider())
-    (record,) = made(planned(task), NoopAgent(), shop, store, retries=2)
+    shop, said = workshop(UnreliableProvider()), []
+    (record,) = made(
+        planned(task),
+        NoopAgent(),
+        shop,
+        store,
+        retries=2,
+        on_retry=lambda failed, _seconds: said.append(failed.failure_reason),
+    )
     assert record.fault is Fault.INFRASTRUCTURE
     assert record.retry_of == 2
+    assert said == [record.failure_reason] * 2
 
 
 def test_others_are_made_while_one_waits_for_its_retry(task, workshop, store, provider):

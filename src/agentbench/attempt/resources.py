@@ -20,7 +20,7 @@ from agentbench.attempt.task_image import resolve_image
 from agentbench.attempt.turns import Turns
 from agentbench.core.display_text import secrets_in
 from agentbench.core.host import available_cpus
-from agentbench.models.interface import ModelGateway
+from agentbench.models.interface import ModelGateway, ModelTraffic
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
@@ -37,7 +37,7 @@ class AttemptStatus(Struct, kw_only=True):
     began: float = 0.0  # by the clock of LiveStatus, in seconds
     where: str | None = None  # None: on this machine
     stage: StageName | None = None  # None: the attempt waits to begin
-    spent_usd: Callable[[], float | None] | None = None  # None: no model; returning None: no price
+    traffic: Callable[[], ModelTraffic] | None = None  # with its model; None: it has none yet
 
 
 class LiveStatus(Struct, kw_only=True):

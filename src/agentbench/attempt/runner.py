@@ -189,5 +189,5 @@ class AttemptRunner:
             lane=f"{self._task.id}/{slot.attempt}",
         ) as endpoint:
             if slot.status is not None:
-                slot.status.spent_usd = lambda: endpoint.traffic().usage.cost_usd
+                slot.status.traffic = endpoint.traffic
             yield endpoint

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from agentbench.attempt.resources import AttemptStatus, LiveStatus
 from agentbench.core.display_text import printable
+from agentbench.models.interface import ModelTraffic
 from agentbench.report.summary import TAMPERED
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _REFRESHES_PER_SECOND = 4
 _LONGEST_BAR = 40  # columns of the terminal
 _LEAST_BAR = 10
 _FIGURES_WIDTH = 64  # columns of the figures next to the bar, of up to 9,999 attempts
+_MAX_FAILURE = 60  # characters of a failed request's message
 _SHOW_CURSOR = "\x1b[?25h\n"
 
 
@@ -58,6 +60,7 @@ def _table(entries: Sequence[AttemptStatus], now: float) -> Table:
         table.add_column(no_wrap=True)
     for _ in ("time", "cost"):
         table.add_column(no_wrap=True, justify="right")
+    table.add_column(no_wrap=True)  # the model's trouble
     for entry in entries:
         texts = (Text(cell, no_wrap=True, overflow="ellipsis") for cell in _cells(entry, now))
         table.add_row(*texts)
@@ -80,7 +83,7 @@ def _cells(entry: AttemptStatus, now: float) -> tuple[str, ...]:
         f"attempt {entry.attempt}{retry}",
         "waiting" if entry.stage is None and entry.where is None else stage,
         _clock(now - entry.began),
-        _cost(entry),
+        *_model_cells(entry.traffic() if entry.traffic is not None else None),
     )
 
 
@@ -90,11 +93,17 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _cost(entry: AttemptStatus) -> str:
-    if entry.spent_usd is None:
-        return ""
-    spent = entry.spent_usd()
-    return "cost unknown" if spent is None else f"${spent:.2f}"
+def _model_cells(traffic: ModelTraffic | None) -> tuple[str, str]:
+    """The cost, and the failure of the last request with the number of failed ones."""
+    if traffic is None:
+        return "", ""
+    spent, failure = traffic.usage.cost_usd, traffic.last_failure
+    cost = "cost unknown" if spent is None else f"${spent:.2f}"
+    if failure is None:
+        return cost, ""
+    status = f"HTTP {failure.status}" if failure.status is not None else failure.kind.value
+    count = traffic.errors.get(failure.kind, 0)
+    return cost, f"model: {status} x{count}: {printable(failure.message, limit=_MAX_FAILURE)}"
 
 
 class _SerialConsole(Console):

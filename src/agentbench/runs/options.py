@@ -113,7 +113,12 @@ def check_model(settings: RunSettings, agent: Agent) -> None:
 
 @contextmanager
 def open_model(
-    settings: RunSettings, agent: Agent, *, probe: bool, environ: Mapping[str, str] | None = None
+    settings: RunSettings,
+    agent: Agent,
+    *,
+    probe: bool,
+    environ: Mapping[str, str] | None = None,
+    say: Callable[[str], None] = lambda _line: None,
 ) -> Iterator[ModelGateway | None]:
     """The gateway to the model of a run; None for an agent that uses none.
 
@@ -122,6 +127,7 @@ def open_model(
         agent: The agent of the attempts.
         probe: Ask the model for one token first.
         environ: The variables with keys and base URLs; by default the process's own.
+        say: Receives a line while a server loads the model.
 
     Raises:
         InputError: a recording or a file of prices cannot be read.
@@ -134,7 +140,7 @@ def open_model(
     with _gateway(settings, os.environ if environ is None else environ) as gateway:
         _check_api_formats(agent, gateway)
         if probe:
-            gateway.probe()
+            gateway.probe(say=say)
         yield gateway
 
 

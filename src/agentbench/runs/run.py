@@ -14,6 +14,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.core.choices import BUILT_IN_AGENTS, ExecutorName
+from agentbench.core.display_text import printable
 from agentbench.core.memory_tuning import limit_pools, restore, trimming_memory
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.executors import Executor
@@ -99,6 +100,7 @@ class Run(Struct, kw_only=True):
             max_failures=settings.max_failures,
             is_prepared=self.planned.knows,
             on_end=self.durations.note if self.durations is not None else lambda _record: None,
+            on_retry=lambda record, seconds: self.say(_retry_line(record, seconds)),
         )
 
     def _executor(self, gateway: ModelGateway | None) -> Executor:
@@ -136,3 +138,11 @@ class Run(Struct, kw_only=True):
     def cancel(self) -> None:
         """Stop: running attempts are recorded as interrupted, and no other one starts."""
         self.resources.cancel.set()
+
+
+def _retry_line(record: AttemptRecord, seconds: float) -> str:
+    """What became of a try that is repeated."""
+    number = f" attempt {record.attempt}" if record.attempt > 1 else ""
+    detail = printable(record.detail, limit=160)
+    when = f"in {seconds:.0f} s" if seconds >= 1 else "now"
+    return f"{record.task_id}{number}: {record.failure_reason}, tried again {when}: {detail}"

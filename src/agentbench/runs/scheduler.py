@@ -250,6 +250,8 @@ class Schedule(Struct, frozen=True, kw_only=True):
     is_prepared: Callable[[Task], bool] = lambda _task: False
     """Whether a task was prepared before; then no attempt has to wait for its set-up."""
     on_end: Callable[[AttemptRecord], None] = lambda _record: None
+    on_retry: Callable[[AttemptRecord, float], None] = lambda _record, _seconds: None
+    """Receives the record of a try that is repeated, and the seconds until then."""
     back_off: Callable[[int], float] = retry_delay
     clock: Callable[[], float] = time.monotonic
 
@@ -354,7 +356,9 @@ class _Scheduler:
             del self._failures[attempt]
             return False
         self._failures[attempt] += 1
-        due = self._schedule.clock() + self._schedule.back_off(self._failures[attempt])
+        delay = self._schedule.back_off(self._failures[attempt])
+        self._schedule.on_retry(record, delay)
+        due = self._schedule.clock() + delay
         self._waiting.put_back(ScheduledRetry(due=due, planned=planned, last=record))
         return True
 

@@ -173,7 +173,7 @@ def start_run(
     slots = slots_elsewhere(options.executor)
     selected, resources = open_resources(options)
     provider = selected.provider
-    with open_model(options, agent, probe=options.probe):
+    with open_model(options, agent, probe=options.probe, say=options.say):
         pass  # a wrong key, name or file is found before anything is created
     tasks = ready_tasks(tasks, options, resources)
     if slots is None:  # else attempts are made on other machines
@@ -395,7 +395,7 @@ def _check(run: Run, options: RunOptions) -> None:
     slots_elsewhere(options.executor)
     _remove_orphans(run.resources, options)
     if run.planned:
-        with open_model(options, run.agent, probe=True):
+        with open_model(options, run.agent, probe=True, say=options.say):
             pass
 
 

@@ -372,3 +372,52 @@ def test_headers_of_a_connection_and_of_an_account_stay_where_they_are(tmp_path:
     assert not {"cookie", "x-hop", "x-api-key"} & set(asked.headers)
     assert answer.headers["x-kept"] == "1"
     assert not {"set-cookie", "openai-organization"} & set(answer.headers)
+
+
+WHOLE = {
+    "id": "c1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "local",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant",
+                "content": "Let me look.",
+                "tool_calls": [
+                    {
+                        "id": f"t{number}",
+                        "type": "function",
+                        "function": {"name": name, "arguments": "{}"},
+                    }
+                    for number, name in enumerate(("read_file", "list_files"))
+                ],
+            },
+        }
+    ],
+    "usage": {"prompt_tokens": 100, "completion_tokens": 20},
+}
+
+
+def test_whole_answer_is_streamed_to_a_client_that_streams(tmp_path: Path) -> None:
+    whole = Raw(json.dumps(WHOLE).encode(), headers={"content-type": "application/json"})
+    with (
+        ScriptedModel(for_ever(whole)) as model,
+        door_to(model, tmp_path / "log") as door,
+        open_ai(door) as client,
+    ):
+        request = {"model": door.model, "messages": [USER]}
+        with client.chat.completions.create(**request, stream=True) as stream:
+            chunks = [chunk for chunk in stream if chunk.choices]
+        plain = client.chat.completions.create(**request)
+        facts = door.traffic()
+    deltas = [chunk.choices[0].delta for chunk in chunks]
+    assert "".join(delta.content or "" for delta in deltas) == "Let me look."
+    names = [call.function.name for delta in deltas for call in delta.tool_calls or ()]
+    assert names == ["read_file", "list_files"]
+    assert chunks[-1].choices[0].finish_reason == "tool_calls"
+    assert plain.choices[0].message.content == "Let me look."
+    assert facts.errors == {}
+    assert (facts.usage.input_tokens, facts.usage.output_tokens) == (200, 40)

@@ -1,11 +1,14 @@
 """A bad key is found at once, and the message says what to do."""
 
+import re
+from collections.abc import Callable
+
 import pytest
 
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.gateway.gateway import run_gateway
 from agentbench.models.gateway.providers import resolve_model
-from agentbench.models.gateway.upstream import PROBE_SECONDS
+from agentbench.models.gateway.upstream import LOADING_SECONDS, PROBE_SECONDS, probe_seconds
 from agentbench.models.interface import ModelErrorKind
 from agentbench.models.model_catalogue import known_prices
 from tests.fakes.scripted_model import Endless, Fail, Hang, Raw, Reset, Say, ScriptedModel, for_ever
@@ -23,12 +26,13 @@ def probe(
     provider: str = "openai",
     *,
     seconds: float = HANG_SECONDS,
+    say: Callable[[str], None] = lambda _line: None,
     **environ: str,
 ) -> None:
     environ = {PROVIDERS[provider]: server.key, **environ}
     found = resolve_model(f"{provider}/m", environ=environ, base_url=server.base_url)
     with run_gateway(found.endpoints, model=found.model, prices=known_prices()) as gateway:
-        gateway.probe(seconds=seconds)
+        gateway.probe(seconds=seconds, say=say)
 
 
 @pytest.mark.parametrize("provider", list(PROVIDERS))
@@ -88,6 +92,28 @@ def test_a_run_waits_less_than_five_seconds_for_its_model() -> None:
     assert PROBE_SECONDS < 5
 
 
+@pytest.mark.parametrize(
+    ("model", "environ", "base_url", "seconds"),
+    [
+        ("openai/m", {"OPENAI_API_KEY": "x"}, None, PROBE_SECONDS),
+        ("openai/m", {"OPENAI_API_KEY": "x"}, "http://localhost:1/v1", LOADING_SECONDS),
+        ("openai/m", {"OPENAI_BASE_URL": "http://localhost:1/v1"}, None, LOADING_SECONDS),
+        ("qwen3:30b", {}, "http://localhost:1", LOADING_SECONDS),
+    ],
+)
+def test_server_of_ones_own_has_time_to_load_its_model(model, environ, base_url, seconds) -> None:
+    found = resolve_model(model, environ=environ, base_url=base_url)
+    assert probe_seconds(found.endpoints) == seconds
+    assert LOADING_SECONDS >= 60
+
+
+def test_wait_for_a_model_is_announced() -> None:
+    said: list[str] = []
+    with ScriptedModel(for_ever(Hang())) as server, pytest.raises(UnavailableError):
+        probe(server, seconds=0.5, say=said.append)
+    assert said == [f"waiting up to 0.5 s for {server.base_url}/v1/chat/completions to load m"]
+
+
 def test_nobody_there_is_no_service() -> None:
     server = ScriptedModel([])
     with server:
@@ -119,3 +145,37 @@ def test_a_page_of_something_else_is_no_model() -> None:
         pytest.raises(UsageError, match="--base-url"),
     ):
         probe(server)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "says"),
+    [
+        (b"<html>Welcome</html>", "text/html", "expected JSON, found '<html>Welcome</html>'"),
+        (b'{"choices": [{"mess', "application/json", "expected JSON, found"),
+        (b"", "application/json", "expected JSON, found ''"),
+        (b": nothing\n\n", "text/event-stream", "its stream has no event"),
+    ],
+)
+def test_answer_that_is_no_models_is_named(body: bytes, kind: str, says: str) -> None:
+    answer = Raw(body, headers={"content-type": kind})
+    with (
+        ScriptedModel(for_ever(answer)) as server,
+        pytest.raises(UnavailableError, match=re.escape(says)),
+    ):
+        probe(server)
+
+
+def test_server_that_does_not_stream_is_a_model() -> None:
+    body = b'{"choices": [{"message": {"content": "ok"}}]}'
+    answer = Raw(body, headers={"content-type": "application/json"})
+    with ScriptedModel(for_ever(answer)) as server:
+        probe(server)
+
+
+def test_closed_connection_is_not_a_slow_answer() -> None:
+    with (
+        ScriptedModel(for_ever(Reset())) as server,
+        pytest.raises(UnavailableError) as caught,
+    ):
+        probe(server)
+    assert "within" not in str(caught.value)

@@ -49,7 +49,7 @@ def serve_gateway(settings: GatewayServerOptions) -> None:
             _listening(settings) as listener,
         ):
             if not settings.no_probe:
-                gateway.probe()
+                gateway.probe(say=lambda line: typer.echo(line, err=True))
             with gateway.open_endpoint_on(
                 listener,
                 budget_usd=settings.max_cost,

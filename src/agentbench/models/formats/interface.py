@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from agentbench.core.schema import JsonObject
@@ -41,6 +41,14 @@ class FormatAdapter(Protocol):
 
     def ends(self, event: JsonObject) -> bool:
         """Whether this event completes a stream."""
+
+    def events_of(self, answer: JsonObject) -> Sequence[JsonObject]:
+        """The events of a stream with a whole answer; empty if this format has no such events.
+
+        Servers that do not stream are OpenAI-compatible ones, so only their format has them.
+        """
+        del answer
+        return ()
 
     def refuses(self, payload: JsonObject) -> bool:
         """Whether an answer or an event is a refusal by the model."""

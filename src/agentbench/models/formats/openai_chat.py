@@ -66,6 +66,27 @@ class OpenAIChatFormat(interface.FormatAdapter):
         """Whether the event has a finish reason; some servers omit the `[DONE]` after it."""
         return first_object(event, "choices").get("finish_reason") is not None
 
+    def events_of(self, answer: JsonObject) -> Sequence[JsonObject]:
+        """A chunk with the message of each choice, and one with the ends and the tokens."""
+        deltas: list[JsonObject] = []
+        ends: list[JsonObject] = []
+        for number, choice in enumerate(objects(answer.get("choices"))):
+            message = nested_object(choice, "message")
+            for index, call in enumerate(objects(message.get("tool_calls"))):
+                call["index"] = index
+            deltas.append({"index": number, "delta": message, "finish_reason": None})
+            usual = "tool_calls" if message.get("tool_calls") else "stop"
+            end = text(choice.get("finish_reason")) or usual
+            ends.append({"index": number, "delta": {}, "finish_reason": end})
+        if not deltas:
+            return ()
+        chunk: JsonObject = {"object": "chat.completion.chunk"}
+        chunk |= {name: answer[name] for name in ("id", "created", "model") if name in answer}
+        return (
+            chunk | {"choices": deltas},
+            chunk | {"choices": ends, "usage": answer.get("usage")},
+        )
+
     def refuses(self, payload: JsonObject) -> bool:
         """Whether a filter stopped the answer, or the model refused."""
         choice = first_object(payload, "choices")

@@ -179,8 +179,27 @@ class _ForwardedAnswer(Struct):
             if not self.exchange.route.counts_only:
                 self._record_answer(answer.status, data)
                 self._miss_tokens()
-            await self.client.answer(answer.status, data, self._headers(answer))
+            events = None if self.exchange.failure else self._events_of(call, data)
+            if events is None:
+                await self.client.answer(answer.status, data, self._headers(answer))
+                return True
+            await self.client.start_answer(answer.status, [("content-type", "text/event-stream")])
+            await self.client.send_chunk(events)
+            await self.client.send_chunk(b"", last=True)
             return True
+
+    def _events_of(self, call: ProviderRequest, data: bytes) -> bytes | None:
+        """The stream that the client asked for, from a server that answered with the whole message.
+
+        Clients that stream would take the answer for one that is cut off. None: the client asked
+        for no stream, or the format has no stream of whole messages.
+        """
+        payload = json_object(data.decode("utf-8", "replace"))
+        if payload is None or call.request.get("stream") is not True:
+            return None
+        events = self.exchange.format.events_of(payload)
+        lines = (f"data: {json.dumps(event)}\n\n" for event in events)
+        return "".join((*lines, f"data: {_DONE_MARK}\n\n")).encode() if events else None
 
     async def _bounded_chunks(self, answer: ProviderResponse) -> AsyncIterator[bytes]:
         size, limit = 0, self.by.bounds.answer_bytes

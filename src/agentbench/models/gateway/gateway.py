@@ -23,7 +23,6 @@ from agentbench.models.gateway.recording import (
     read_recording,
 )
 from agentbench.models.gateway.upstream import (
-    PROBE_SECONDS,
     AnswerLimits,
     LiveUpstream,
     Upstream,
@@ -67,20 +66,24 @@ class Gateway:
         self._secrets: frozenset[str] = access.keys if access else frozenset()
         self._keys = display_text.Redactor(self._secrets)
 
-    def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
+    def probe(
+        self, *, seconds: float | None = None, say: Callable[[str], None] = lambda _line: None
+    ) -> None:
         """Send one small request, to detect a wrong key or name before a run.
 
         Does nothing in a replay.
 
         Args:
-            seconds: How long to wait for the answer.
+            seconds: How long to wait for the answer; None: long enough for a server of one's own
+                to load the model.
+            say: Receives a line if the answer takes long.
 
         Raises:
             UsageError: the key, the model's name or the base URL is wrong.
             UnavailableError: no answer came in that time.
         """
         if self._access is not None:
-            self._loop.run(probe_model(self._access, self.model, seconds=seconds))
+            self._loop.run(probe_model(self._access, self.model, seconds=seconds, say=say))
 
     @contextmanager
     def open_endpoint(

@@ -34,6 +34,7 @@ class ProviderAccess(Struct, frozen=True, kw_only=True):
     by_format: Mapping[ApiFormat, ProviderUrl]
     main: ApiFormat  # the format of the request before a run
     key_variable: str = "OPENAI_API_KEY"  # for messages about a wrong key
+    is_own_server: bool = False  # it may have to load the model before it answers
 
     @property
     def keys(self) -> frozenset[str]:
@@ -179,7 +180,12 @@ def _provider_access(provider: _Provider, base: str, key: str | None) -> Provide
         )
         for wire, path in provider.paths.items()
     }
-    return ProviderAccess(by_format=ends, main=next(iter(ends)), key_variable=provider.key)
+    return ProviderAccess(
+        by_format=ends,
+        main=next(iter(ends)),
+        key_variable=provider.key,
+        is_own_server=base != provider.base,
+    )
 
 
 def _checked_base_url(base: str) -> str:

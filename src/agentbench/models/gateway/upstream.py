@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 from urllib.parse import parse_qsl, urlencode
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from agentbench.core.display_text import Redactor
 from agentbench.core.schema import JsonObject
+from agentbench.core.untrusted_json import json_object
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.formats.registry import ApiRoute
 from agentbench.models.gateway.providers import ProviderAccess, ProviderUrl
@@ -37,7 +38,11 @@ _DROPPED_FROM_RESPONSES = frozenset((*_HOP_HEADERS.split(), *_ACCOUNT_HEADERS.sp
 _MAX_IDLE_CONNECTIONS = 256
 _IDLE_SECONDS = 30.0  # seconds
 PROBE_SECONDS = 4.5
-"""A model that does not answer for this long counts as unavailable."""
+"""A provider's model that does not answer for this long counts as unavailable."""
+LOADING_SECONDS = 120.0
+"""The same for a server of one's own: Ollama and llama.cpp load 30 B parameters in a minute."""
+_MAX_COMMENTS = 1024  # bytes before the first event of a stream
+_SILENT_SECONDS = 3.0  # before the wait is announced
 _SKIP_HINT = "or skip this check with --no-probe"
 _USER = {"role": "user", "content": "Say ok."}
 _MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
@@ -198,24 +203,40 @@ def _error_text(fault: Exception) -> str:
     return " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")
 
 
+def probe_seconds(endpoints: ProviderAccess) -> float:
+    """How long to wait for the first answer of a model."""
+    return LOADING_SECONDS if endpoints.is_own_server else PROBE_SECONDS
+
+
 async def probe_model(
-    endpoints: ProviderAccess, model: str, *, seconds: float = PROBE_SECONDS
+    endpoints: ProviderAccess,
+    model: str,
+    *,
+    seconds: float | None = None,
+    say: Callable[[str], None] = lambda _line: None,
 ) -> None:
     """Send a request for a few tokens in the model's main API format.
 
     Args:
         endpoints: The addresses of the model.
         model: Its name, as its provider knows it.
-        seconds: How long to wait for the answer.
+        seconds: How long to wait for the answer; None: longer for a server of one's own.
+        say: Receives a line if the answer takes long.
 
     Raises:
         UsageError: the key, the model's name or the base URL is wrong, or the account is empty.
         UnavailableError: no answer came in time, or the server failed.
     """
-    bounds = AnswerLimits(connect_s=seconds, idle_s=seconds, total_s=seconds)
+    seconds = probe_seconds(endpoints) if seconds is None else seconds
+    bounds = AnswerLimits(connect_s=PROBE_SECONDS, idle_s=seconds, total_s=seconds)
+    url = endpoints.by_format[endpoints.main].url
+    waiting = f"waiting up to {seconds:g} s for {url} to load {model}"
+    loop = asyncio.get_running_loop()
     async with provider_http_client(bounds) as client:
         upstream, newer = LiveUpstream(endpoints, client), ApiFormat.OPENAI_RESPONSES
+        announcement = loop.call_later(min(_SILENT_SECONDS, seconds / 2), say, waiting)
         failure = await _send_probe(upstream, endpoints.main, model, bounds)
+        announcement.cancel()
         if failure and "v1/responses" in failure.message and newer in endpoints.by_format:
             # Some of OpenAI's models support only this format.
             failure = await _send_probe(upstream, newer, model, bounds)
@@ -227,7 +248,7 @@ async def probe_model(
 async def _send_probe(
     upstream: LiveUpstream, api_format: ApiFormat, model: str, bounds: AnswerLimits
 ) -> ModelFailure | None:
-    """The error in an answer; for a success its head is enough."""
+    """The error in an answer; for a success the first event of its stream is enough."""
     request = _probe_request(api_format, model)
     action = "streamGenerateContent" if api_format is ApiFormat.GEMINI_GENERATE else ""
     call = ProviderRequest(
@@ -240,10 +261,23 @@ async def _send_probe(
     )
     try:
         async with asyncio.timeout(bounds.total_s), upstream.send(call) as answer:
-            if answer.status < 300:
-                return None
+            if answer.status < 300 and answer.is_stream:
+                begun = b""
+                async for chunk in answer.chunks:
+                    begun += chunk
+                    # Some servers send comments for as long as the model loads.
+                    if b"data:" in begun or len(begun) > _MAX_COMMENTS:
+                        return None
+                message = "its stream has no event"
+                return ModelFailure(kind=ModelErrorKind.SERVER_ERROR, message=message)
             body = b"".join([chunk async for chunk in answer.chunks])
-            return failure_of_response(answer.status, body)
+            if answer.status >= 300:
+                return failure_of_response(answer.status, body)
+            if json_object(body.decode("utf-8", "replace")) is not None:
+                return None  # a server that does not stream
+            start = " ".join(body[:80].decode("utf-8", "replace").split())
+            message = f"expected JSON, found {start!r}"
+            return ModelFailure(kind=ModelErrorKind.SERVER_ERROR, message=message)
     except UpstreamError as fault:
         return fault.failure
     except TimeoutError:
