@@ -101,6 +101,8 @@ class ModelEndpoint(Struct, frozen=True, kw_only=True):
     token: str  # replaces the API key
     socket: Path  # the gateway's socket on this machine, in a folder of its own
     traffic: Callable[[], ModelTraffic]  # the traffic so far
+    settle: Callable[[], None] = lambda: None
+    """Repeats the last request at the agent's end if it failed: an answer clears its failure."""
 
 
 class ModelGateway(Protocol):

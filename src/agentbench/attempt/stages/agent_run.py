@@ -103,6 +103,7 @@ def agent_run(
         )
     evidence, traffic = work.evidence, None
     if endpoint is not None:
+        endpoint.settle()
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
     evidence = evidence.model_copy(

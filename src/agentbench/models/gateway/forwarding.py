@@ -5,12 +5,14 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from agentbench.core.display_text import Redactor
-from agentbench.core.untrusted_json import json_object
+from agentbench.core.untrusted_json import json_object, text
+from agentbench.models.formats.interface import stream_events
 from agentbench.models.gateway.exchange_log import ModelExchange
 from agentbench.models.gateway.http_server import ClientRequest
 from agentbench.models.gateway.ledger import Ledger
@@ -21,7 +23,7 @@ from agentbench.models.gateway.upstream import (
     Upstream,
     UpstreamError,
 )
-from agentbench.models.interface import ModelErrorKind, ModelFailure, TokenCounts
+from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure, TokenCounts
 from agentbench.models.provider_errors import failure_of_body, failure_of_response
 from agentbench.scoring.evidence import Severity
 
@@ -38,6 +40,10 @@ _UNKNOWN_FIELD_STATUSES = frozenset({400, 422})  # statuses for a field that a s
 _TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
 _NO_TOKENS = "the model's answer has no token counts; its tokens are not counted"
 _REFUSED = "the model refused to answer"
+_ESTIMATED = "the client left before the answer's token counts; they are estimated from its text"
+_REPEATED = "the model answered the agent's last request when the gateway repeated it"
+_BYTES_PER_TOKEN = 4
+_REPEATED_HEADERS = (("content-type", "application/json"), ("anthropic-version", "2023-06-01"))
 _UNFINISHED = "the provider's stream ended before its answer did"
 
 
@@ -128,8 +134,69 @@ async def forward(
         carrying.cancel()
         leaving.cancel()
         await asyncio.wait({carrying, leaving})
+        state.estimate_tokens()
     if not carrying.cancelled():
         carrying.result()  # raises if our own code failed
+
+
+async def repeat_failed_request(by: ForwardingContext) -> None:
+    """Repeat the last request if it failed, unless by the agent's own error; an answer clears it.
+
+    An agent can make a request fail, for example by leaving before the answer. The attempt is
+    repeated, and out of the second rate, only if the model does not answer the gateway either.
+    """
+    call = by.ledger.unanswered_call
+    if call is None:
+        return
+    exchange = ModelExchange(
+        time=datetime.now(UTC),
+        started=by.clock(),
+        route=call.route,
+        path="",
+        model=call.model,
+        request=call.request,
+    )
+    watch, has_answer = StreamReader(exchange, amended=False), False
+    try:
+        async with (
+            asyncio.timeout(by.bounds.patience_s),
+            by.upstream.send(_streamed(call)) as answer,
+        ):
+            if answer.is_stream:
+                splitter = EventSplitter()
+                async for chunk in answer.chunks:
+                    for event in splitter.feed(chunk):
+                        watch.passes(event)
+                        has_answer = True
+                has_answer = watch.ended
+            elif answer.status < 300:
+                body = b"".join([chunk async for chunk in answer.chunks])
+                payload = json_object(body.decode("utf-8", "replace"))
+                has_answer = payload is not None and exchange.format.error(payload) is None
+    except UpstreamError:
+        return
+    except TimeoutError:
+        pass  # an answer that has begun is one
+    if has_answer and watch.failure is None:
+        by.ledger.answered()
+        by.ledger.add_finding("gateway-repeated", Severity.INFO, call.model, _REPEATED)
+
+
+def _streamed(call: ProviderRequest) -> ProviderRequest:
+    """The request with the gateway's own headers, as a stream: a long answer begins at once."""
+    route, request, query = call.route, call.request, ""
+    if route.api_format is ApiFormat.GEMINI_GENERATE:
+        route, query = replace(route, action="streamGenerateContent"), "alt=sse"
+    else:
+        request = {**request, "stream": True}
+    return replace(
+        call,
+        route=route,
+        request=request,
+        body=json.dumps(request).encode(),
+        headers=_REPEATED_HEADERS,
+        query=query,
+    )
 
 
 class _ForwardedAnswer(Struct):
@@ -137,9 +204,12 @@ class _ForwardedAnswer(Struct):
     exchange: ModelExchange
     by: ForwardingContext
     ended: bool = False  # the whole answer was sent, except the end of the stream
+    is_stream: bool = False
+    call: ProviderRequest | None = None
 
     async def forward(self, call: ProviderRequest) -> None:
         """Send the request, and forward the answer."""
+        self.call = call
         amended = self.exchange.format.amended(call.request)
         try:
             async with asyncio.timeout(self.by.bounds.total_s):
@@ -160,14 +230,42 @@ class _ForwardedAnswer(Struct):
         """Record a disconnected client: a failure of the model only if it sent nothing for long."""
         self.exchange.abandoned = True
         waited = self.by.clock() - self.exchange.started
-        if self.exchange.first_byte_s is None and waited >= self.by.bounds.patience_s:
+        if self.exchange.first_byte_s is None:
             message = f"the client left after {waited:.0f} s without an answer"
-            self._fail(ModelFailure(kind=ModelErrorKind.TIMEOUT, message=message))
+            failure = ModelFailure(kind=ModelErrorKind.TIMEOUT, message=message)
+            if waited >= self.by.bounds.patience_s:
+                self._fail(failure)
+            elif self._is_of_the_run:
+                # At a short limit of the agent's; at its end the gateway asks the model again.
+                self.by.ledger.failed(failure, self.call, is_certain=False)
+
+    def estimate_tokens(self) -> None:
+        """Count the tokens of a stream by its words, unless it has reported all of them."""
+        known = self.exchange.tokens
+        if not self.is_stream or (self.ended and known is not None):
+            return
+        if not (self.exchange.abandoned or self.exchange.failure) or not self.exchange.answer:
+            return
+        known = known or TokenCounts()
+        events = list(stream_events(self.exchange.answer.decode("utf-8", "replace")))
+        said = self.exchange.format.streamed_message(events)
+        calls = "".join(f"{call.name} {json.dumps(call.arguments)}" for call in said.calls)
+        # Responses of OpenAI: only the pieces are there before an item is complete.
+        pieces = "".join(text(event.get("delta")) for event in events)
+        words = max(f"{said.text} {said.reasoning} {calls}", pieces, key=len)
+        logged, left_out = len(self.exchange.answer), self.exchange.left_out
+        output = _estimated(words) * (logged + left_out) // logged
+        request = _estimated(json.dumps(self.exchange.request))
+        tokens = replace(known, input=known.input or request, output=max(known.output, output))
+        self.by.ledger.count_tokens(self.exchange, tokens)
+        path = self.exchange.path
+        self.by.ledger.add_finding("gateway-estimated-usage", Severity.INFO, path, _ESTIMATED)
 
     async def _send(self, call: ProviderRequest, *, amended: bool) -> bool:
         """Whether the answer can be forwarded; not if the provider rejects our amendment."""
         async with self.by.upstream.send(call) as answer:
             if answer.is_stream:
+                self.is_stream = True
                 await self._stream(answer, amended=amended)
                 return True
             body = b"".join([chunk async for chunk in self._bounded_chunks(answer)])
@@ -230,7 +328,7 @@ class _ForwardedAnswer(Struct):
         elif self.exchange.format.refuses(payload):
             self._fail(_refusal(status))
         else:
-            self.by.ledger.answered()
+            self._answered()
 
     async def _stream(self, answer: ProviderResponse, *, amended: bool) -> None:
         watch, splitter = StreamReader(self.exchange, amended=amended), EventSplitter()
@@ -258,7 +356,7 @@ class _ForwardedAnswer(Struct):
             if watch.refused:
                 self._fail(_refusal(200))
             else:
-                self.by.ledger.answered()
+                self._answered()
         if is_requested:
             data = self.by.keys.data(event)
             self.exchange.log_answer(data)
@@ -286,8 +384,18 @@ class _ForwardedAnswer(Struct):
     def _fail(self, failure: ModelFailure) -> None:
         message = self.by.keys.text(failure.message)
         self.exchange.failure = replace(failure, message=message)
-        if not self.exchange.route.counts_only:
-            self.by.ledger.failed(self.exchange.failure)
+        if self._is_of_the_run:
+            self.by.ledger.failed(self.exchange.failure, self.call)
+
+    def _answered(self) -> None:
+        if self._is_of_the_run:
+            self.by.ledger.answered()
+
+    @property
+    def _is_of_the_run(self) -> bool:
+        """Whether it shows that the run's model works: an agent may ask for one that nobody has."""
+        is_answer = not self.exchange.route.counts_only
+        return is_answer and self.exchange.model == self.by.ledger.model
 
     def _masked(self, answer: ProviderResponse) -> list[tuple[str, str]]:
         return [(name, self.by.keys.text(value)) for name, value in answer.headers]
@@ -299,6 +407,11 @@ class _ForwardedAnswer(Struct):
         if failure is not None and failure.kind in _NOT_RETRYABLE and not says_so:
             headers.append((RETRY_HEADER, "false"))
         return headers
+
+
+def _estimated(words: str) -> int:
+    """About as many tokens as most models have for a text."""
+    return max(len(words.split()), len(words.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 
 def _refusal(status: int) -> ModelFailure:

@@ -120,15 +120,16 @@ class Gateway:
             free=self._access is None,
         )
         token = f"agentbench-{secrets.token_urlsafe(_TOKEN_BYTES)}"
+        by = forwarding.ForwardingContext(
+            upstream=self._upstream, bounds=self._bounds, ledger=ledger, keys=self._keys
+        )
         endpoint = ModelEndpoint(
             model=self.model,
             api_formats=self.api_formats,
             token=token,
             socket=path,
             traffic=ledger.facts,
-        )
-        by = forwarding.ForwardingContext(
-            upstream=self._upstream, bounds=self._bounds, ledger=ledger, keys=self._keys
+            settle=lambda: self._loop.run(forwarding.repeat_failed_request(by)),
         )
         with self._logging(log, token) as finished:
             application = endpoint_app.EndpointApplication(

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from agentbench.models import interface
 from agentbench.models.gateway.exchange_log import ModelExchange
+from agentbench.models.gateway.upstream import ProviderRequest
 from agentbench.scoring.evidence import Finding, Severity
 
 CostFunction = Callable[[str, interface.TokenCounts], float | None]
@@ -24,6 +25,7 @@ class Ledger:
 
     def __init__(self, *, model: str, budget_usd: float, cost_of: CostFunction, free: bool) -> None:
         """Start at zero; `free`: answers come from a recording and cost nothing."""
+        self.model = model
         self.budget_usd = budget_usd
         self._cost_of = cost_of
         self._free = free
@@ -34,6 +36,7 @@ class Ledger:
         self._unpriced = cost_of(model, interface.TokenCounts()) is None
         self._errors = Counter[interface.ModelErrorKind]()
         self._unanswered: interface.ModelFailure | None = None
+        self._unanswered_call: ProviderRequest | None = None
         self._over_budget = False
         self._findings: dict[tuple[str, str], Finding] = {}
 
@@ -66,11 +69,30 @@ class Ledger:
         with self._lock:
             self._unanswered = None
 
-    def failed(self, failure: interface.ModelFailure) -> None:
-        """Record a request without an answer."""
+    def failed(
+        self,
+        failure: interface.ModelFailure,
+        call: ProviderRequest | None = None,
+        *,
+        is_certain: bool = True,
+    ) -> None:
+        """Record a request without an answer.
+
+        Args:
+            failure: Why there is none.
+            call: The request, if repeating it can show that the model is not to blame.
+            is_certain: False if the client has left early; then this is no error so far.
+        """
         with self._lock:
-            self._errors[failure.kind] += 1
-            self._unanswered = failure
+            self._errors[failure.kind] += is_certain
+            self._unanswered, self._unanswered_call = failure, call
+
+    @property
+    def unanswered_call(self) -> ProviderRequest | None:
+        """The last request, if it failed and was not the agent's own error."""
+        with self._lock:
+            is_own = self._unanswered and self._unanswered.kind in interface.AGENTS_OWN_ERRORS
+            return None if self._unanswered is None or is_own else self._unanswered_call
 
     def add_finding(self, rule: str, severity: Severity, where: str, what: str) -> None:
         """Record a finding once, up to a limit."""
@@ -91,7 +113,7 @@ class Ledger:
             )
             return interface.ModelTraffic(
                 usage=usage,
-                errors=MappingProxyType(dict(self._errors)),
+                errors=MappingProxyType(dict(+self._errors)),
                 last_failure=self._unanswered,
                 over_budget=self._over_budget,
                 findings=tuple(self._findings.values()),

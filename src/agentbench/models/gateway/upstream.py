@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
@@ -26,9 +27,14 @@ _HOP_HEADERS = (
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
     "transfer-encoding upgrade content-length content-encoding"
 )
-_CLIENT_HEADERS = (
-    "host accept-encoding expect cookie authorization x-api-key x-goog-api-key api-key forwarded "
-    "x-forwarded-for"
+_CLIENT_HEADERS = "accept-encoding expect cookie"
+# Of any provider or proxy: with these a client could have a request refused, sent elsewhere, or
+# billed to another account, as with OpenAI-Organization, X-Goog-User-Project or X-Forwarded-Host.
+_CHOOSES_ACCOUNT = re.compile(
+    r"organi[sz]ation|\borg\b|project|account|tenant|workspace|team|billing|subscription|consumer"
+    r"|host|forward|authority|proxy|upstream|target|original|rewrite|override|ur[il]\b|real-?ip"
+    r"|region|location|deployment|api-?key|^key$|token|secret|auth|quota",
+    re.IGNORECASE,
 )
 _ACCOUNT_HEADERS = (
     "date server set-cookie alt-svc openai-organization openai-project anthropic-organization-id"
@@ -153,12 +159,17 @@ def _url(endpoint: ProviderUrl, call: ProviderRequest) -> str:
         url = f"{url}/{call.route.model}:{call.route.action}"
     elif call.route.counts_only:
         url = f"{url}/count_tokens"
-    query = [pair for pair in parse_qsl(call.query, keep_blank_values=True) if pair[0] != "key"]
+    pairs = parse_qsl(call.query, keep_blank_values=True)
+    query = [pair for pair in pairs if not _CHOOSES_ACCOUNT.search(pair[0].replace("_", "-"))]
     return f"{url}?{urlencode(query)}" if query else url
 
 
 def _headers(endpoint: ProviderUrl, call: ProviderRequest) -> list[tuple[str, str]]:
-    headers = _filtered_headers(call.headers, _DROPPED_FROM_REQUESTS)
+    headers = [
+        (name, value)
+        for name, value in _filtered_headers(call.headers, _DROPPED_FROM_REQUESTS)
+        if not _CHOOSES_ACCOUNT.search(name.replace("_", "-"))
+    ]
     if endpoint.key is not None:
         for name in endpoint.key_headers:
             bearer = "Bearer " if name == "authorization" else ""
