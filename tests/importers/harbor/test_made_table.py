@@ -40,7 +40,7 @@ def test_tags_that_are_no_words_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("text", "workdir", "field"),
     [
-        ("", "/tmp/a", "repo.workdir"),
+        ("", "/run/a", "repo.workdir"),
         ('[environment]\ndocker_image = "a b"\n', "/app", "environment.image"),
         ('[environment.env]\n"A-B" = "1"\n', "/app", "environment.env.A-B"),
         ('artifacts = [{ source = "/" }]\n[verifier.environment]\n', "/app", "artifacts.0"),

@@ -97,7 +97,7 @@ def test_the_script_reads_the_summary_as_terminal_benchs_parser_does(tmp_path, p
         ),
         ({"solution.sh": None, "solution.yaml": "- block: true\n"}, "solution.yaml: 0.command: is"),
         ({"Dockerfile": "FROM a\nWORKDIR $X\n"}, "Dockerfile: 'WORKDIR $X' depends on a variable"),
-        ({"Dockerfile": "FROM a\nWORKDIR /tmp\n"}, "repo.workdir: '/tmp' is a folder of the syst"),
+        ({"Dockerfile": "FROM a\nWORKDIR /run\n"}, "repo.workdir: '/run' is a folder of the syst"),
     ],
 )
 def test_a_folder_that_cannot_be_taken_is_refused_with_file_and_field(tmp_path, changes, said):
