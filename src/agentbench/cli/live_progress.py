@@ -1,5 +1,6 @@
 """The progress of a run at a terminal: ended attempts, running attempts, and a bar."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
@@ -115,7 +116,8 @@ class _SerialConsole(Console):
 
     def __init__(self) -> None:
         self._turn = RLock()
-        super().__init__(stderr=True, highlight=False, markup=False)
+        # The stream of now: what an agent prints goes elsewhere, but not our lines in its thread.
+        super().__init__(file=sys.stderr, highlight=False, markup=False)
 
     def __enter__(self) -> Self:
         self._turn.acquire()
