@@ -38,3 +38,9 @@ def test_a_cluster_s_attempts_share_no_recording_and_that_is_said(option):
 
 def test_what_is_usual_makes_sense():
     RunOptions().check()
+
+
+def test_agent_files_are_refused_for_other_machines():
+    options = RunOptions(executor="ray", agent_command="./fix.sh", agent_files=(Path("fix.sh"),))
+    with pytest.raises(UsageError, match=r"--executor ray: --agent-files names files of this mach"):
+        options.check()
