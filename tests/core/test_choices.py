@@ -6,7 +6,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from agentbench.core.choices import DEFAULT_PYTHON, STACKS, stack_for
+from agentbench.core.choices import DEFAULT_PYTHON, STACKS, installers_of, stack_for
 from agentbench.errors import UsageError
 from agentbench.sandbox.docker.base_image import SUITES
 
@@ -104,9 +104,21 @@ REQUIRES = {
 }
 
 
+INSTALLERS = {"pip", "setuptools", "wheel"}
+
+
 def pins(python: str) -> dict[str, Version]:
     parsed = [Requirement(text) for text in stack_for(python)]
     return {each.name: Version(str(each.specifier).removeprefix("==")) for each in parsed}
+
+
+@pytest.mark.parametrize("python", STACKS)
+def test_installers_know_editable_installs_of_setup_py(python: str) -> None:
+    found = {name: pin for name, pin in pins(python).items() if name in INSTALLERS}
+    assert found.keys() == INSTALLERS
+    assert found["pip"] < Version("25.3")
+    assert found["setuptools"] < Version("80")
+    assert [f"{name}=={pin}" for name, pin in found.items()] == list(installers_of(python))
 
 
 @pytest.mark.parametrize("python", STACKS)
@@ -119,13 +131,13 @@ def test_every_pin_is_the_newest_release_that_the_python_runs(python: str) -> No
         )
         for name, releases in RELEASES.items()
     }
-    found = pins(python)
+    found = {name: pin for name, pin in pins(python).items() if name not in INSTALLERS}
     assert found == {name: newest[name] for name in found}
 
 
 @pytest.mark.parametrize("python", STACKS)
 def test_every_requirement_is_met_and_nothing_else_is_installed(python: str) -> None:
-    found, needed = pins(python), {"pip", "pytest"}
+    found, needed = pins(python), {*INSTALLERS, "pytest"}
     for pin in stack_for(python):
         for requirement in map(Requirement, REQUIRES.get(pin, ())):
             if requirement.marker is None or requirement.marker.evaluate(

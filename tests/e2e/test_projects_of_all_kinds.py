@@ -8,6 +8,7 @@ import pytest
 
 from agentbench import AttemptRecord
 from agentbench.core.choices import ControlLevel
+from agentbench.errors import InputError
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.loading import load_task
@@ -376,3 +377,21 @@ def test_program_can_signal_its_own_group(bench: Bench, tmp_path: Path, call: st
     ).write(tmp_path / "task")
     record = bench.attempt(task, "oracle", walked=WHOLE)
     assert record.resolved, record.detail
+
+
+@pytest.mark.parametrize("setup", ["", 'shared = ["python -m pip --version"]'])
+def test_task_can_name_its_own_pip(uncontrolled_bench: Bench, tmp_path: Path, setup: str) -> None:
+    hidden = f"{HIDDEN}\n\ndef test_pip():\n    import pip\n    assert pip.__version__ == '24.2'\n"
+    task = SmallTask(environment='pip = "24.2"', setup=setup, hidden=hidden).write(
+        tmp_path / "task"
+    )
+    record = uncontrolled_bench.attempt(task, "oracle")
+    final = {case.node_id: case.outcome for case in record.stages[-1].evidence.report.cases}
+    assert final["tests/test_hidden.py::test_pip"] == "passed"
+
+
+@pytest.mark.parametrize("pip", ["latest", "24.2; rm -rf /", "==24.2"])
+def test_pip_that_is_no_version_is_refused(tmp_path: Path, pip: str) -> None:
+    task = SmallTask(environment=f'pip = "{pip}"').write(tmp_path / "task")
+    with pytest.raises(InputError, match=r"environment\.pip"):
+        load_task(task, mirrors=Mirrors(tmp_path / "mirrors"))

@@ -182,6 +182,9 @@ class EnvironmentRecord(Schema):
     """The name of the image; null: it comes from a Dockerfile, or there is none."""
     python: str | None = None
     """The version of Python; null: no test ran, and the image's name does not say it."""
+    installers: tuple[str, ...] = ()
+    """The versions of pip, setuptools and wheel in the base image, with the pip that the task
+    names; empty: the image is not a base image."""
     snapshot: str | None = None
     """The snapshot of the prepared workspace; null: the preparation did not end."""
     cpus: float

@@ -17,6 +17,7 @@ from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.attempt.task_image import image_of
+from agentbench.core.choices import installers_of, python_of_base_image
 from agentbench.core.network import Network
 from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelTraffic
@@ -200,6 +201,7 @@ def _environment(
         image=outputs.image,
         image_name=image.name,
         python=_python_that_ran(outputs.results) or image.python,
+        installers=_installers(task, image.name),
         snapshot=outputs.prepared.snapshot if outputs.prepared else None,
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
@@ -212,6 +214,13 @@ def _environment(
         verifier_user=verifier.user if verifier is not None else None,
         verifier_environment=verifier.environment if verifier is not None else None,
     )
+
+
+def _installers(task: Task, image: str | None) -> tuple[str, ...]:
+    python = python_of_base_image(image) if image is not None else None
+    pins = installers_of(python) if python is not None else ()
+    own = task.environment.pip
+    return tuple(f"pip=={own}" if own and pin.startswith("pip==") else pin for pin in pins)
 
 
 def _networks(task: Task) -> dict[StageName, Network]:

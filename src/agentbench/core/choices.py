@@ -12,27 +12,33 @@ from typing import Final
 from agentbench.errors import UsageError
 
 # They are pure wheels, and pinned, since the tag of a base image is a hash of its recipe. Each
-# Python gets the newest pip and pytest that support it.
+# Python gets the newest pytest that supports it. pip and setuptools are the last ones that install
+# a project without pyproject.toml with `pip install -e .`: pip 25.3 dropped `setup.py develop`
+# (pypa/pip#11457), and setuptools 80 runs pip from it.
 _BEFORE_311 = ("exceptiongroup==1.3.2", "tomli==2.5.0")  # Python 3.11 includes both
+_INSTALLERS = ("pip==25.2", "setuptools==75.8.2", "wheel==0.45.1")
 _FOR_310_AND_NEWER = (
-    "pip==26.3", "pytest==9.2.0", "iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0",
+    *_INSTALLERS, "pytest==9.2.0", "iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0",
     "pygments==2.21.0",
 )  # fmt: skip
 _FOR_39 = (
-    "pip==26.0.1", "pytest==8.4.2", "iniconfig==2.1.0", "packaging==26.3", "pluggy==1.6.0",
+    *_INSTALLERS, "pytest==8.4.2", "iniconfig==2.1.0", "packaging==26.3", "pluggy==1.6.0",
     "pygments==2.21.0", *_BEFORE_311, "typing-extensions==4.16.0",
 )  # fmt: skip
 _FOR_38 = (
-    "pip==25.0.1", "pytest==8.3.5", "iniconfig==2.1.0", "packaging==26.2", "pluggy==1.5.0",
+    "pip==25.0.1", "setuptools==75.3.2", "wheel==0.45.1",
+    "pytest==8.3.5", "iniconfig==2.1.0", "packaging==26.2", "pluggy==1.5.0",
     *_BEFORE_311, "typing-extensions==4.13.2",
 )  # fmt: skip
 _FOR_37 = (
-    "pip==24.0", "pytest==7.4.4", "iniconfig==2.0.0", "packaging==24.0", "pluggy==1.2.0",
+    "pip==24.0", "setuptools==68.0.0", "wheel==0.42.0",
+    "pytest==7.4.4", "iniconfig==2.0.0", "packaging==24.0", "pluggy==1.2.0",
     "exceptiongroup==1.3.2", "tomli==2.0.1", "importlib-metadata==6.7.0",
     "typing-extensions==4.7.1", "zipp==3.15.0",
 )  # fmt: skip
 _FOR_36 = (
-    "pip==21.3.1", "pytest==7.0.1", "attrs==22.2.0", "iniconfig==1.1.1", "packaging==21.3",
+    "pip==21.3.1", "setuptools==59.6.0", "wheel==0.37.1",
+    "pytest==7.0.1", "attrs==22.2.0", "iniconfig==1.1.1", "packaging==21.3",
     "pluggy==1.0.0", "py==1.11.0", "pyparsing==3.0.7", "tomli==1.2.3", "importlib-metadata==4.8.3",
     "typing-extensions==4.1.1", "zipp==3.6.0",
 )  # fmt: skip
@@ -121,6 +127,12 @@ def stack_for(python: str) -> tuple[str, ...]:
     except KeyError:
         supported = ", ".join(STACKS)
         raise UsageError(f"no base image has Python {python!r}: use one of {supported}") from None
+
+
+def installers_of(python: str) -> tuple[str, ...]:
+    """The pins of pip, setuptools and wheel in a base image with this Python."""
+    names = {"pip", "setuptools", "wheel"}
+    return tuple(pin for pin in stack_for(python) if pin.partition("==")[0] in names)
 
 
 def base_image_name(python: str) -> str:

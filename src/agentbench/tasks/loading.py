@@ -32,7 +32,7 @@ from agentbench.tasks.steps import (
     step_faults,
     step_folder,
 )
-from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
+from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment, TaskSetup
 from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")
@@ -343,12 +343,22 @@ def _task(draft: TaskDraft) -> Task:
             compose=folder / environment.compose if environment.compose else None,
             **{name: value for name, value in environment if name in _SAME_FIELDS},
         ),
-        setup=table.setup,
+        setup=_with_pip(table.setup, environment.pip),
         controls=table.integrity.controls,
         digest=tree_digest(folder, without={PROOF_FILE}),
         steps=tuple(map(partial(_step, table), table.steps, draft.step_instructions)),
         reward_strategy=table.reward_strategy,
     )
+
+
+def _with_pip(setup: TaskSetup, version: str | None) -> TaskSetup:
+    """The set-up that first installs the version of pip that the task names."""
+    if version is None:
+        return setup
+    line = f"python -m pip install --disable-pip-version-check pip=={version}"
+    if setup.shared:
+        return setup.model_copy(update={"shared": (line, *setup.shared)})
+    return setup.model_copy(update={"commands": (line, *setup.commands)})
 
 
 def _step(table: TaskFile, step: StepTable, instruction: str) -> TaskStep:

@@ -49,6 +49,8 @@ class TaskEnvironment(Schema):
     compose: Path | None = None
     """The compose file of the sandbox's services; it may also give the sandbox's image."""
     services_on_localhost: bool = False
+    pip: str | None = None
+    """The version of pip that set-up installs first; None: the image's own."""
     env: dict[str, str] = Field(default_factory=dict)
     env_from_host: dict[str, str] = Field(default_factory=dict)
     cpus: float = 1.0

@@ -172,6 +172,8 @@ class EnvironmentTable(Schema):
     dockerfile: scripts.InsidePath | None = None
     compose: scripts.InsidePath | None = None
     services_on_localhost: Annotated[bool, Field(strict=True)] = False
+    pip: Annotated[str, Field(pattern=r"^[0-9][0-9A-Za-z.]*$")] | None = None
+    """The version of pip that set-up installs first; null: the image's own."""
     env: scripts.Variables = Field(default_factory=dict)
     env_from_host: scripts.HostVariables = Field(default_factory=dict)
     cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
