@@ -94,6 +94,10 @@ class ControlLevel(StrEnum):
     FULL = "full"  # two, and each test must fail in exactly one of them
 
 
+DATING_PIP: Final = "26.0.1"
+"""A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
+
+
 class EnvironmentChoice(StrEnum):
     """The values of `--environment` of `tasks import swebench`."""
 

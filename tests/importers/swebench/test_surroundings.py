@@ -95,6 +95,13 @@ def test_a_dated_recipe_ignores_what_was_uploaded_later():
     shared = f"{exported}; python -m pip install --force-reinstall pytest"
     assert found.setup.shared == (shared,)
     assert found.setup.commands == (f"{exported}; python -m pip install -e .",)
+    assert found.environment.pip == "26.0.1"  # the base image's pip does not know dates
+
+
+@pytest.mark.parametrize("python", ["3.8", "3.9", "3.11"])
+def test_a_recipe_without_a_date_uses_the_pip_of_its_image(python):
+    found = environment_of(instance(), EnvironmentSources(own=one(python=python)))
+    assert found.environment.pip is None
 
 
 @pytest.mark.parametrize("python", ["3.6", "3.8"])

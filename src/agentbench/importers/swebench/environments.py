@@ -11,6 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import ValidationError
 
 from agentbench.core.choices import (
+    DATING_PIP,
     DEFAULT_PYTHON,
     EnvironmentChoice,
     Runner,
@@ -269,7 +270,12 @@ def _by_recipe(
         text = _APT_DOCKERFILE.format(image=base, packages=packages, user=_USER)
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(
-        environment=_environment(None if files else image, files, recipe),
+        environment=_environment(
+            None if files else image,
+            files,
+            recipe,
+            pip=DATING_PIP if recipe.uploaded_before is not None else None,
+        ),
         setup=_setup_of(recipe, read),
         command=recipe.test_command,
         before=recipe.before,
@@ -341,14 +347,18 @@ def _in_image(
 
 
 def _environment(
-    image: str | None, files: Mapping[str, bytes], recipe: InstallRecipe | None
+    image: str | None,
+    files: Mapping[str, bytes],
+    recipe: InstallRecipe | None,
+    *,
+    pip: str | None = None,
 ) -> EnvironmentTable:
     table = EnvironmentTable(image=image, dockerfile=DOCKERFILE if files else None)
     if recipe is None:
         return table
     memory = recipe.memory_mib or table.memory_mib
     return EnvironmentTable.model_validate(
-        {**table.model_dump(), "env": recipe.env, "memory_mib": memory}
+        {**table.model_dump(), "env": recipe.env, "memory_mib": memory, "pip": pip}
     )
 
 
