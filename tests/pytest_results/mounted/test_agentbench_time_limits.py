@@ -92,7 +92,7 @@ def test_one_recording_of_many_slow_objects_ends(tmp_path):
 
 
 def test_nothing_is_recorded_once_the_time_of_all_recordings_is_used_up(tmp_path):
-    program = "import agentbench_time_limits\nrecorder._recorder._limits._left = 0.1\n"
+    program = "import agentbench_time_limits\nrecorder._recorder._limits._left = 0.01\n"
     program += CLASS.format(decorator="@property", body="while True: pass")
     program += "recorder.value(1, Matrix())\nrecorder.value(2, Matrix())\nrecorder.value(3, 7)\n"
     values = recorded(program, tmp_path)
