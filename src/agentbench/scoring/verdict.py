@@ -136,7 +136,7 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
         listed.get(n) is CaseOutcome.PASSED for n in expected.fail_to_pass
     ):
         detail = "every fail_to_pass test passes before any fix"
-        return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
+        return failure or _failure(FailureReason.BASELINE_NOT_FAILING, detail)
     if not expected.fail_to_pass and whole_run_shortfall(report) is None:
         return _failure(FailureReason.BASELINE_NOT_FAILING, "the tests pass before any fix")
     to_fix = {node_id.partition("::")[0] for node_id in expected.fail_to_pass}
