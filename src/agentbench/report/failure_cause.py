@@ -163,7 +163,7 @@ class _Investigation:
         how = "ran out of time" if is_late else "raised an error"
         begins = begins or f"{_SUBJECTS[stage.name]} {how}"
         named = ": ".join(filter(None, (exception.type_name, text)))
-        summary = f"{begins}: {named}{where}" if exception.type_name else text
+        summary = f"{begins}: {named}{where}" if exception.type_name else (text or begins)
         known = f"{exception.type_name}: {' '.join(exception.message.split())}"
         output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]
         return FailureCause(
