@@ -250,7 +250,7 @@ RECORDED: Mapping[str, tuple[AttemptRecord, str]] = {
     "cancelled run": (interrupted(), "The run was cancelled during setup."),
     "quarantine": (
         quarantined(),
-        "The tests passed, but the attempt is quarantined: peeked at agent: read the key.",
+        "Quarantined: peeked at agent: read the key. The final test passed, but does not count.",
     ),
 }
 
