@@ -7,6 +7,8 @@ from pathlib import Path, PurePosixPath
 from threading import Event, Semaphore
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.background_tasks import BackgroundTasks
@@ -149,7 +151,8 @@ class StagedAttempt:
     def ready(self) -> PreparedContext:
         """What a stage after set-up is given."""
         assert self.prepared is not None
-        return self.inputs.after_setup(self.prepared, self.control_memory, self.sealed_memory)
+        ready = self.inputs.after_setup(self.prepared, self.control_memory, self.sealed_memory)
+        return replace(ready, edited_at=1_000_000_000)  # the same in all stages
 
     def run(self, stage: StageName) -> Evidence:
         """Run one stage, and keep what it returns."""

@@ -53,7 +53,7 @@ def tar_of_file(name: str, content: bytes) -> bytes:
     return tar_of_files({PurePosixPath(name): FileContent(content=content, executable=False)})
 
 
-def tar_of_files(files: Mapping[PurePosixPath, FileContent], *, modified_at: float = 0) -> bytes:
+def tar_of_files(files: Mapping[PurePosixPath, FileContent], *, modified_at: int = 0) -> bytes:
     """A tar of files and of the folders that they are in, all with one time of modification."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -61,12 +61,12 @@ def tar_of_files(files: Mapping[PurePosixPath, FileContent], *, modified_at: flo
             if folder.name:
                 member = tarfile.TarInfo(folder.as_posix())
                 member.type, member.mode = tarfile.DIRTYPE, 0o755
-                member.mtime = int(modified_at)
+                member.mtime = modified_at
                 archive.addfile(member)
         for path, file in files.items():
             member = tarfile.TarInfo(path.as_posix())
             member.mode, member.size = 0o755 if file.executable else 0o644, len(file.content)
-            member.mtime = int(modified_at)
+            member.mtime = modified_at
             archive.addfile(member, io.BytesIO(file.content))
     return buffer.getvalue()
 

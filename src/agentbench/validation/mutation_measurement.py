@@ -278,7 +278,9 @@ def run_change(
     )
     with judged_tests.fresh_sandbox(context) as sandbox:
         files = {**change.files, **context.hidden_tests.files}
-        judged_tests.write_files(sandbox, files, emptied=change.emptied)
+        judged_tests.write_files(
+            sandbox, files, emptied=change.emptied, edited_at=context.edited_at
+        )
         tests = judged_tests.TestsAfterCommands(context, sandbox, request)
         run = tests.finish(sink=context.sink)
     evidence = judged_tests.judged_evidence(context, run)

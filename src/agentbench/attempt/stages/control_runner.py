@@ -92,7 +92,9 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         def fill(sandbox: Sandbox) -> None:
             """Write the run's files into a new sandbox."""
             try:
-                judged_tests.write_files(sandbox, files, emptied=change.emptied)
+                judged_tests.write_files(
+                    sandbox, files, emptied=change.emptied, edited_at=context.edited_at
+                )
             except DoesNotFitError as error:
                 if change.is_agents and change.files:
                     raise error.blamed_on(Fault.AGENT.value) from error

@@ -1,6 +1,5 @@
 """The tests of a judged run, and the fresh sandboxes that they run in."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -52,8 +51,11 @@ def write_files(
     files: Mapping[PurePosixPath, FileContent | None],
     *,
     emptied: Iterable[PurePosixPath] = (),
+    edited_at: int = 0,
 ) -> None:
     """Remove the files that are `None` and the emptied folders; then write the other files.
+
+    `edited_at` becomes the time of their modification, in seconds since 1970.
 
     Raises:
         SandboxError: the sandbox is lost or refuses the files.
@@ -65,8 +67,7 @@ def write_files(
     if removed:
         _remove(sandbox, removed)
     if written:
-        # As if they were edited now: make and setuptools do not rebuild from files of 1970.
-        tar = tar_of_files(written, modified_at=time.time())
+        tar = tar_of_files(written, modified_at=edited_at)
         sandbox.write_tree(sandbox.workspace, tar)
 
 

@@ -119,7 +119,7 @@ def baseline_run(context: PreparedContext) -> StageOutput:
             judged_tests.fresh_sandbox(context) as sandbox,
             watched_services(context, sandbox) as failures,
         ):
-            judged_tests.write_files(sandbox, hidden)
+            judged_tests.write_files(sandbox, hidden, edited_at=context.edited_at)
             request = judged_tests.judged_request(context)
             tests = judged_tests.TestsAfterCommands(context, sandbox, request)
             run = tests.finish(sink=context.sink)
@@ -296,7 +296,9 @@ def _run_hidden_tests(
     def fill(sandbox: Sandbox) -> None:
         """Write the judged files into a new sandbox."""
         try:
-            judged_tests.write_files(sandbox, files, emptied=change.emptied)
+            judged_tests.write_files(
+                sandbox, files, emptied=change.emptied, edited_at=context.edited_at
+            )
         except DoesNotFitError as error:
             if change.files:  # the agent's files exceed the disk limit
                 raise error.blamed_on(Fault.AGENT.value) from error

@@ -240,7 +240,7 @@ def run_verifier(
         if place is None:
             if verifier.is_shared:
                 await_health(context, sandbox)
-            _write(sandbox, change, verifier)
+            _write(context, sandbox, change, verifier)
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
         else:
@@ -347,14 +347,16 @@ def _base_files(
     }
 
 
-def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
+def _write(
+    context: PreparedContext, sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier
+) -> None:
     """Write the parts of the agent's change that the verifier takes."""
     if change is None:
         return
     files = {path: file for path, file in change.files.items() if verifier.is_taken(path)}
     emptied = [path for path in change.emptied if verifier.is_taken(path)]
     try:
-        write_files(sandbox, files, emptied=emptied)
+        write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
     except DoesNotFitError as error:
         raise error.blamed_on(Fault.AGENT.value) from error
 
