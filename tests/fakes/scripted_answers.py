@@ -52,6 +52,10 @@ class Say:
     refused: bool = False
     hold: Event | None = None
 
+    def begins_in(self, chunk: bytes) -> bool:
+        """Whether a piece of the stream holds the first word of the text."""
+        return self.text.split()[0].encode() in chunk
+
 
 @dataclass(frozen=True)
 class Call:

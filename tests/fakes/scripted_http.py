@@ -140,13 +140,15 @@ class Handler(BaseHTTPRequestHandler):
         if not early:
             kind = "text/event-stream; charset=utf-8" if asked.stream else "application/json"
             self._head(200, {"content-type": kind, "transfer-encoding": "chunked"})
+        held = answer.hold if isinstance(answer, Say) else None
         for at, chunk in enumerate(self._chunks(asked, answer)):
             if getattr(answer, "after_chunks", None) == at:
                 break
             self._chunk(chunk.data)
             asked.told = chunk.told or asked.told
-            if isinstance(answer, Say) and answer.hold is not None and at == 1:
-                answer.hold.wait()
+            if isinstance(answer, Say) and held and answer.begins_in(chunk.data):
+                held.wait()
+                held = None
         self._end(asked, answer)
 
     def _chunks(self, asked: Asked, answer: Answer) -> Iterator[Chunk]:

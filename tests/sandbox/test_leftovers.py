@@ -32,7 +32,7 @@ script = "import fcntl, time; f = open('lock', 'w'); fcntl.flock(f, fcntl.LOCK_E
 script += "; print('held', flush=True); time.sleep(1000)"
 provider = BubblewrapProvider.connect(cache_dir=Path(sys.argv[1]))
 with provider.open(sys.argv[2], limits=Limits(), network=False) as sandbox:
-    argv = ("setsid", "python", "-c", script)
+    argv = ("setsid", "--wait", "python", "-c", script)
     sink = lambda stream, chunk: os.write(1, chunk)
     sandbox.run(Command(argv=argv, timeout=timedelta(seconds=100), sink=sink))
 """

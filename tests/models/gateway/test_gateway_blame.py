@@ -1,8 +1,10 @@
 """A client's own doing is neither a failure of the model nor free."""
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from agentbench.models.gateway.upstream import AnswerLimits
@@ -121,19 +123,54 @@ def test_stream_that_its_client_leaves_counts_by_its_words(tmp_path, wire):
         door_to(model, tmp_path / "log") as door,
         plain_client(door) as client,
     ):
-        with client.stream("POST", path, json=body) as answer:
-            seen = b""
-            for chunk in answer.iter_raw():
-                seen += chunk
-                if b"one" in seen:
-                    break
-        wait_until((tmp_path / "log").read_text)  # it is seen to have left
-        go.set()
+        try:
+            with client.stream("POST", path, json=body) as answer:
+                seen = b""
+                for chunk in answer.iter_raw():
+                    seen += chunk
+                    if b"one" in seen:
+                        break
+            wait_until((tmp_path / "log").read_text)  # it is seen to have left
+        finally:
+            go.set()
         facts = door.traffic()
     assert facts.usage.input_tokens >= 400
     assert facts.usage.output_tokens >= 1
     assert facts.usage.cost_usd > 0
     assert lines_of(tmp_path / "log")[0]["tokens"]["output"] >= 1
+    assert "gateway-estimated-usage" in [finding.rule for finding in facts.findings]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_stream_that_its_provider_cuts_counts_as_far_as_it_says(tmp_path, wire):
+    path, body = request_of(wire, stream=True, text="word " * 400)
+    with (
+        ScriptedModel([Cut()]) as model,
+        door_to(model, tmp_path / "log") as door,
+        plain_client(door) as client,
+    ):
+        with suppress(httpx2.TransportError):
+            client.post(path, json=body)
+        facts = door.traffic()
+        told = model.told
+    assert (facts.usage.input_tokens, facts.usage.output_tokens) == (told.input, told.output)
+    assert "gateway-estimated-usage" not in [finding.rule for finding in facts.findings]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_stream_that_is_too_long_counts_by_its_words(tmp_path, wire):
+    path, body = request_of(wire, stream=True, text="word " * 400)
+    bounds = AnswerLimits(answer_bytes=4000)
+    with (
+        ScriptedModel([Say("word " * 3000)]) as model,
+        door_to(model, tmp_path / "log", bounds=bounds) as door,
+        plain_client(door) as client,
+    ):
+        with suppress(httpx2.TransportError):
+            client.post(path, json=body)
+        facts = door.traffic()
+    assert facts.usage.input_tokens >= 100  # two formats say at once how many there are
+    assert facts.usage.output_tokens >= 30
     assert "gateway-estimated-usage" in [finding.rule for finding in facts.findings]
 
 

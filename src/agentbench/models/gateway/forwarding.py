@@ -40,7 +40,7 @@ _UNKNOWN_FIELD_STATUSES = frozenset({400, 422})  # statuses for a field that a s
 _TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
 _NO_TOKENS = "the model's answer has no token counts; its tokens are not counted"
 _REFUSED = "the model refused to answer"
-_ESTIMATED = "the client left before the answer's token counts; they are estimated from its text"
+_ESTIMATED = "the answer was stopped before its token counts; they are estimated from its text"
 _REPEATED = "the model answered the agent's last request when the gateway repeated it"
 _BYTES_PER_TOKEN = 4
 _REPEATED_HEADERS = (("content-type", "application/json"), ("anthropic-version", "2023-06-01"))
@@ -205,6 +205,7 @@ class _ForwardedAnswer(Struct):
     by: ForwardingContext
     ended: bool = False  # the whole answer was sent, except the end of the stream
     is_stream: bool = False
+    is_stopped: bool = False  # by the client, or by a limit of the gateway
     call: ProviderRequest | None = None
 
     async def forward(self, call: ProviderRequest) -> None:
@@ -224,11 +225,12 @@ class _ForwardedAnswer(Struct):
         except TimeoutError:
             seconds = self.by.bounds.total_s
             message = f"the provider did not finish within {seconds:.0f} s"
+            self.is_stopped = True
             await self._break_off(UpstreamError(ModelErrorKind.TIMEOUT, message).failure)
 
     def record_disconnect(self) -> None:
         """Record a disconnected client: a failure of the model only if it sent nothing for long."""
-        self.exchange.abandoned = True
+        self.exchange.abandoned = self.is_stopped = True
         waited = self.by.clock() - self.exchange.started
         if self.exchange.first_byte_s is None:
             message = f"the client left after {waited:.0f} s without an answer"
@@ -240,11 +242,14 @@ class _ForwardedAnswer(Struct):
                 self.by.ledger.failed(failure, self.call, is_certain=False)
 
     def estimate_tokens(self) -> None:
-        """Count the tokens of a stream by its words, unless it has reported all of them."""
+        """Count the tokens of a stopped stream by its words, unless it has reported all of them.
+
+        A stream that the provider cuts counts as far as it has reported its tokens.
+        """
         known = self.exchange.tokens
-        if not self.is_stream or (self.ended and known is not None):
+        if not (self.is_stream and self.is_stopped and self.exchange.answer):
             return
-        if not (self.exchange.abandoned or self.exchange.failure) or not self.exchange.answer:
+        if self.ended and known is not None:
             return
         known = known or TokenCounts()
         events = list(stream_events(self.exchange.answer.decode("utf-8", "replace")))
@@ -306,6 +311,7 @@ class _ForwardedAnswer(Struct):
                 self.exchange.first_byte_s = self.by.clock() - self.exchange.started
             size += len(chunk)
             if size > limit:
+                self.is_stopped = True
                 raise UpstreamError(ModelErrorKind.CUT_STREAM, _TOO_LONG.format(limit >> 20))
             yield chunk
 
