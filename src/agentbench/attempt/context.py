@@ -1,6 +1,5 @@
 """The inputs and the outputs of the stages of one attempt. Both are immutable."""
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -197,7 +196,7 @@ class PreparedContext(StageContext, frozen=True, kw_only=True):
     prepared: PreparedTask
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
-    edited_at: int = field(default_factory=lambda: math.ceil(time.time()))
+    edited_at: float = field(default_factory=time.time)
     """When judged files were modified, in seconds since 1970: after set-up, so that make and
     setuptools build from them again, and equal in control runs and the final test."""
 

@@ -53,7 +53,7 @@ def tar_of_file(name: str, content: bytes) -> bytes:
     return tar_of_files({PurePosixPath(name): FileContent(content=content, executable=False)})
 
 
-def tar_of_files(files: Mapping[PurePosixPath, FileContent], *, modified_at: int = 0) -> bytes:
+def tar_of_files(files: Mapping[PurePosixPath, FileContent], *, modified_at: float = 0) -> bytes:
     """A tar of files and of the folders that they are in, all with one time of modification."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -51,7 +51,7 @@ def write_files(
     files: Mapping[PurePosixPath, FileContent | None],
     *,
     emptied: Iterable[PurePosixPath] = (),
-    edited_at: int = 0,
+    edited_at: float = 0,
 ) -> None:
     """Remove the files that are `None` and the emptied folders; then write the other files.
 

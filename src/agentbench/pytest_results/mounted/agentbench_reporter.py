@@ -95,7 +95,8 @@ class Reporter:
         option.json_report_verbosity = -1  # keeps its path out of the text
         option.xmlpath = f"{self._results}/junit.xml"
         option.tbstyle = getattr(option, "tbstyle", "auto")  # pytest-json-report reads it
-        option.reportchars = "a"  # not "A", which repeats the output of every passed test
+        if "A" not in (getattr(option, "reportchars", None) or ""):  # SWE-bench's tool reads "-rA"
+            option.reportchars = "a"  # all but the output of every passed test
         if self._runs_every_test:
             for name, value in _RUNS_EVERY_TEST.items():
                 if hasattr(option, name):
