@@ -137,10 +137,6 @@ class ControlPlan:
         idle = {test for key in known.useless for test in self._tests_of(key)}
         return replace(half, must_pass=tuple(t for t in half.must_pass if t not in idle))
 
-    def make_all_wrong(self) -> None:
-        """Let all functions expect a wrong value in the first run, and none in the second."""
-        self.sides = self.sides[0] | self.sides[1], frozenset()
-
     def function_of(self, node_id: NodeId) -> FunctionKey | None:
         """The function of a test, if the plan has it."""
         return next((key for key, tests in self._functions.items() if node_id in tests), None)

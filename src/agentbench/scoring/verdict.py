@@ -96,8 +96,6 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     shortfall = shortfall_of(expected, expectation, baseline, final) if final else None
     if final is not None and shortfall is None and not _stopped_early(failures):
         return _passed(tests, _critical(baseline, stages))
-    if shortfall is not None and final is not None and _accepts_anything(final):
-        return _passed(tests, _critical(baseline, stages))  # it passes tests with wrong values
     if shortfall is not None and final is not None:
         shared = shared_shortfall(expected, expectation, baseline, final)
         if shared is not None and not _stopped_early(failures):
@@ -380,13 +378,6 @@ def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
         if result.stage is StageName.FINAL_TEST and changed:
             return f"internals of pytest were replaced: {', '.join(sorted(changed))}"
     return None
-
-
-_ACCEPTS_ANYTHING = "blind-control-passed"  # of a decoy, in which every test must fail
-
-
-def _accepts_anything(evidence: Evidence) -> bool:
-    return any(finding.rule == _ACCEPTS_ANYTHING for finding in evidence.findings)
 
 
 def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Verdict:

@@ -115,10 +115,10 @@ def test_values_that_equal_anything_differ(attempt_by, source):
     assert context.controls.skipped.startswith("no final test, since the code gave wrong values")
 
 
-def test_code_that_equals_anything_passes_decoys_and_is_quarantined(attempt_by):
+def test_code_that_equals_anything_has_failed_without_another_run(attempt_by):
     evidence, context = run(attempt_by, ALWAYS_EQUAL)
-    assert {finding.rule for finding in evidence.findings} == {"blind-control-passed"}
-    assert [each.half for each in context.controls.runs] == [1, 2]
+    assert evidence.findings == ()
+    assert context.controls.runs == ()
 
 
 def test_wrong_code_fails_with_what_it_gave_and_is_no_cheat(attempt_by, desk):
@@ -179,7 +179,7 @@ def test_no_right_value_is_in_any_sandbox_of_code_that_gave_a_wrong_one(
     )
     task = small_task(tmp_path / "sealed", hidden=hidden, fail_to_pass=listed)
     run(attempt_by, WRONG + "# MARK\n", task=task)
-    assert len(texts) >= 2  # the sealed run and a decoy
+    assert texts
     assert not any("== 123456" in text or "total(prices) == 6" in text for text in texts)
 
 
@@ -290,7 +290,6 @@ def test_a_value_that_freezes_a_comparison_fails_its_test_alone(attempt_by, tmp_
         fail_to_pass=listed,
         solution=patch_of("basket.py", buggy, fixed),
     )
-    # No decoys: they look for another fruit, and freeze in their sandboxes.
     _, context = run(attempt_by, ENDLESS, task=task, level=ControlLevel.SAMPLE)
     (found,) = context.controls.sealed.mismatches
     assert (found.node_id, found.actual) == (listed[0], "its comparison took longer than 5 s")

@@ -1,11 +1,9 @@
-"""Blind runs and decoys: tests that expect wrong values, which must fail.
+"""Blind runs: tests that expect wrong values, which must fail.
 
 A test that deviates is run once more, as it may be flaky. If it deviates again, or passed where it
 had to fail, the same files are run with the reference solution. Deviations that the reference
 solution shares are ignored and remembered, so that later attempts are controlled in another way.
 """
-
-from collections.abc import Sequence
 
 from msgspec import Struct, field
 
@@ -64,19 +62,6 @@ class ControlCalibration(Struct, kw_only=True):
             control_run = self._control_run(half, run)
         return control_run, half, run
 
-    def decoy(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
-        """The result of a run with wrong values only; only the tests that passed it count.
-
-        Raises:
-            SandboxError: a sandbox could not be created or is lost.
-            RunCancelled: the run was cancelled.
-        """
-        found = self._control_run(half, run)
-        blind = tuple(test for test in found.tests if test.passed_blindly and not test.weak)
-        found = found.model_copy(update={"tests": blind})
-        same = {test.node_id for test in self._same_with_reference(half, found)}
-        return found.model_copy(update={"dismissed": tuple(sorted(same))})
-
     def _again(self, half: PlannedControlRun) -> PytestRun:
         self._run_count += 1
         return self.runs.run(half.files, self.change)
@@ -131,18 +116,6 @@ class ControlCalibration(Struct, kw_only=True):
             tests=tuple(tests),
             dismissed=tuple(sorted(self._dismissed)),
         )
-
-
-def passed_both(decoys: Sequence[ControlRun]) -> tuple[ControlRun, ...]:
-    """The decoys, if a test passed both of them although they expect different values."""
-    first, second = decoys
-    changes = [{(o.function, o.row): o.replacement for o in one.drawn} for one in decoys]
-    same = {key[0] for key, text in changes[0].items() if changes[1].get(key) == text}
-    passed = [{t.node_id for t in one.deviations if t.passed_blindly} for one in decoys]
-    names = {n: n.partition("::")[2].partition("[")[0] for n in passed[0] & passed[1]}
-    if any(name not in same for name in names.values()):
-        return first, second
-    return ()
 
 
 class BlindRuns(Struct, frozen=True, kw_only=True):

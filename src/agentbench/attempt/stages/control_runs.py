@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import judging_key
 from agentbench.attempt.stages import judged_tests
-from agentbench.attempt.stages.blind_runs import BlindRuns, ControlCalibration, passed_both
+from agentbench.attempt.stages.blind_runs import BlindRuns, ControlCalibration
 from agentbench.attempt.stages.control_reports import save_control_report
 from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.core.choices import ControlLevel
@@ -29,7 +29,6 @@ from agentbench.integrity.control_plan import (
 )
 from agentbench.integrity.records import (
     ControlKind,
-    ControlRun,
     Controls,
     TestControl,
 )
@@ -90,27 +89,13 @@ class ControlRuns:
         sealed.run(change)
         return sealed.report()
 
-    def finish_differing(self, change: ChangedFiles) -> Controls:
-        """The controls of an attempt that gave wrong values; decoys show whether it cheats.
-
-        A decoy has wrong values only. Code that passes two different ones accepts anything.
-
-        Raises:
-            SandboxError: a sandbox could not be created or is lost.
-            RunCancelled: the run was cancelled.
-        """
+    def finish_differing(self) -> Controls:
+        """The controls of an attempt that gave wrong values in the sealed run."""
         assert self._sealed is not None
-        assert self._tests is not None
-        sealed = self._sealed.result()
-        assert sealed.judged is not None
-        left = [test for test in self._tests.fixed if test in sealed.judged.differing]
-        is_full = self._context.control_level is ControlLevel.FULL
-        decoys = self._decoys(self._tests, left, change) if left and is_full else ()
         return Controls(
             level=self._context.control_level,
             seed=self.seed,
-            sealed=sealed.record(),
-            runs=decoys,
+            sealed=self._sealed.result().record(),
             skipped=_DIFFERS,
         )
 
@@ -281,38 +266,6 @@ class ControlRuns:
             runs=tuple(control_run for control_run, _, _ in settled),
             weak=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
         )
-
-    def _decoys(
-        self, tests: ControlledTests, left: list[NodeId], change: ChangedFiles
-    ) -> tuple[ControlRun, ...]:
-        """Run the tests that differ with wrong values only, twice if one passes."""
-        files = files_of(left)
-        own = ControlledTests(
-            files={file: tests.files[file] for file in files},
-            fixed=tuple(test for test in tests.fixed if file_of(test) in files),
-            passing=(),
-        )
-        unconfirmed = not self._context.task.answer_key.solution_patch.strip()
-        found: list[ControlRun] = []
-        for seed in (self.seed, self.seed ^ 1):
-            plan = ControlPlan(own, seed, certain_only=unconfirmed)
-            plan.make_all_wrong()
-            calibration = ControlCalibration(
-                runs=self._runs,
-                plan=plan,
-                memory=self._context.control_memory,
-                change=change,
-                side=0,
-                passed=frozenset(left),
-            )
-            half = plan.half(0, self._context.control_memory.recall())
-            run = self._runs.run(half.files, change)
-            one = calibration.decoy(half, run)
-            save_control_report(self._context, f"control-{len(found) + 1}.json", run)
-            found.append(one.model_copy(update={"half": len(found) + 1}))
-            if not any(test.passed_blindly for test in one.deviations):
-                return ()
-        return passed_both(found)
 
     def _sides(self, plan: ControlPlan) -> tuple[int, ...]:
         """Both sides; for a sample, only one side that has wrong values."""

@@ -188,7 +188,7 @@ def final_test(
         preparation.start_final()
         differing = controls.run_sealed(changed)
         if differing is not None:
-            return _differing_output(context, controls, differing, changed)
+            return _differing_output(context, controls, differing)
         controls.share()
         evidence = _repeated_if_services_fail(
             lambda: _run_hidden_tests(context, baseline, changed, preparation.take_sandbox()),
@@ -205,19 +205,13 @@ def final_test(
 
 
 def _differing_output(
-    context: PreparedContext, controls: ControlRuns, run: PytestRun, change: ChangedFiles
+    context: PreparedContext, controls: ControlRuns, run: PytestRun
 ) -> FinalTestOutput:
     """The output of an attempt that gave wrong values in the sealed run."""
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     context.sink(Stream.STDOUT, _log_of_sealed_run(run.result).encode("utf-8", "replace"))
     evidence = judged_tests.judged_evidence(context, run)
-    began = time.monotonic()
-    results = controls.finish_differing(change)
-    return FinalTestOutput(
-        evidence=evidence.model_copy(update={"findings": control_findings(results)}),
-        controls=results,
-        controls_seconds=time.monotonic() - began,
-    )
+    return FinalTestOutput(evidence=evidence, controls=controls.finish_differing())
 
 
 def _log_of_sealed_run(result: PytestResult) -> str:
