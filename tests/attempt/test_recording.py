@@ -28,12 +28,12 @@ def recorded(task, workshop, tmp_path):
     def recorded(results=(), **work):
         resources = workshop()
         outputs = AttemptOutputs(
+            task=task,
             results=tuple(results),
             image=resources.provider.resolve_image(None),
             agent_run=AgentRunOutput(evidence=Evidence(), **work) if work else None,
         )
         return make_record(
-            task=task,
             agent=NoopAgent(),
             resources=resources,
             slot=AttemptSlot(folder=tmp_path, run_id=RUN, attempt=2, retry_of=1),

@@ -12,9 +12,9 @@ import pytest
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.logs import EventKind, read_events
 from agentbench.attempt.resources import AttemptSlot
-from agentbench.attempt.runner import run_pipeline
 from agentbench.attempt.task_image import resolve_image
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock
@@ -59,7 +59,7 @@ def cached(record) -> list[StageName]:
 
 def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, place, tmp_path):
     here = place(3, retry_of=2)
-    record = run_pipeline(task, oracle(task), workshop(folder=tmp_path), here)
+    record = run_attempt(task, oracle(task), workshop(folder=tmp_path), here)
     assert record.resolved
     assert (record.run_id, record.task_id, record.attempt, record.retry_of) == (RUN, task.id, 3, 2)
     assert [stage.name for stage in record.stages] == list(StageName)
@@ -82,9 +82,9 @@ def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, 
 
 def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, tmp_path):
     shop = workshop(folder=tmp_path)
-    run_pipeline(task, NoopAgent(), shop, place(1))
+    run_attempt(task, NoopAgent(), shop, place(1))
     here = place(2)
-    record = run_pipeline(task, oracle(task), shop, here)
+    record = run_attempt(task, oracle(task), shop, here)
     assert record.resolved
     assert cached(record) == [*PREPARED, StageName.BASELINE_RUN]
     assert json.loads((here.folder / "baseline.json").read_text())["summary"]["failed"] == 2
@@ -93,19 +93,19 @@ def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, t
 
 def test_a_torn_preparation_is_made_again(task, uncontrolled, place, tmp_path):
     shop = uncontrolled(folder=tmp_path)
-    run_pipeline(task, NoopAgent(), shop, place(1))
+    run_attempt(task, NoopAgent(), shop, place(1))
     for base in (tmp_path / "prepared").rglob("base.contents"):
         base.write_bytes(b"torn")
-    record = run_pipeline(task, oracle(task), shop, place(2))
+    record = run_attempt(task, oracle(task), shop, place(2))
     assert record.resolved
     assert StageName.SETUP not in cached(record)
-    assert StageName.SETUP in cached(run_pipeline(task, NoopAgent(), shop, place(3)))
+    assert StageName.SETUP in cached(run_attempt(task, NoopAgent(), shop, place(3)))
 
 
 def test_two_at_once_prepare_once(task, uncontrolled, place, tmp_path):
     shop = uncontrolled(folder=tmp_path)
     with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(run_pipeline, task, oracle(task), shop, place(n)) for n in (1, 2)]
+        futures = [pool.submit(run_attempt, task, oracle(task), shop, place(n)) for n in (1, 2)]
         records = [future.result() for future in futures]
     assert all(record.resolved for record in records)
     made = [record for record in records if StageName.SETUP not in cached(record)]
@@ -115,7 +115,7 @@ def test_two_at_once_prepare_once(task, uncontrolled, place, tmp_path):
 def test_without_the_cache_nothing_is_taken_and_nothing_left(task, workshop, place, tmp_path):
     shop = workshop(folder=tmp_path, use_cache=False)
     for number in (1, 2):
-        record = run_pipeline(task, NoopAgent(), shop, place(number))
+        record = run_attempt(task, NoopAgent(), shop, place(number))
         assert cached(record) == []
         assert record.failure_reason is FailureReason.TESTS_FAILED
         assert record.environment.snapshot is not None
@@ -132,7 +132,7 @@ def test_a_bug_that_is_not_there_ends_the_attempt_before_an_agent_is_paid(
     task = small_task(tmp_path / "small", hidden=hidden, fail_to_pass=listed)
     paid = []
     agent = ScriptedAgent(paid.append)
-    record = run_pipeline(task, agent, workshop(folder=tmp_path), place())
+    record = run_attempt(task, agent, workshop(folder=tmp_path), place())
     assert record.failure_reason is FailureReason.BASELINE_NOT_FAILING
     assert [stage.name for stage in record.stages] == list(StageName)[:4]
     assert paid == []
@@ -141,14 +141,14 @@ def test_a_bug_that_is_not_there_ends_the_attempt_before_an_agent_is_paid(
 def test_a_baseline_that_looks_odd_is_run_again_next_time(workshop, place, tmp_path):
     task = small_task(tmp_path / "small", fail_to_pass=("tests/test_hidden.py::test_absent",))
     shop = workshop(folder=tmp_path)
-    assert run_pipeline(task, NoopAgent(), shop, place(1)).warnings
-    record = run_pipeline(task, NoopAgent(), shop, place(2))
+    assert run_attempt(task, NoopAgent(), shop, place(1)).warnings
+    record = run_attempt(task, NoopAgent(), shop, place(2))
     assert cached(record) == PREPARED
     assert record.warnings
 
 
 def test_an_engine_that_is_away_is_a_record_and_no_exception(task, workshop, place):
-    record = run_pipeline(task, NoopAgent(), workshop(UnreliableProvider()), place())
+    record = run_attempt(task, NoopAgent(), workshop(UnreliableProvider()), place())
     assert (record.failure_reason, record.fault) == (
         FailureReason.SANDBOX_ERROR,
         Fault.INFRASTRUCTURE,
@@ -187,9 +187,9 @@ def test_an_engine_lost_when_the_task_is_prepared_fails_no_attempt(
     task, provider, uncontrolled, place, tmp_path, caplog
 ):
     shop = uncontrolled(LostWhen(provider, "a sandbox is removed"), folder=tmp_path)
-    assert run_pipeline(task, oracle(task), shop, place(1)).resolved
+    assert run_attempt(task, oracle(task), shop, place(1)).resolved
     assert "left behind" in caplog.text
-    assert cached(run_pipeline(task, oracle(task), shop, place(2))) == [
+    assert cached(run_attempt(task, oracle(task), shop, place(2))) == [
         *PREPARED,
         StageName.BASELINE_RUN,
     ]
@@ -199,7 +199,7 @@ def test_an_engine_lost_when_a_preparation_is_looked_for_is_no_exception(
     task, provider, uncontrolled, place, tmp_path
 ):
     lost = LostWhen(provider, "a preparation is looked for")
-    record = run_pipeline(task, oracle(task), uncontrolled(lost, folder=tmp_path), place())
+    record = run_attempt(task, oracle(task), uncontrolled(lost, folder=tmp_path), place())
     assert record.resolved
     assert lost.moment == ""
     assert cached(record) == []
@@ -210,24 +210,24 @@ def test_an_engine_lost_when_all_is_over_fails_no_attempt(
 ):
     lost = LostWhen(provider, "a snapshot is discarded")
     shop = uncontrolled(lost, folder=tmp_path, use_cache=False)
-    assert run_pipeline(task, oracle(task), shop, place()).resolved
+    assert run_attempt(task, oracle(task), shop, place()).resolved
     assert "left behind" in caplog.text
 
 
 def test_a_cache_that_takes_nothing_fails_no_attempt(task, uncontrolled, place, tmp_path, caplog):
     shop = uncontrolled(folder=tmp_path)
-    assert run_pipeline(task, oracle(task), shop, place(1)).resolved
+    assert run_attempt(task, oracle(task), shop, place(1)).resolved
     (kept,) = shop.cache.folder.glob("baseline-*.json")
     kept.unlink()
     kept.mkdir()
-    assert run_pipeline(task, oracle(task), shop, place(2)).resolved
+    assert run_attempt(task, oracle(task), shop, place(2)).resolved
     assert "cannot write to the cache" in caplog.text
 
 
 def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop, place):
     environment = TaskEnvironment(image="no/such:image")
     odd = task.model_copy(update={"environment": environment})
-    record = run_pipeline(odd, NoopAgent(), workshop(), place())
+    record = run_attempt(odd, NoopAgent(), workshop(), place())
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.stages[0].evidence.exception is not None
     with pytest.raises(UnavailableError):
@@ -238,7 +238,7 @@ def test_a_repository_that_vanished_is_a_record_and_no_exception(workshop, place
     task = small_task(tmp_path / "small")
     shutil.rmtree(tmp_path / "small")
     (tmp_path / "small").write_text("in its place")
-    record = run_pipeline(task, NoopAgent(), workshop(), place())
+    record = run_attempt(task, NoopAgent(), workshop(), place())
     assert not record.resolved
     assert [stage.name for stage in record.stages] == [StageName.GIT_CLONE]
 
@@ -246,14 +246,14 @@ def test_a_repository_that_vanished_is_a_record_and_no_exception(workshop, place
 def test_a_run_that_was_cancelled_makes_interrupted_records(task, workshop, place):
     shop = workshop()
     shop.cancel.set()
-    assert was_interrupted(run_pipeline(task, NoopAgent(), shop, place()))
+    assert was_interrupted(run_attempt(task, NoopAgent(), shop, place()))
 
 
 def test_ctrl_c_ends_the_waiting_for_anothers_preparation(task, workshop, place, tmp_path):
     shop = workshop(folder=tmp_path)
     key = shop.cache.key(task, resolve_image(task, shop.provider))
     with FileLock(shop.cache.lock_path(key)), ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(run_pipeline, task, NoopAgent(), shop, place())
+        waiting = pool.submit(run_attempt, task, NoopAgent(), shop, place())
         assert not waiting.done()
         shop.cancel.set()
         assert was_interrupted(waiting.result(HANG_SECONDS))
@@ -265,7 +265,7 @@ def test_a_record_keeps_the_end_of_what_was_printed(task, workshop, place):
         return AgentOutcome(ending=AgentEnding.TOOL_ERROR, command=result)
 
     here = place()
-    record = run_pipeline(task, ScriptedAgent(work), workshop(), here)
+    record = run_attempt(task, ScriptedAgent(work), workshop(), here)
     command = record.stages[4].evidence.command
     assert command is not None
     assert len(command.stdout) == 4096
@@ -277,7 +277,7 @@ def test_whatever_an_exception_says_can_be_kept(task, workshop, place):
     def work(_given):
         raise ValueError("caf\udce9 " + "x" * 10_000)
 
-    record = run_pipeline(task, ScriptedAgent(work), workshop(), place())
+    record = run_attempt(task, ScriptedAgent(work), workshop(), place())
     fact = record.stages[4].evidence.exception
     assert fact is not None
     assert fact.type_name == "ValueError"
@@ -294,19 +294,19 @@ def test_an_exception_that_cannot_say_what_it_is_ends_its_attempt_alone(task, wo
     def work(_given):
         raise UnspeakableError
 
-    record = run_pipeline(task, ScriptedAgent(work), workshop(), place())
+    record = run_attempt(task, ScriptedAgent(work), workshop(), place())
     assert (record.failure_reason, record.fault) == (FailureReason.UNKNOWN, Fault.AGENT)
 
 
 def test_how_long_it_waited_in_the_queue_is_told(task, workshop, place):
-    record = run_pipeline(task, NoopAgent(), workshop(), place(queued_at=0.001))
+    record = run_attempt(task, NoopAgent(), workshop(), place(queued_at=0.001))
     assert record.timing.queue_wait_s > 0
-    assert run_pipeline(task, NoopAgent(), workshop(), place(2)).timing.queue_wait_s == 0
+    assert run_attempt(task, NoopAgent(), workshop(), place(2)).timing.queue_wait_s == 0
 
 
 def test_every_thread_of_an_attempt_ends_with_it(task, workshop, place):
     others = set(threading.enumerate())  # of agents that other tests gave up
-    run_pipeline(task, NoopAgent(), workshop(), place())
+    run_attempt(task, NoopAgent(), workshop(), place())
     names = [thread.name for thread in threading.enumerate() if thread not in others]
     assert not [name for name in names if name.startswith("agent-")]
 
@@ -319,7 +319,7 @@ def test_events_are_on_disk_as_they_happen(task, workshop, place):
         seen.extend(read_events(at.folder))
         return AgentOutcome(ending=AgentEnding.SUBMITTED)
 
-    run_pipeline(task, ScriptedAgent(look), workshop(), at)
+    run_attempt(task, ScriptedAgent(look), workshop(), at)
 
     assert seen[0].event is EventKind.REGISTERED
     assert (seen[-1].event, seen[-1].stage) == (EventKind.STAGE_STARTED, StageName.AGENT_RUN)
@@ -329,7 +329,7 @@ def test_events_are_on_disk_as_they_happen(task, workshop, place):
 
 
 def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(task, workshop, place):
-    run_pipeline(task, NoopAgent(), workshop(), place())  # so that there is nothing left to prepare
+    run_attempt(task, NoopAgent(), workshop(), place())  # so that there is nothing left to prepare
 
     begun, places = [], map(place, count(2))
 
@@ -340,7 +340,7 @@ def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(tas
 
     def run(seconds: float):
         shop = workshop(attempt_timeout=timedelta(seconds=seconds))
-        return run_pipeline(task, ScriptedAgent(idle), shop, next(places)), seconds
+        return run_attempt(task, ScriptedAgent(idle), shop, next(places)), seconds
 
     record, limit = with_growing_limit(run, lambda _made: begun)
 
@@ -353,5 +353,5 @@ def test_an_attempt_that_is_late_before_its_agent_begins_is_the_infrastructures(
     task, workshop, place
 ):
     shop = workshop(use_cache=False, attempt_timeout=timedelta(microseconds=1))
-    record = run_pipeline(task, NoopAgent(), shop, place())
+    record = run_attempt(task, NoopAgent(), shop, place())
     assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.INFRASTRUCTURE)

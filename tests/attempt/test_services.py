@@ -4,8 +4,8 @@ import pytest
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.resources import AttemptSlot
-from agentbench.attempt.runner import run_pipeline
 from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.registry import select_back_end
@@ -70,7 +70,7 @@ def run(tmp_path, workshop):
         agent = agent or OracleAgent({task.id: task.answer_key.solution_patch})
         try:
             slot = AttemptSlot(folder=folder, run_id=RUN, attempt=1)
-            return run_pipeline(task, agent, resources, slot), folder
+            return run_attempt(task, agent, resources, slot), folder
         finally:
             resources.background.finish()
 

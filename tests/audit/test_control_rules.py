@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.attempt.stages.control_runs import ControlRuns
+from agentbench.attempt import judge_by_tests
 from agentbench.audit import attempt_rules
 from tests.audit.conftest import attempt_of, edit_record, make_run, told
 from tests.e2e.small_task import FIXED, LISTED
@@ -16,7 +16,7 @@ PLACE = "attempts/small/1"
 @pytest.fixture
 def blind_folder(tmp_path, monkeypatch):
     """A run whose tests were not sealed, so that blind runs controlled them."""
-    monkeypatch.setattr(ControlRuns, "_plan_sealed", lambda _controls: False)
+    monkeypatch.setattr(judge_by_tests, "tests_before", lambda _runs: None)
     return make_run(tmp_path / "blind", files={"basket.py": FIXED})
 
 

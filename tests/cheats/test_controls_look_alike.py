@@ -5,19 +5,17 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pathlib import PurePosixPath as P
-from threading import Event
 
 import pytest
 
-from agentbench.attempt.shared_containers import SharedContainers
-from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
+from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.sealing.memory import SealedReference
 from agentbench.integrity.sealing.plan import SealedPlan
-from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.interface import SandboxProvider, SharesContainers
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence, NodeId
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, VISIBLE
@@ -201,7 +199,8 @@ def attempt(
     with staged(task, back_end, desk) as context:
         prepare(context)
         if "shared" in request.node.name:
-            context.shared_containers = SharedContainers(context.background)
+            assert isinstance(context.provider, SharesContainers)
+            context.provider = context.provider.sharing_containers(context.background)
         context.baseline = go(context, "baseline_run")
         spy = SPY % (MARK, back_end.name != "process")
         file = FileContent(content=(FIXED + spy).encode(), executable=False)
@@ -223,9 +222,7 @@ FILES = {"tests/test_hidden.py": HIDDEN.encode(), "tests/test_old.py": OLD.encod
 
 def control(context: StagedAttempt, files: Mapping[str, bytes] = FILES) -> dict[str, object]:
     """What it sees in a control run, in which, by way of exception, nothing wrong is expected."""
-    runs = ControlRunner(
-        context=context.ready, baseline=context.baseline or Evidence(), cancel=Event()
-    )
+    runs = ControlRunner(context=context.ready, baseline=context.baseline or Evidence())
     return seen_in(runs.run(files, ChangedFiles.of(context.change)).result.text_output)
 
 

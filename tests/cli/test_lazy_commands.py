@@ -94,7 +94,7 @@ def test_a_run_imports_its_modules_while_it_waits_for_git():
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
     modules = set(done.stdout.split())
-    assert "agentbench.attempt.runner" in modules
+    assert "agentbench.attempt.attempt" in modules
     # Only judging needs it, while containers start; before them it would take their time.
     assert "agentbench.integrity.sealing.seal" not in modules
     assert done.stderr == ""

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
-from agentbench.errors import RunCancelled, SandboxError
+from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, ReadOnlyMount, SnapshotId, Stream
 from agentbench.scoring.evidence import CommandResult, Ending
-from tests.patience import HANG_SECONDS
 
 
 class LocalSandbox:
@@ -50,14 +49,6 @@ class LocalSandbox:
             )
         except FileNotFoundError:
             return self._result(command, started, code=127)
-        if command.gate is not None:
-            while not command.gate.wait(HANG_SECONDS):
-                pass
-            if command.gate.is_abandoned:
-                process.kill()
-                process.communicate()
-                raise RunCancelled
-            started = time.monotonic()
         try:
             output = process.communicate(command.stdin, timeout=command.timeout.total_seconds())
         except subprocess.TimeoutExpired:

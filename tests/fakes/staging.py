@@ -1,7 +1,7 @@
 """One attempt's stages, one at a time, on a real back end."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from threading import Event, Semaphore
@@ -11,14 +11,22 @@ from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent
-from agentbench.attempt.background_tasks import BackgroundTasks
-from agentbench.attempt.context import CloneOutput, HiddenTests, PreparedContext, StageContext
+from agentbench.attempt.context import (
+    AgentRunOutput,
+    CloneOutput,
+    HiddenTests,
+    PreparedContext,
+    StageContext,
+)
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.settings import RunSettings
-from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
-from agentbench.attempt.stages.judging import FinalTestPreparation, baseline_run, final_test
-from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
+from agentbench.attempt.stages.baseline_run import baseline_run
+from agentbench.attempt.stages.final_test import final_test
+from agentbench.attempt.stages.git_checkout import git_checkout
+from agentbench.attempt.stages.git_clone import git_clone
+from agentbench.attempt.stages.setup import setup
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.core.host import default_cache_dir
@@ -107,13 +115,10 @@ class StagedAttempt:
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
-    idle_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
-    shared_containers: SharedContainers | None = None
     clone: CloneOutput | None = None
     baseline: Evidence | None = None
     outcome: AgentOutcome | None = None
     change: JudgedChange | None = None
-    preparation: FinalTestPreparation | None = None  # of the final test
     controls: Controls | None = None
     controls_seconds: float = 0.0
 
@@ -143,8 +148,6 @@ class StagedAttempt:
             background=self.background,
             extend=self.extend,
             control_slots=self.control_slots,
-            idle_slots=self.idle_slots,
-            shared_containers=self.shared_containers,
         )
 
     @property
@@ -176,31 +179,22 @@ class StagedAttempt:
                 return self._final_test()
 
     def _agent_run(self) -> Evidence:
-        if self.baseline is None:
-            self.control(ControlLevel.OFF)  # nobody knows which tests decide
-        self.preparation = FinalTestPreparation(self.ready, self.baseline or Evidence())
         given = AgentInputs(agent=self.agent, secrets=self.secrets)
-        output = agent_run(self.ready, given, self.preparation)
+        with ExitStack() as agents_sandbox:
+            output = agent_run(self.ready, given, agents_sandbox)
         self.outcome, self.change = output.outcome, output.change
         if output.error is not None:
             raise output.error
         return output.evidence
 
     def _final_test(self) -> Evidence:
-        baseline = self.baseline or Evidence()
-        with closing(self.preparation or FinalTestPreparation(self.ready, baseline)) as preparation:
-            output = final_test(
-                self.ready, baseline=baseline, change=self.change, preparation=preparation
-            )
+        change = self.change or JudgedChange(files={}, emptied=(), dropped=())
+        work = AgentRunOutput(evidence=Evidence(), change=change)
+        output = final_test(self.ready, self.baseline or Evidence(), change, work)
         self.controls, self.controls_seconds = output.controls, output.controls_seconds
         if output.error is not None:
             raise output.error
         return output.evidence
-
-    def close(self) -> None:
-        """Remove what the final test has not taken."""
-        if self.preparation is not None:
-            self.preparation.close()
 
 
 @contextmanager
@@ -229,7 +223,6 @@ def staged(
             prepared=prepared,
         )
         opened.callback(attempt.background.finish)
-        opened.callback(attempt.close)
         yield attempt
 
 

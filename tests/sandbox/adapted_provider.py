@@ -1,15 +1,16 @@
 """A Docker provider that a test changes in two places: what is asked for, and what comes back."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event
 
+from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
     ImageId,
     Limits,
-    NestsSandboxes,
     ReadOnlyMount,
     Sandbox,
     SandboxUse,
@@ -51,13 +52,25 @@ class AdaptedProvider(DockerProvider):
 
 
 class CountingProvider(AdaptedProvider):
-    """Counts the containers that hold sandboxes, and all others."""
+    """Counts the containers that it opens; a copy of it counts with it."""
 
-    holding = ordinary = 0
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._opened: Counter[str] = Counter()
 
-    def shown(self, sandbox: Sandbox, cancel: Event | None) -> AbstractContextManager[Sandbox]:
-        if isinstance(sandbox, NestsSandboxes):
-            self.holding += 1
-        else:
-            self.ordinary += 1
-        return super().shown(sandbox, cancel)
+    @property
+    def holding(self) -> int:
+        """How many containers that hold sandboxes were opened."""
+        return self._opened["holding"]
+
+    @property
+    def ordinary(self) -> int:
+        """How many other containers were opened."""
+        return self._opened["ordinary"]
+
+    def adapted(self, limits: Limits, use: SandboxUse) -> tuple[Limits, SandboxUse]:
+        if use.nests:
+            self._opened["holding"] += 1
+        elif not (use.brief and self._shared):
+            self._opened["ordinary"] += 1
+        return limits, use

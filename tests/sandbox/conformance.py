@@ -18,7 +18,6 @@ from agentbench.sandbox.interface import Promise, SandboxProvider
 from tests.sandbox.conformance_commands import CommandConformance
 from tests.sandbox.conformance_disk import DiskConformance
 from tests.sandbox.conformance_endings import EndingConformance
-from tests.sandbox.conformance_gates import GateConformance
 from tests.sandbox.conformance_isolation import IsolationConformance
 from tests.sandbox.conformance_limits import LimitConformance
 from tests.sandbox.conformance_snapshots import SnapshotConformance
@@ -29,7 +28,6 @@ class SandboxConformance(
     CommandConformance,
     DiskConformance,
     EndingConformance,
-    GateConformance,
     IsolationConformance,
     LimitConformance,
     SnapshotConformance,

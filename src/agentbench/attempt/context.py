@@ -10,12 +10,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.preparation_cache import PreparedTask, judging_key
 from agentbench.attempt.settings import RunSettings
-from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.task_image import services_of
-from agentbench.attempt.turns import Turns
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock, machine_lock
 from agentbench.core.files import FileContent
@@ -94,6 +92,7 @@ class FinalTestOutput(StageOutput, frozen=True, kw_only=True):
 class AttemptOutputs(Struct, frozen=True, kw_only=True):
     """The outputs and results of one attempt's stages; None for a stage that was not reached."""
 
+    task: Task  # with the name of its image, as far as that is known
     results: tuple[StageResult, ...] = ()
     image: ImageId | None = None
     prepared: PreparedTask | None = None
@@ -151,10 +150,6 @@ class StageContext(Struct, frozen=True, kw_only=True):
     extend: Callable[[float], None] = lambda _seconds: None
     """Adds seconds to the attempt's time limit while it waits for another attempt."""
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
-    idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
-    """Limits the sandboxes that are opened for control runs and are idle while agents work."""
-    shared_containers: SharedContainers | None = None  # None: each judged run has its own
-    turns: Turns = field(default_factory=Turns)
 
     @property
     def limits(self) -> Limits:
@@ -200,16 +195,9 @@ class PreparedContext(StageContext, frozen=True, kw_only=True):
     """When judged files were modified, in seconds since 1970: after set-up, so that make and
     setuptools build from them again, and equal in control runs and the final test."""
 
-    def judging_lock(self, *, shared: bool = False) -> FileLock:
-        """A lock that is held while a sandbox with the agent's code and the hidden tests runs.
-
-        Final tests of code that has given all the right values share it.
-        """
-        return machine_lock(f"judging-{judging_key(self.task)}", shared=shared)
-
-    def judging_queue(self, *, shared: bool = False) -> FileLock:
-        """A lock shared by all that need the judging lock exclusively; others wait for it."""
-        return machine_lock(f"judging-{judging_key(self.task)}-queue", shared=shared)
+    def judging_lock(self) -> FileLock:
+        """A lock that is held while sandboxes have an agent's code and the hidden tests."""
+        return machine_lock(f"judging-{judging_key(self.task)}")
 
     def sealed_lock(self) -> FileLock:
         """A lock that is held while the reference solution runs for the first time."""

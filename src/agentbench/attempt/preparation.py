@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
 from pathlib import PurePosixPath
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from agentbench.attempt import preparation_cache
 from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext, limits_of
+from agentbench.attempt.judged_tests import with_located_tests
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.shared_checkouts import SharedCheckouts
@@ -18,13 +20,9 @@ from agentbench.attempt.stage_runner import (
     attempt_time_limit,
     stage_timeout,
 )
-from agentbench.attempt.stages.judged_tests import with_located_tests
-from agentbench.attempt.stages.preparation_stages import (
-    check_out_shared,
-    git_checkout,
-    git_clone,
-    setup,
-)
+from agentbench.attempt.stages.git_checkout import check_out, git_checkout
+from agentbench.attempt.stages.git_clone import fetched_commit, git_clone
+from agentbench.attempt.stages.setup import setup
 from agentbench.attempt.task_image import with_image, with_runtime
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import owned_folder
@@ -43,6 +41,8 @@ from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.task import Task
 
 _LOCK_POLL = 0.2  # seconds
+_TRUST_INDEX = ("touch", "-d", "2100-01-01T00:00:00", ".git/index")
+_TOUCH_TIMEOUT = timedelta(minutes=1)
 
 
 def prepare_task(task: Task, resources: RunResources) -> PreparedContext:
@@ -165,9 +165,6 @@ class TaskPreparation:
                 background=resources.background,
                 extend=self._stages.deadline.extend,
                 control_slots=resources.control_slots,
-                idle_slots=resources.idle_slots,
-                shared_containers=resources.shared_containers,
-                turns=resources.turns,
             )
         return self._context
 
@@ -248,8 +245,12 @@ class TaskPreparation:
             checkouts = SharedCheckouts(cache, shared_key, source.url or "")
             if (similar := checkouts.similar_to(mirror)) is not None:
                 return similar
-            sandbox = check_out_shared(inputs, opened)
-            if sandbox is None:
+            if not mirror.has_commit:
+                return inputs.shared_setup
+            sandbox, fetched = fetched_commit(inputs, opened, mirror)
+            # Git hashes files again that are not older than its index, and touches their objects.
+            trust = Command(argv=_TRUST_INDEX, timeout=_TOUCH_TIMEOUT)
+            if not (fetched.ok and check_out(inputs, sandbox).ok and sandbox.run(trust).ok):
                 return inputs.shared_setup
             key = checkouts.add(mirror.commit)
             snapshot = cache.keep(key, sandbox).snapshot

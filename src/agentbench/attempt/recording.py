@@ -12,10 +12,10 @@ from msgspec import Struct
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt import record
 from agentbench.attempt.context import AgentRunOutput, AttemptOutputs, limits_of
+from agentbench.attempt.judged_tests import expected_tests
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import stage_timeout
-from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.attempt.task_image import image_of
 from agentbench.core.choices import installers_of, python_of_base_image
 from agentbench.core.network import Network
@@ -45,7 +45,6 @@ class AttemptTimes(Struct, frozen=True, kw_only=True):
 
 def make_record(
     *,
-    task: Task,
     agent: Agent,
     resources: RunResources,
     slot: AttemptSlot,
@@ -53,7 +52,8 @@ def make_record(
     outputs: AttemptOutputs,
 ) -> record.AttemptRecord:
     """Judge an attempt by the evidence of its stages, and record it."""
-    folder, gateway, expected = slot.folder, resources.gateway, expected_tests(task)
+    task, folder, gateway = outputs.task, slot.folder, resources.gateway
+    expected = expected_tests(task)
     results, final = outputs.results, outputs.final_test
     work = outputs.agent_run or AgentRunOutput(evidence=Evidence())
     patch = _patch_record(work.change, folder)
@@ -263,10 +263,9 @@ def excluded_record(
         duration=timedelta(0),
     )
     return make_record(
-        task=task,
         agent=agent,
         resources=resources,
         slot=slot,
         times=AttemptTimes(started_at=now),
-        outputs=AttemptOutputs(results=(result,)),
+        outputs=AttemptOutputs(task=task, results=(result,)),
     )

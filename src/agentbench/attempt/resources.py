@@ -8,20 +8,19 @@ from pathlib import Path
 from threading import Event, Lock, Semaphore
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from agentbench.attempt.background_tasks import BackgroundTasks
 from agentbench.attempt.outages import CircuitBreaker
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import RunId
 from agentbench.attempt.settings import RunSettings
-from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.attempt.shared_preparations import SharedPreparations
 from agentbench.attempt.task_image import resolve_image
-from agentbench.attempt.turns import Turns
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.display_text import secrets_in
 from agentbench.core.host import available_cpus
 from agentbench.models.interface import ModelGateway, ModelTraffic
-from agentbench.sandbox.interface import ImageId, SandboxProvider
+from agentbench.sandbox.interface import ImageId, SandboxProvider, SharesContainers
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
@@ -88,10 +87,7 @@ class RunResources(Struct, frozen=True, kw_only=True):
     gateway: ModelGateway | None = None
     secrets: frozenset[str] = frozenset()  # of this machine; removed from logs
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
-    idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
-    shared_containers: SharedContainers | None = None  # None: each judged run has its own
-    turns: Turns = field(default_factory=Turns)
     images: dict[str | None, ImageId] = field(default_factory=dict)  # by their names in tasks
     live_status: LiveStatus = field(default_factory=LiveStatus)
     breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))
@@ -123,6 +119,12 @@ class RunResources(Struct, frozen=True, kw_only=True):
             shared=None if registry is None else SharedPreparations(registry, cache, provider),
             secrets=secrets_in(os.environ),
         )
+
+    def sharing_containers(self) -> "RunResources":
+        """The resources of parallel attempts; a single one leaves processors for containers."""
+        if not isinstance(self.provider, SharesContainers):
+            return self
+        return replace(self, provider=self.provider.sharing_containers(self.background))
 
     def image_of(self, task: Task) -> ImageId:
         """The image of a task; requested once in a run, unless it is built for the task.

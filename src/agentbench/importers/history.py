@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from agentbench.attempt.stages.preparation_stages import version_settings
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UsageError
@@ -20,6 +19,7 @@ from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.task_file import RepoTable, TaskFile, is_task_id
+from agentbench.tasks.version_settings import version_settings
 from agentbench.tasks.writing import NewTask, write_task
 from agentbench.validation import task_validation
 from agentbench.validation.environment.proposals import Proposal

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.core.choices import RewardKind
 from agentbench.core.host import available_cpus
 from agentbench.core.memory_tuning import limit_pools
@@ -363,8 +362,9 @@ class Judge:
             local = (resources.cache.folder, resources.provider) if slots is None else None
             needs = requirements_of(store.folder, None, options.max_outage, local=local)
             breaker = CircuitBreaker(needs, cancel=resources.cancel, say=options.say)
-            shared = SharedContainers(resources.background) if jobs > 1 else None
-            resources = replace(resources, breaker=breaker, shared_containers=shared)
+            resources = replace(resources, breaker=breaker)
+            if jobs > 1:
+                resources = resources.sharing_containers()
             tasks = TaskRegister(options, resources, store, configuration)
             verdicts = VerdictCache(options.cache_dir, resources.provider.name, options.settings())
             elsewhere = slots is not None

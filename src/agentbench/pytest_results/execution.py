@@ -3,28 +3,23 @@
 import importlib.resources
 import secrets
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event
 from types import MappingProxyType
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.core.choices import Runner
 from agentbench.pytest_results import parse, report_files
 from agentbench.pytest_results.chunked_text import ReportText
 from agentbench.pytest_results.model import PytestResult
-from agentbench.sandbox.gate import Gate
-from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox, Stream
+from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportFacts
 from agentbench.tasks.problem import PytestCommand
 
 LAUNCHER_MOUNT = "agentbench_pytest"
 JSON_REPORT_MOUNT = "pytest_jsonreport"
-_GO = b"go\n"  # the launcher waits for a line
 
 _FIXED_ENV = {
     "PYTEST_ADDOPTS": "",
@@ -183,89 +178,6 @@ def execute_tests(
     command = pytest_command(sandbox, request, folder, sink=sink, cancel=cancel)
     with report_files.follow_progress(sandbox, folder, progress):
         ended = sandbox.run(command)
-    return _finished_run(sandbox, request, folder, ended, end_sandbox=end_sandbox)
-
-
-def run_without_tests(ended: CommandResult) -> PytestRun:
-    """The run of a command before the tests that failed, so that no test was run."""
-    text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
-    session = parse.session_of(parse.ReportFiles(), text)
-    session.spawn_error = f"a command before the tests failed: {ended.argv[-1]}"
-    how = parse.PytestExit(ending=ended.ending, exit_code=ended.exit_code)
-    result = parse.result_of(session, how, text_output=text)
-    return PytestRun(command=ended, result=result, failed_before=True)
-
-
-@contextmanager
-def started_tests(
-    sandbox: Sandbox, request: PytestRequest, *, cancel: Event | None = None
-) -> Iterator["StartedTests"]:
-    """Tests whose runner starts now, before the files of the project are there.
-
-    Nothing of the project or of the results is touched before `finish`. Without it, the process
-    ends with the block.
-    """
-    with Gate() as gate, ThreadPoolExecutor(1, thread_name_prefix="tests") as pool:
-        started = StartedTests(sandbox, request, gate, pool, cancel)
-        try:
-            yield started
-        finally:
-            gate.abandon()
-
-
-class StartedTests:
-    """Tests whose runner has started and waits."""
-
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        request: PytestRequest,
-        gate: Gate,
-        pool: ThreadPoolExecutor,
-        cancel: Event | None,
-    ) -> None:
-        self.sandbox = sandbox
-        self.request = request
-        self._gate = gate
-        self._sink: OutputSink | None = None
-        self._output: list[tuple[Stream, bytes]] = []  # output that no sink has received yet
-        self._folder = sandbox.results / secrets.token_hex(16)
-        command = pytest_command(sandbox, request, self._folder, sink=self._receive, cancel=cancel)
-        argv = list(command.argv)
-        argv.insert(argv.index("--"), "--wait")
-        command = replace(command, argv=tuple(argv), stdin=_GO, gate=gate)
-        self._running = pool.submit(sandbox.run, command)
-
-    def finish(self, *, sink: OutputSink | None = None) -> PytestRun:
-        """Run the tests, kill the sandbox, and read the reports.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-            RunCancelled: it was cancelled; all its processes have ended.
-        """
-        self._sink = sink or (lambda _stream, _chunk: None)
-        self._gate.open()
-        ended = self._running.result()
-        self._pass_on()
-        return _finished_run(self.sandbox, self.request, self._folder, ended, end_sandbox=True)
-
-    def _receive(self, stream: Stream, chunk: bytes) -> None:
-        self._output.append((stream, chunk))
-        self._pass_on()
-
-    def _pass_on(self) -> None:
-        while self._sink is not None and self._output:
-            self._sink(*self._output.pop(0))
-
-
-def _finished_run(
-    sandbox: Sandbox,
-    request: PytestRequest,
-    folder: PurePosixPath,
-    ended: CommandResult,
-    *,
-    end_sandbox: bool,
-) -> PytestRun:
     if end_sandbox:
         sandbox.kill()
     is_lost = ended.ending is Ending.LOST
@@ -282,3 +194,13 @@ def _finished_run(
         node_ids=tuple(session.collected),
         recordings=files.recordings or "",
     )
+
+
+def run_without_tests(ended: CommandResult) -> PytestRun:
+    """The run of a command before the tests that failed, so that no test was run."""
+    text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
+    session = parse.session_of(parse.ReportFiles(), text)
+    session.spawn_error = f"a command before the tests failed: {ended.argv[-1]}"
+    how = parse.PytestExit(ending=ended.ending, exit_code=ended.exit_code)
+    result = parse.result_of(session, how, text_output=text)
+    return PytestRun(command=ended, result=result, failed_before=True)

@@ -12,7 +12,6 @@ from agentbench.agents.interface import Agent
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.shared_containers import SharedContainers
 from agentbench.core.choices import BUILT_IN_AGENTS, ExecutorName
 from agentbench.core.display_text import printable
 from agentbench.core.memory_tuning import limit_pools, restore, trimming_memory
@@ -121,8 +120,7 @@ class Run(Struct, kw_only=True):
             return RayExecutor(worker, self.agent, resources, self.store)
         # A single parallel attempt leaves processors for further containers.
         if min(configuration.jobs, len(self.planned)) > 1:
-            shared = SharedContainers(resources.background)
-            resources = replace(resources, shared_containers=shared)
+            resources = resources.sharing_containers()
         attempts = LocalAttempts(
             run_id=configuration.run_id, agent=self.agent, resources=resources, store=self.store
         )

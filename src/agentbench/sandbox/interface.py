@@ -16,10 +16,10 @@ from typing import NewType, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.gate import Gate
 from agentbench.scoring.evidence import CommandResult
 
 SnapshotId = NewType("SnapshotId", str)
@@ -124,6 +124,9 @@ class SandboxUse(Struct, frozen=True, kw_only=True):
     """The variables of the entrypoint of a lasting sandbox's image."""
     changes_network: bool = False
     """Whether `LastingSandbox.set_network` may be called. Its services have no network then."""
+    brief: bool = False
+    """Whether it is used for one run of tests, so that its back end may use a container again. Then
+    only its results can be read, and files in /tmp exist for one command."""
     nests: bool = False
     """Whether it holds other sandboxes (`NestsSandboxes`), if the back end can do so."""
     services: Services | None = None
@@ -167,16 +170,11 @@ class Command(Struct, frozen=True, kw_only=True):
     cancel: Event | None = None  # once set, it ends this command, not the sandbox
     sidecars: tuple[Sidecar, ...] = ()  # they run as long as the command
     user: UserName | None = None  # None: the sandbox's user; others only work if it is not AGENT
-    gate: Gate | None = None
-    """It starts at once, but gets `stdin`, and its time counts, only when this gate opens. Until
-    then, other commands can run in the sandbox: Docker restarts it if they have ended it, and
-    bubblewrap shows them the initial environment, read-only."""
 
     @property
     def cancelled(self) -> bool:
-        """Whether its `cancel` event is set, or its gate will never open."""
-        is_abandoned = self.gate is not None and self.gate.is_abandoned
-        return is_abandoned or (self.cancel is not None and self.cancel.is_set())
+        """Whether its `cancel` event is set."""
+        return self.cancel is not None and self.cancel.is_set()
 
 
 class Sandbox(Protocol):
@@ -273,11 +271,15 @@ class LastingSandbox(Sandbox, Protocol):
 
 
 @runtime_checkable
-class MayNest(Protocol):
-    """A provider whose sandboxes may be able to hold others."""
+class SharesContainers(Protocol):
+    """A provider whose brief sandboxes can share containers."""
 
-    def may_nest(self, limits: Limits) -> bool:
-        """Whether a sandbox with these limits can hold others, as far as it is known."""
+    def sharing_containers(self, background: BackgroundTasks) -> "SandboxProvider":
+        """The same provider, which keeps containers for brief sandboxes.
+
+        Args:
+            background: Removes the containers; the last ones when it finishes.
+        """
 
 
 @runtime_checkable

@@ -189,10 +189,7 @@ class _Watch:
         for stream, pipe in self._outputs():
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, partial(self._read, stream, pipe))
-        if command.gate is None:
-            self._begin()
-        else:
-            self._selector.register(command.gate, selectors.EVENT_READ, self._pass_gate)
+        self._begin()
 
     def until_dead(self, end: Callable[[], None], stop: Callable[[], bool]) -> None:
         """Handle events until the child has died, then read the rest of its pipes."""
@@ -253,13 +250,6 @@ class _Watch:
         if (pipe := self._child.stdin) is not None:
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_WRITE, self._write)
-
-    def _pass_gate(self) -> None:
-        gate = self._command.gate
-        assert gate is not None  # only a gate is registered with this handler
-        self._selector.unregister(gate)
-        if gate.is_open:  # else `stop` reports that it is abandoned
-            self._begin()
 
     def _died(self) -> None:
         self._dead = True

@@ -9,15 +9,15 @@ from threading import Event
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agentbench.attempt import judged_tests
+from agentbench.attempt.agent_work.agent_outcome import judged_change
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.attempt.stages import judged_tests
-from agentbench.attempt.stages.agent_outcome import judged_change
-from agentbench.attempt.stages.judging import baseline_run
-from agentbench.attempt.stages.verifier import run_verifier
+from agentbench.attempt.stages.baseline_run import baseline_run
+from agentbench.attempt.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
 from agentbench.integrity.extraction import WorkspaceChange
@@ -276,13 +276,13 @@ def run_change(
     request = replace(
         judged_tests.judged_request(context), timeout=limit, max_failures=1 if stop else None
     )
-    with judged_tests.fresh_sandbox(context) as sandbox:
-        files = {**change.files, **context.hidden_tests.files}
-        judged_tests.write_files(
-            sandbox, files, emptied=change.emptied, edited_at=context.edited_at
-        )
-        tests = judged_tests.TestsAfterCommands(context, sandbox, request)
-        run = tests.finish(sink=context.sink)
+    run = judged_tests.run_judged_tests(
+        context,
+        {**change.files, **context.hidden_tests.files},
+        emptied=change.emptied,
+        request=request,
+        sink=context.sink,
+    ).tests
     evidence = judged_tests.judged_evidence(context, run)
     return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
 

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.stages.agent_outcome import combined_outcome, render_patch
+from agentbench.attempt.agent_work.agent_outcome import combined_outcome, render_patch
 from agentbench.core.files import FileContent
 from agentbench.models.interface import ModelUsage
 from agentbench.scoring.evidence import AgentEnding, Evidence

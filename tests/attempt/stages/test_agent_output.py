@@ -2,7 +2,7 @@ import asyncio
 import sys
 from threading import Barrier, Thread
 
-from agentbench.attempt.stages.agent_output import printed_to
+from agentbench.attempt.agent_work.agent_output import printed_to
 from agentbench.sandbox.interface import Stream
 
 

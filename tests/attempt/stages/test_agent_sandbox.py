@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from agentbench.agents.interface import Budget
-from agentbench.attempt.stages.agent_sandbox import AgentSandbox
+from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Limits, Stream
 from agentbench.scoring.evidence import Ending

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.stages.control_runs import ControlRuns
+from agentbench.attempt import judge_by_tests
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import FunctionKey
@@ -47,7 +47,7 @@ sys.setprofile(forge)
 @pytest.fixture(autouse=True)
 def unsealed(monkeypatch):
     """No sealed run, as for a task whose tests cannot be sealed."""
-    monkeypatch.setattr(ControlRuns, "_plan_sealed", lambda _controls: False)
+    monkeypatch.setattr(judge_by_tests, "tests_before", lambda _runs: None)
 
 
 def test_an_honest_fix_fails_where_something_wrong_is_expected(attempt_by, desk):
@@ -210,9 +210,3 @@ def test_a_file_that_is_no_python_is_not_controlled(provider, desk, tmp_path):
     assert context.controls.skipped == "no test function whose expectations can be changed"
     (weak,) = context.controls.weakly_controlled
     assert (weak.file, weak.function) == ("tests/test_prices.txt", "*")
-
-
-def test_nothing_is_changed_ahead_where_nothing_is_controlled(attempt_by):
-    with attempt_by() as context:
-        go(context, "agent_run")  # without a baseline nobody knows which tests decide
-        assert context.preparation.controls is None

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.attempt.stages.blind_runs import ControlCalibration
+from agentbench.attempt.controls.blind_runs import ControlCalibration
 from agentbench.integrity.control_plan import (
     ControlledTests,
     ControlMemory,

@@ -2,7 +2,7 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.stages.judged_tests import write_files
+from agentbench.attempt.judged_tests import write_files
 from agentbench.core.files import FileContent
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Limits

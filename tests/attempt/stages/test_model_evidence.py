@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.attempt.stages.agent_outcome import with_model
+from agentbench.attempt.agent_work.agent_outcome import with_model
 from agentbench.errors import LLMError
 from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraffic, ModelUsage
 from agentbench.scoring.classification import classify, exception_fact

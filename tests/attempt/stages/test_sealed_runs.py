@@ -4,7 +4,6 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.stages.control_runs import ControlRuns
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.protection import JudgedChange
@@ -131,7 +130,7 @@ def test_wrong_code_fails_with_what_it_gave_and_is_no_cheat(attempt_by, desk):
 
 def test_no_expected_value_is_in_the_sandbox_of_a_sealed_run(attempt_by, tmp_path, monkeypatch):
     written = {}
-    from agentbench.attempt.stages import control_runner, judged_tests
+    from agentbench.attempt import judged_tests
 
     write = judged_tests.write_files
 
@@ -139,7 +138,7 @@ def test_no_expected_value_is_in_the_sandbox_of_a_sealed_run(attempt_by, tmp_pat
         written.setdefault(len(written), files)
         write(sandbox, files, **more)
 
-    monkeypatch.setattr(control_runner.judged_tests, "write_files", watched)
+    monkeypatch.setattr(judged_tests, "write_files", watched)
     listed = tuple(
         f"tests/test_hidden.py::{name}"
         for name in ("test_every_price_counts[prices0-6]", "test_one_price_is_the_total")
@@ -162,7 +161,7 @@ def test_no_right_value_is_in_any_sandbox_of_code_that_gave_a_wrong_one(
     attempt_by, tmp_path, monkeypatch
 ):
     texts = []
-    from agentbench.attempt.stages import judged_tests
+    from agentbench.attempt import judged_tests
 
     write = judged_tests.write_files
 
@@ -183,23 +182,8 @@ def test_no_right_value_is_in_any_sandbox_of_code_that_gave_a_wrong_one(
     assert not any("== 123456" in text or "total(prices) == 6" in text for text in texts)
 
 
-def test_what_is_sealed_while_the_agent_works_is_what_is_run(attempt_by):
-    with attempt_by() as context:
-        context.control(ControlLevel.FULL)
-        context.baseline = go(context, "baseline_run")
-        go(context, "agent_run")
-        ahead = context.preparation.controls
-        assert isinstance(ahead, ControlRuns)
-        file = FileContent(content=FIXED.encode(), executable=False)
-        context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
-        evidence = go(context, "final_test")
-        assert context.preparation.controls is None  # it was used, and is over
-        assert context.controls.seed == ahead.seed
-        assert evidence.findings == ()
-
-
 def test_the_reference_solution_is_run_once_for_a_task(attempt_by, monkeypatch):
-    from agentbench.attempt.stages.sealed_runs import SealedRuns
+    from agentbench.attempt.controls.sealed_runs import SealedRuns
 
     asked = []
     once = SealedRuns._reference_run

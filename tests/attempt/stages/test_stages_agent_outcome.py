@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.stages.agent_outcome import checked_outcome
+from agentbench.attempt.agent_work.agent_outcome import checked_outcome
 from agentbench.models.interface import ModelUsage
 from agentbench.scoring.evidence import AgentEnding
 from tests.scoring.strategies import command

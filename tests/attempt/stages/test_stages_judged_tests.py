@@ -3,7 +3,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.attempt.stages.judged_tests import (
+from agentbench.attempt.judged_tests import (
     judged_evidence,
     judged_request,
     judged_targets,

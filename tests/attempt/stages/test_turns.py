@@ -1,26 +1,23 @@
 """Which sandboxes with an agent's code and hidden tests of one task run at a time."""
 
-import threading
 from collections.abc import Callable
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.stages import judged_tests
+from agentbench.attempt import judged_tests
 from agentbench.core import file_locks
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import LockHeldError
 from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled
 from agentbench.integrity.protection import JudgedChange
-from tests.e2e.small_task import FIXED, HIDDEN, LISTED
-from tests.fakes.staging import Desk, go, small_task
-from tests.patience import HANG_SECONDS, wait_until
+from tests.e2e.small_task import FIXED
+from tests.fakes.staging import Desk, go
 
 HIDDEN_FILE, SEALED, FINAL = P("tests/test_hidden.py"), "sealed", "final"
 MARKED = f"{FIXED}# MARK: not the reference solution\n"
-UNSEALED = "tests/test_hidden.py::test_nothing_is_compared"
 
 
 @pytest.fixture(autouse=True)
@@ -74,64 +71,44 @@ def is_free(lock) -> bool:
     return True
 
 
-def in_thread(stack: ExitStack, work: Callable[[], object]) -> threading.Thread:
-    thread = threading.Thread(target=work)
-    thread.start()
-    stack.callback(thread.join)
-    return thread
-
-
-def test_final_tests_of_right_values_run_at_the_same_time_and_sealed_runs_do_not(
-    judged, at_writing
-):
-    both = threading.Barrier(2, timeout=HANG_SECONDS)
+def test_final_tests_and_sealed_runs_of_a_task_come_one_at_a_time(judged, at_writing):
     seen = []
-    with judged("one") as one, judged("two") as two:
-
-        def called(kind):
-            seen.append((kind, is_free(one.ready.judging_lock(shared=True))))
-            if kind == FINAL:
-                both.wait()
-
-        at_writing(called)
-        with ExitStack() as stack:
-            in_thread(stack, lambda: go(one, "final_test"))
-            go(two, "final_test")
-        assert {attempt.controls.sealed.mismatches for attempt in (one, two)} == {()}
-    assert (SEALED, True) not in seen
-    assert [free for kind, free in seen if kind == FINAL] == [True, True]
-    assert not both.broken
-
-
-def test_a_final_test_waits_while_a_sealed_run_of_another_attempt_does(judged):
-    waited = threading.Event()
-    with judged() as attempt, ExitStack() as stack:
-        attempt.extend = lambda _seconds: waited.set()
-        with attempt.ready.judging_queue(shared=True):
-            in_thread(stack, lambda: go(attempt, "final_test"))
-            wait_until(waited.is_set)
-            names = {path.name for path in attempt.desk.folder.iterdir()}
-            assert "sealed.json" in names
-            assert "final.json" not in names
-        wait_until((attempt.desk.folder / "final.json").exists)
-
-
-def test_the_wait_for_the_final_test_ends_with_the_run(judged):
     with judged() as attempt:
-        attempt.extend = lambda _seconds: attempt.cancel.set()
-        with attempt.ready.judging_queue(shared=True), pytest.raises(RunCancelled):
-            go(attempt, "final_test")
-        assert is_free(attempt.ready.judging_lock())
-
-
-@pytest.mark.parametrize("listed", [(*LISTED, UNSEALED), ()], ids=["one unsealed", "none listed"])
-def test_an_attempt_that_is_not_fully_sealed_is_judged_alone(judged, at_writing, tmp_path, listed):
-    hidden = f"{HIDDEN}\n\ndef test_nothing_is_compared():\n    basket.total([1])\n"
-    task = small_task(tmp_path / "unsealed", hidden=hidden, fail_to_pass=listed)
-    seen = []
-    with judged(task=task) as attempt:
-        lock = attempt.ready.judging_lock(shared=True)
+        lock = attempt.ready.judging_lock()
         at_writing(lambda kind: seen.append((kind, is_free(lock))))
         go(attempt, "final_test")
-    assert FINAL in dict(seen)
-    assert not any(free for _, free in seen)
+        assert is_free(lock)
+    assert seen == [(SEALED, False), (FINAL, False)]
+
+
+@pytest.mark.parametrize("level", [ControlLevel.FULL, ControlLevel.SAMPLE])
+def test_an_attempt_waits_for_the_one_that_is_judged(judged, level):
+    waited = []
+    with judged() as attempt:
+        attempt.control(level)
+        lock = attempt.ready.judging_lock()
+        lock.acquire()
+
+        def wait(seconds):
+            waited.append(seconds)
+            assert not (attempt.desk.folder / "sealed.json").exists()
+            lock.release()
+
+        attempt.extend = wait
+        go(attempt, "final_test")
+        assert attempt.controls.sealed.mismatches == ()
+    assert waited
+
+
+def test_the_wait_ends_with_the_run(judged):
+    with judged() as attempt, attempt.ready.judging_lock():
+        attempt.extend = lambda _seconds: attempt.cancel.set()
+        with pytest.raises(RunCancelled):
+            go(attempt, "final_test")
+
+
+def test_without_controls_nobody_waits(judged):
+    with judged() as attempt, attempt.ready.judging_lock():
+        attempt.control(ControlLevel.OFF)
+        go(attempt, "final_test")
+        assert attempt.controls.skipped == "turned off"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.attempt.stages.verifier import NO_VERIFIER_OUTPUT, read_verifier_output
+from agentbench.attempt.verifier import NO_VERIFIER_OUTPUT, read_verifier_output
 
 
 def tar(*members: tuple[str, bytes | None]) -> list[bytes]:

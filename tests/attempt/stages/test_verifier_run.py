@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import AttemptRecord, rescore
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.runner import run_pipeline
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.task_image import resolve_image
 from agentbench.errors import UnavailableError
@@ -60,7 +60,7 @@ class Bench:
         shutil.rmtree(self.place, ignore_errors=True)
         self.place.mkdir()
         place = AttemptSlot(folder=self.place, run_id=RUN, attempt=1)
-        return run_pipeline(task, agent, self.workshop, place)
+        return run_attempt(task, agent, self.workshop, place)
 
 
 @pytest.fixture

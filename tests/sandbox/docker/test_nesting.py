@@ -3,7 +3,6 @@
 import io
 import tarfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from threading import Event
@@ -18,18 +17,15 @@ from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.gate import Gate
 from agentbench.sandbox.interface import (
-    Command,
     ImageId,
     Limits,
     NestsSandboxes,
     Sandbox,
     SandboxUse,
 )
-from tests.patience import HANG_SECONDS
 from tests.sandbox.adapted_provider import AdaptedProvider
-from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
+from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.conformance_commands import CommandConformance
 from tests.sandbox.conformance_disk import DiskConformance
 from tests.sandbox.conformance_endings import EndingConformance
@@ -223,27 +219,6 @@ def test_results_stay_readable_after_a_kill(container: NestsSandboxes) -> None:
             sandbox.read_tree(sandbox.workspace).__enter__()
     with tarfile.open(fileobj=read) as tar:
         assert tar.getnames() == ["one"]
-
-
-def test_a_command_with_a_gate_starts_when_it_opens(container: NestsSandboxes) -> None:
-    files = {PurePosixPath("late"): FileContent(content=b"2\n", executable=False)}
-    with container.nested() as sandbox, Gate() as gate, ThreadPoolExecutor(1) as pool:
-        command = Command(argv=("cat", "-", "late"), timeout=PATIENCE, stdin=b"1\n", gate=gate)
-        running = pool.submit(sandbox.run, command)
-        assert sh(sandbox, "ls").stdout == ""
-        sandbox.write_tree(sandbox.workspace, tar_of_files(files))
-        gate.open()
-        assert running.result(HANG_SECONDS).stdout == "1\n2\n"
-
-
-def test_a_command_whose_gate_stays_shut_never_starts(container: NestsSandboxes) -> None:
-    with container.nested() as sandbox, Gate() as gate, ThreadPoolExecutor(1) as pool:
-        argv = ("touch", f"{sandbox.results}/started")
-        running = pool.submit(sandbox.run, Command(argv=argv, timeout=PATIENCE, gate=gate))
-        gate.abandon()
-        with pytest.raises(RunCancelled):
-            running.result(HANG_SECONDS)
-        assert sh(sandbox, f"ls {sandbox.results}").stdout == ""
 
 
 def test_its_commands_end_when_the_attempt_is_cancelled(container: NestsSandboxes) -> None:

@@ -1,9 +1,9 @@
 """agent_run: the agent works in its own sandbox within its budget; its changes are extracted."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
@@ -17,22 +17,21 @@ from agentbench.agents.interface import (
     NeedsMounts,
     WritesFilesOnly,
 )
+from agentbench.attempt.agent_work import agent_outcome
+from agentbench.attempt.agent_work.agent_output import printed_to
+from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
+from agentbench.attempt.agent_work.artifacts import collect_artifacts, read_artifacts
 from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContext
-from agentbench.attempt.stage_runner import stage_timeout
-from agentbench.attempt.stages import agent_outcome
-from agentbench.attempt.stages.agent_output import printed_to
-from agentbench.attempt.stages.agent_sandbox import AgentSandbox
-from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifacts
-from agentbench.attempt.stages.health import await_health
-from agentbench.attempt.stages.judged_tests import PreopenedSandbox
-from agentbench.attempt.stages.judging import FinalTestPreparation
-from agentbench.attempt.stages.service_logs import (
+from agentbench.attempt.sandboxes import (
     agent_network,
+    await_health,
+    is_judged_in_place,
+    open_agent_sandbox,
     service_warnings,
     watched_services,
 )
-from agentbench.attempt.stages.steps import StepWalk
-from agentbench.attempt.stages.verifier import is_judged_in_place, open_agent_sandbox
+from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.steps import StepWalk
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.integrity.protection import JudgedChange
@@ -61,36 +60,31 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
         return Redactor(self.secrets if endpoint is None else {*self.secrets, endpoint.token})
 
 
-def agent_run(
-    context: PreparedContext, inputs: AgentInputs, preparation: FinalTestPreparation
-) -> AgentRunOutput:
-    """Let the agent work, end its sandbox, and extract its changes.
+def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) -> AgentRunOutput:
+    """Let the agent work, end its processes, and extract its changes.
 
     An error is part of the output, so that the agent's earlier work is recorded, too.
 
     Args:
         context: The inputs.
         inputs: The inputs of this stage only.
-        preparation: The preparation of the final test; it owns the sandbox if the final test needs
-            it, too.
+        opened: Owns the agent's sandbox, in which the task's script may judge later.
     """
     endpoint, work, is_shared = None, AgentWork(), is_judged_in_place(context.task)
-    opened = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
+    endpoints = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
     try:
         context.hidden_tests.check()
-        with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as preopened:
-            preparation.begin()
-            with ExitStack() as own:
-                owner = preparation.kept if is_shared or context.task.steps else own
-                sandbox = owner.enter_context(preopened.take())
-                if _writes_files_only(inputs.agent):  # which takes less time than starting tests
-                    preparation.start_sealed()
-                failures = own.enter_context(watched_services(context, sandbox))
-                await_health(context, sandbox)
-                if context.task.steps:
-                    is_shared = _work_in_steps(context, inputs, sandbox, endpoint, work)
-                else:
-                    _work_at_once(context, inputs, sandbox, endpoint, work, preparation)
+        with endpoints as endpoint, ExitStack() as watched:
+            sandbox = opened.enter_context(_agent_sandbox(context, inputs.agent, endpoint))
+            failures = watched.enter_context(watched_services(context, sandbox))
+            await_health(context, sandbox)
+            if context.task.steps:
+                is_shared = _work_in_steps(context, inputs, sandbox, endpoint, work)
+            else:
+                with agent_network(context, sandbox):
+                    solved = _solve(context, inputs, sandbox, endpoint)
+                work.evidence, work.outcome = solved.evidence, solved.outcome
+                extract_work(context, sandbox, work)
         findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
     except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
         return AgentRunOutput(
@@ -129,22 +123,6 @@ class AgentWork(Struct, kw_only=True):
     findings: tuple[Finding, ...] = ()
     artifacts: Artifacts = field(default_factory=dict)
     steps: tuple[StepEvidence, ...] = ()
-
-
-def _work_at_once(
-    context: PreparedContext,
-    inputs: AgentInputs,
-    sandbox: Sandbox,
-    endpoint: ModelEndpoint | None,
-    work: AgentWork,
-    preparation: FinalTestPreparation,
-) -> None:
-    with agent_network(context, sandbox):
-        solved = _solve(context, inputs, sandbox, endpoint)
-    if not _writes_files_only(inputs.agent):
-        preparation.start_sealed()
-    work.evidence, work.outcome = solved.evidence, solved.outcome
-    extract_work(context, sandbox, work)
 
 
 def extract_work(context: PreparedContext, sandbox: Sandbox, work: AgentWork) -> None:
@@ -190,14 +168,9 @@ def _work_in_steps(
     return False
 
 
-def _writes_files_only(agent: Agent) -> bool:
-    return isinstance(agent, WritesFilesOnly) and agent.writes_files_only
-
-
-@contextmanager
 def _agent_sandbox(
     context: PreparedContext, agent: Agent, endpoint: ModelEndpoint | None
-) -> Iterator[PreopenedSandbox]:
+) -> AbstractContextManager[Sandbox]:
     """The prepared state, with the model endpoint and the agent's own programs."""
     mounts = list(reporter_mounts())
     if endpoint is not None:
@@ -206,14 +179,8 @@ def _agent_sandbox(
         mounts += endpoint_mounts(endpoint)
     if isinstance(agent, NeedsMounts):
         mounts += agent.mounts(context.provider, context.image)
-    is_plain = not _writes_files_only(agent)
-    preopened = PreopenedSandbox(
-        context.background, lambda: open_agent_sandbox(context, mounts, plain_workspace=is_plain)
-    )
-    try:
-        yield preopened
-    finally:
-        preopened.close()
+    writes_files_only = isinstance(agent, WritesFilesOnly) and agent.writes_files_only
+    return open_agent_sandbox(context, mounts, plain_workspace=not writes_files_only)
 
 
 def budget_of(context: PreparedContext) -> Budget:

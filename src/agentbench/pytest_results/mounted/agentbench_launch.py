@@ -1,14 +1,12 @@
 """Runs tests inside a sandbox so that the project cannot stand in for the runner or the reporters.
 
-    python -I -B launch.py --results DIR --jsonreport DIR [--as-module] [--judged] [--wait]
+    python -I -B launch.py --results DIR --jsonreport DIR [--as-module] [--judged]
         [--target PATH]... -- ARGS...
-    python -I -B launch.py --results DIR --runner unittest [--target FILE]... [--wait] -- OPTIONS...
+    python -I -B launch.py --results DIR --runner unittest [--target FILE]... -- OPTIONS...
     python -I -B launch.py --results DIR --runner django --script FILE [--target FILE]... -- ...
 
 Isolated mode keeps the working folder and PYTHONPATH off `sys.path` until the runner, its own
 plugins and the reporters are imported; then the path becomes what a plain run would have had.
-With `--wait`, these imports come before the project's files: a line on stdin says that they are
-there. If an import depends on the project, Python starts again after this line.
 Standard library only; runs on Python 3.6 to 3.14.
 """
 
@@ -20,14 +18,11 @@ import json
 import os
 import sys
 import sysconfig
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
 EXIT_SPAWN = 96  # there is no pytest to run; a `spawn` record says why
 _WITHHELD = "AGENTBENCH_WITHHELD_ENV"
-_HAS_WAITED = "AGENTBENCH_HAS_WAITED"
 _WANTS_RESTART = (
     "PYTHONDEVMODE", "PYTHONFAULTHANDLER", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS",
     "PYTHONIOENCODING", "PYTHONOPTIMIZE", "PYTHONUTF8", "PYTHONWARNINGS",
@@ -78,41 +73,6 @@ class RecordStream:
         self._fd = os.open(self._path, self._flags)
         if self._identify(self._fd) != self._identity:
             raise OSError("the stream was replaced")
-
-
-class ProjectGuard:
-    """The first finder of modules: it refuses those of the project, and remembers that."""
-
-    def __init__(self) -> None:
-        self._folder = str(Path.cwd().resolve()) + os.sep
-        loaded = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
-        self.has_refused = any(map(self._leads_inside, loaded))
-
-    def find_spec(
-        self,
-        name: str,
-        path: "Sequence[str] | None" = None,
-        target: "ModuleType | None" = None,
-    ) -> "ModuleSpec | None":
-        """What the other finders find; ImportError if this is in the project."""
-        for finder in sys.meta_path[1:]:
-            find = getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = None if find is None else find(name, path, target)
-            if spec is not None and self._leads_inside(spec):
-                self.has_refused = True
-                raise ImportError(name)
-            if spec is not None:
-                return spec
-        return None
-
-    def _leads_inside(self, spec: object) -> bool:
-        origin = getattr(spec, "origin", None)
-        places = [origin, *(getattr(spec, "submodule_search_locations", None) or ())]
-        return any(
-            place.startswith(self._folder) or os.path.realpath(place).startswith(self._folder)
-            for place in places
-            if isinstance(place, str) and place.startswith(os.sep)  # others are built in
-        )
 
 
 class WatchedFunction:
@@ -177,11 +137,7 @@ def main() -> int:
     _restart_with_interpreter_settings()
     if not sys.flags.isolated:
         del sys.path[0]  # this file's folder
-    if options.wait and os.environ.pop(_HAS_WAITED, None) is None:
-        _import_and_wait(options)
-        missing = None
-    else:
-        missing = _import_runner(options)
+    missing = _import_runner(options)
     options.results.mkdir(parents=True)
     stream = RecordStream(options.results / "stream.jsonl")
     recordings = RecordStream(options.results / "recordings.jsonl")
@@ -194,27 +150,6 @@ def main() -> int:
         code = (_run_pytest if options.runner == "pytest" else _run_unittest)(options, stream)
     stream.put("exit", code=code)
     return code
-
-
-def _import_and_wait(options: argparse.Namespace) -> None:
-    """Import what does not depend on the project, and wait until its files are there."""
-    guard = ProjectGuard()
-    missing = None  # type: ImportError | None
-    if not guard.has_refused:
-        sys.meta_path.insert(0, guard)
-        try:
-            missing = _import_runner(options)
-        except ImportError as error:
-            missing = error
-        sys.meta_path.remove(guard)
-    if not os.read(0, 1):
-        sys.exit("agentbench: nothing is to be run")
-    while os.read(0, 1024):  # to its end: the tests find an empty input
-        pass
-    if guard.has_refused or missing is not None:
-        os.environ[_HAS_WAITED] = "1"
-        os.execv(sys.executable, [sys.executable, "-I", "-B", *sys.argv])
-    importlib.invalidate_caches()
 
 
 def _import_runner(options: argparse.Namespace) -> "ImportError | None":
@@ -316,7 +251,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--target", action="append", default=[])
     parser.add_argument("--max-failures", type=int, default=0)
     parser.add_argument("--collect-only", action="store_true")
-    parser.add_argument("--wait", action="store_true")
     end = sys.argv.index("--")
     options = parser.parse_args(sys.argv[1:end])
     options.args = sys.argv[end + 1 :]

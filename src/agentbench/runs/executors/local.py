@@ -9,9 +9,9 @@ from typing import Self
 from msgspec import Struct, field
 
 from agentbench.agents.interface import Agent
+from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.runner import run_pipeline
 from agentbench.core.choices import ExecutorName
 from agentbench.core.extras import RAY, require
 from agentbench.runs.executors import FinishedAttempt
@@ -64,7 +64,7 @@ class LocalAttempts(Struct, frozen=True, kw_only=True):
                 queued_at=self.queued_at,
                 status=status,
             )
-            record = run_pipeline(task, self.agent, self.resources, slot)
+            record = run_attempt(task, self.agent, self.resources, slot)
             breaker.written(lambda: self.store.append(record, folder))
         if record.fault is Fault.INFRASTRUCTURE:
             breaker.suspect()

@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent
+from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.runner import run_pipeline
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.files import owned_folder, write_atomically
 from agentbench.core.host import usable_cache_dir
@@ -238,7 +238,7 @@ def _run_attempt(
     slot = AttemptSlot(
         folder=folder, run_id=remote.worker.run_id, attempt=remote.attempt, retry_of=remote.retry_of
     )
-    work = partial(run_pipeline, task, agent, resources, slot)
+    work = partial(run_attempt, task, agent, resources, slot)
     try:
         return _cut_off_by_interrupt(work, resources.cancel)
     finally:

@@ -13,16 +13,15 @@ import resource
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import product
 from pathlib import Path, PurePosixPath
-from threading import Condition
 from typing import Self
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agentbench.errors import SandboxError, UnavailableError
@@ -58,54 +57,21 @@ _PROBED_WITHIN = timedelta(seconds=30)
 _TMP = PurePosixPath("/tmp")
 
 
-class OverlayUse:
-    """Decides which commands mount the writable overlay; a second mount breaks the first."""
-
-    def __init__(self) -> None:
-        self._changed = Condition()
-        self._ungated = 0  # commands that have mounted it
-        self._is_gated = False  # whether a command with a gate has mounted it
-
-    @contextmanager
-    def by(self, command: interface.Command) -> Iterator[bool]:
-        """Whether a command may mount it in the block; not after a command with a gate did so."""
-        has_gate = command.gate is not None
-        with self._changed:
-            if has_gate:
-                self._changed.wait_for(lambda: not self._is_gated and not self._ungated)
-                self._is_gated = True
-            mounts = has_gate or not self._is_gated
-            self._ungated += mounts and not has_gate
-        try:
-            yield mounts
-        finally:
-            with self._changed:
-                self._is_gated = self._is_gated and not has_gate
-                self._ungated -= mounts and not has_gate
-                self._changed.notify_all()
-
-
 class BwrapRunner(Struct, frozen=True, kw_only=True):
     """Starts bwrap for each command, with the arguments that all commands of a sandbox share."""
 
     program: BwrapProgram
     arguments: Sequence[str]
-    arguments_beside: Sequence[str]
-    """The arguments while a command waits at a gate, with the initial environment, read-only."""
     environment: Mapping[str, str]
     limits: interface.Limits
     network: bool
     group: cgroups.ControlGroup | None
-    _overlay_use: OverlayUse = field(default_factory=OverlayUse)
 
     def run(self, command: interface.Command, stop: Callable[[], bool]) -> CommandResult:
         """See CommandRunner.run."""
         kills_before = self._oom_kills()
         with ExitStack() as stack:
-            mounts = stack.enter_context(self._overlay_use.by(command))
-            child, init = self._start(
-                self.arguments if mounts else self.arguments_beside, command, stack
-            )
+            child, init = self._start(command, stack)
             ended = run_child(child, command, end=init.kill, stop=stop)
             init.await_end()
             if not (init.reported_exit() or ended.timed_out or ended.stopped):
@@ -120,7 +86,7 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
         )
 
     def _start(
-        self, arguments: Sequence[str], command: interface.Command, stack: ExitStack
+        self, command: interface.Command, stack: ExitStack
     ) -> tuple[subprocess.Popen[bytes], "_Init"]:
         """Start bwrap, and let it continue once its first process inside is limited."""
         data, files = profile.data_arguments(stack, network=self.network)
@@ -135,7 +101,7 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
         try:
             child = self.program.start(
                 (
-                    *arguments,
+                    *self.arguments,
                     *data,
                     *("--args", str(words)),
                     *("--json-status-fd", str(status_end)),
@@ -352,21 +318,14 @@ class BubblewrapProvider(FolderProvider):
                 system.append(BindMount(source=bundle.resolve(), target=profile.CERTIFICATES))
         mounts = view.mounts(request.mounts)
         binds = [*view.of_system(system), *self._binds(request, view, mounts)]
-        beside = [
-            BindMount(source=each.lower, target=each.target)
-            if isinstance(each, OverlayMount)
-            else each
-            for each in binds
-        ]
-        common = (
-            *profile.system_arguments(network=request.network),
-            *view.kernel_arguments(request.limits.memory_mib, reachable),
-            *device_arguments(namespace, stack),
-        )
         runner = BwrapRunner(
             program=self.program,
-            arguments=(*common, *profile.bind_arguments(binds, reachable)),
-            arguments_beside=(*common, *profile.bind_arguments(beside, reachable)),
+            arguments=(
+                *profile.system_arguments(network=request.network),
+                *view.kernel_arguments(request.limits.memory_mib, reachable),
+                *device_arguments(namespace, stack),
+                *profile.bind_arguments(binds, reachable),
+            ),
             environment=environment,
             limits=request.limits,
             network=request.network,

@@ -199,8 +199,6 @@ class NestingSandbox(DockerSandbox):
 class _NestedSandbox(DockerSandbox):
     """A sandbox in a container. Its files exist from its first command on."""
 
-    _starts_early = False  # files cannot be written while a command has them mounted
-
     def __init__(
         self,
         engine: Engine,

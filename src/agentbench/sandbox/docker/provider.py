@@ -1,9 +1,10 @@
 """The provider of Docker sandboxes, images and snapshots."""
 
+import copy
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from threading import Event
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import interface
@@ -25,6 +27,7 @@ from agentbench.sandbox.docker.container_options import (
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
 from agentbench.sandbox.docker.public_network import public_network
 from agentbench.sandbox.docker.sandbox import DockerSandbox
+from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.ownership import ENTRYPOINT, RECIPE, WORKDIR, ProcessOwner
 
@@ -45,6 +48,7 @@ class DockerProvider:
         self._owner = ProcessOwner.current()
         self._snapshots: dict[str, ImageFacts] = {}  # the snapshots found by `find`
         self._without_nesting: set[str] = set()  # images in which no nested sandbox works
+        self._shared: SharedContainers | None = None  # None: each sandbox has a container
 
     @classmethod
     def connect(
@@ -146,10 +150,16 @@ class DockerProvider:
         return images.image_bytes(self._engine)
 
     def may_nest(self, limits: interface.Limits) -> bool:
-        """See MayNest.may_nest."""
+        """Whether a sandbox with these limits can hold others, as far as it is known."""
         from agentbench.sandbox.docker.nesting import why_not_nesting
 
         return why_not_nesting(self._engine, limits) is None
+
+    def sharing_containers(self, background: BackgroundTasks) -> "DockerProvider":
+        """See SharesContainers.sharing_containers."""
+        sharing = copy.copy(self)
+        sharing._shared = SharedContainers(background)
+        return sharing
 
     def check_runtime(self, runtime: str) -> None:
         """See HasRuntimes.check_runtime."""
@@ -178,6 +188,25 @@ class DockerProvider:
         use: interface.SandboxUse = interface.ORDINARY_USE,
     ) -> Iterator[interface.Sandbox]:
         """See SandboxProvider.open."""
+        shared, is_plain = self._shared, not network and use.services is None
+        if use.brief and shared is not None and is_plain and self.may_nest(limits):
+            key = ContainerKey(source, limits, tuple(mounts))
+            nesting = replace(use, brief=False, nests=True)
+
+            def opened() -> AbstractContextManager[interface.Sandbox]:
+                """A container for this sandbox and others after it."""
+                return self.open(
+                    source,
+                    limits=limits,
+                    network=False,
+                    mounts=mounts,
+                    cancel=cancel,
+                    use=nesting,
+                )
+
+            with shared.sandbox(key, opened, cancel or Event()) as sandbox:
+                yield sandbox
+            return
         plan, is_ours = self._plan(source, limits)
         nests = use.nests and not network and source not in self._without_nesting
         nests = nests and use.services is None and self.may_nest(limits)
@@ -197,9 +226,9 @@ class DockerProvider:
                 project.reach(network)
                 plan = project.joined(plan)
             if nests:
-                shared = stack.enter_context(self._nesting(plan, mounts, is_ours=is_ours))
-                if shared is not None:
-                    yield shared
+                holder = stack.enter_context(self._nesting(plan, mounts, is_ours=is_ours))
+                if holder is not None:
+                    yield holder
                     return
             container = stack.enter_context(self._launched(plan, mounts, is_ours=is_ours))
             container.run_main()

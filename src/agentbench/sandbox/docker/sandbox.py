@@ -39,7 +39,6 @@ from agentbench.sandbox.docker.volumes import (
     read_volume,
     write_volume,
 )
-from agentbench.sandbox.gate import Gate
 from agentbench.sandbox.interface import (
     RESULTS,
     Command,
@@ -55,8 +54,8 @@ if TYPE_CHECKING:
     from agentbench.sandbox.docker.compose import ComposeProject
 
 WRAPPER = r"""
-ab_mark=$1 ab_size=$2 ab_folder=$3 ab_path=$4 ab_end=$5 ab_gate=$6
-shift 6
+ab_mark=$1 ab_size=$2 ab_folder=$3 ab_path=$4 ab_end=$5
+shift 5
 ab_run() {
   cd "$ab_folder" || exit 126
   unset OLDPWD PWD SHLVL
@@ -66,9 +65,7 @@ ab_run() {
 read -r ab_go || exit 125
 trap : TERM HUP INT QUIT USR1 USR2
 { echo 500 > /proc/self/oom_score_adj; } 2> /dev/null # so the main process dies last
-if [ -n "$ab_gate" ]; then
-  { read -r ab_go && head -c "$ab_size"; } | (ab_run "$@")
-elif [ "$ab_size" -gt 0 ]; then
+if [ "$ab_size" -gt 0 ]; then
   head -c "$ab_size" > "/tmp/.input-$ab_mark" && exec 3< "/tmp/.input-$ab_mark" || exit 125
   rm -f "/tmp/.input-$ab_mark"
   (ab_run "$@") <&3 3<&-
@@ -109,7 +106,6 @@ class ContainerExec:
             *("/bin/sh", "-c", WRAPPER, "sh"),
             *(mark, str(len(command.stdin)), folder, command.env.get("PATH", "")),
             "exit" if lasting else "stop",
-            "" if command.gate is None else "gate",
             *command.argv,
         )
         # The shell needs a PATH of its own, so the command's is an argument of it.
@@ -130,10 +126,6 @@ class ContainerExec:
     def output(self) -> Mapping[Stream, OutputCapture]:
         """Its output so far."""
         return {stream: channel.capture for stream, channel in self._channels.items()}
-
-    def begin_waiting(self, connection: AttachedStream) -> None:
-        """Start it, if it has a gate; `begin` sends its input."""
-        connection.send(b"go\n", self._command.timeout.total_seconds())
 
     def begin(self, connection: AttachedStream) -> None:
         """Start it, and send its input."""
@@ -279,8 +271,6 @@ class _Pump:
 class DockerSandbox:
     """The `Sandbox` of one container; thread-safe, and commands run one at a time."""
 
-    _starts_early = True  # commands that have a gate
-
     def __init__(
         self,
         engine: Engine,
@@ -296,7 +286,6 @@ class DockerSandbox:
         self._mounts = mounts
         self._cancel = cancel
         self._lock = Lock()
-        self._ended_commands = 0  # each of them has ended the process that waited at a gate
         self._watch = DiskWatch(
             gauge_of(container, () if project is None else project.folders()),
             container.plan.limits,
@@ -329,39 +318,15 @@ class DockerSandbox:
                 stderr="argument list too long\n",
             )
         with ExitStack() as stack:
-            ended, waiting = self._ended_commands, None
-            if command.gate is not None:
-                waiting = self._begin(command, stack) if self._starts_early else None
-                self._wait(command.gate, command, waiting)
             stack.enter_context(self._lock)
             for each in command.sidecars:
                 stack.enter_context(running_sidecar(self._container, each))
-            if waiting is None or ended != self._ended_commands:
-                waiting = self._begin(replace(command, gate=None), stack)
-            execution, started = waiting
-            return self._watch.watched(lambda: self._attend(execution, started, command))
-
-    def _begin(self, command: Command, stack: ExitStack) -> tuple[ContainerExec, StartedExec]:
-        self._container.require_alive()
-        lasting = self._container.plan.keeps_processes
-        execution = ContainerExec(command, str(command.cwd or self.workspace), lasting=lasting)
-        started = self._start(execution, command)
-        stack.enter_context(started.stream)
-        return execution, started
-
-    def _wait(
-        self, gate: Gate, command: Command, waiting: tuple[ContainerExec, StartedExec] | None
-    ) -> None:
-        """Wait for a gate while other commands may run."""
-        if waiting is not None:
-            execution, started = waiting
-            execution.begin_waiting(started.stream)
-        while not gate.wait(_POLL) or gate.is_abandoned:
             self._container.require_alive()
-            if command.cancelled or (self._cancel is not None and self._cancel.is_set()):
-                with self._lock:
-                    self._container.end_processes()
-                raise RunCancelled
+            lasting = self._container.plan.keeps_processes
+            execution = ContainerExec(command, str(command.cwd or self.workspace), lasting=lasting)
+            started = self._start(execution, command)
+            stack.enter_context(started.stream)
+            return self._watch.watched(lambda: self._attend(execution, started, command))
 
     def frozen(self) -> AbstractContextManager[None]:
         """See LastingSandbox.frozen."""
@@ -481,7 +446,6 @@ class DockerSandbox:
         finally:
             duration = execution.duration
             processes = self._container.end_processes()
-            self._ended_commands += 1
         match stop:
             case ExecEnd.CANCELLED:
                 raise RunCancelled

@@ -3,18 +3,17 @@
 No thread waits while the agent thinks. The calls may come from different threads, one at a time.
 """
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
 from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent, AgentOutcome
-from agentbench.attempt.context import AgentRunOutput, PreparedContext
+from agentbench.attempt.attempt import Attempt, ShownBug
+from agentbench.attempt.context import AgentRunOutput, AttemptOutputs
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.runner import AttemptRunner, PreparedAttempt
 from agentbench.attempt.stage_runner import RunningStage
-from agentbench.attempt.stages.judging import FinalTestPreparation
-from agentbench.attempt.stages.outside_agent import OutsideAgent
+from agentbench.judge.outside_agent import OutsideAgent
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.task import Task
 
@@ -26,11 +25,11 @@ class AttemptSession:
         self, task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot
     ) -> None:
         """An attempt of an agent that only gives its name."""
-        self._runner = AttemptRunner(task, agent, resources, slot)
-        self._prepared: PreparedAttempt | None = None
+        self._attempt = Attempt(task=task, agent=agent, resources=resources, slot=slot)
+        self._state: ShownBug | AttemptOutputs | None = None
         self._stage: RunningStage | None = None
-        self._upcoming: FinalTestPreparation | None = None
         self._closing = ExitStack()
+        self._agents_sandbox = ExitStack()
 
     def begin(self) -> OutsideAgent | None:
         """Prepare the task, and open the agent's sandbox.
@@ -40,20 +39,15 @@ class AttemptSession:
         Raises:
             StorageError: the disk has no space for its files.
         """
-        runner = self._runner
-        runner.stages.events.registered()
-        self._closing.callback(runner.preparation.forget_uncached)
-        prepared = self._prepared = runner.prepare()
-        if prepared.ready is None or prepared.baseline is None:
+        attempt = self._attempt
+        attempt.stages.events.registered()
+        state = self._state = self._closing.enter_context(attempt.prepared())
+        if not isinstance(state, ShownBug):
             return None
-        judged = replace(prepared.ready, stage=StageName.FINAL_TEST)
-        preparation = FinalTestPreparation(judged, prepared.baseline)
-        self._upcoming = self._closing.enter_context(closing(preparation))
-        stage = self._stage = runner.stages.begin(StageName.AGENT_RUN)
-        context: PreparedContext = replace(
-            prepared.ready, stage=StageName.AGENT_RUN, sink=stage.sink
-        )
-        outside = OutsideAgent(context, preparation)
+        self._closing.callback(self._agents_sandbox.close)
+        stage = self._stage = attempt.stages.begin(StageName.AGENT_RUN)
+        context = replace(state.ready, stage=StageName.AGENT_RUN, sink=stage.sink)
+        outside = OutsideAgent(context, self._agents_sandbox)
         self._closing.callback(outside.close)
         stage.do(lambda _sink: outside.open())
         return None if stage.has_failed else outside
@@ -68,17 +62,20 @@ class AttemptSession:
         Raises:
             StorageError: the disk has no space for its files.
         """
-        prepared = self._prepared
-        assert prepared is not None
+        attempt, state = self._attempt, self._state
+        assert state is not None
         with self._closing:
-            if self._stage is None or self._upcoming is None:
-                return self._runner.record(prepared.outputs)
+            if not isinstance(state, ShownBug) or self._stage is None:
+                assert isinstance(state, AttemptOutputs)
+                return attempt.record(state)
             work: AgentRunOutput | None = None
             if outside is not None:
                 work = self._stage.do(lambda _sink: outside.finish(outcome))
             self._stage.end()
-            outputs = self._runner.final_test(prepared, work, self._upcoming)
-            return self._runner.record(outputs)
+            if work is None or work.sandbox is None:  # nothing in it is judged any more
+                attempt.resources.background.remove(self._agents_sandbox.pop_all().close)
+            final = attempt.judged(state, work)
+            return attempt.record(replace(state.outputs, agent_run=work, final_test=final))
 
     def abandon(self) -> None:
         """Remove the sandbox; there is no record."""

@@ -1,20 +1,24 @@
-"""Sandboxes with the services and the network of their task; logs and failures of the services.
+"""How the stages open sandboxes: with the services and the network of their task.
 
 Every stage has fresh services. A service that fails before the agent works is the task's fault,
 unless something outside has killed it. Later the failure is a warning: the tests decide, and their
 sandbox has services of its own. A final test that fails with a service is run once more.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from datetime import timedelta
 
 from msgspec.structs import replace
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.errors import SandboxError, ServiceError
+from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.egress.plan import NO_NETWORK, NetworkPlan, open_with_network
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
+    Command,
     HasServices,
     ImageId,
     LastingSandbox,
@@ -26,7 +30,9 @@ from agentbench.sandbox.interface import (
     ServiceReport,
     SnapshotId,
 )
+from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.task import Task
 
 
 @contextmanager
@@ -66,6 +72,51 @@ def open_sandbox(
     except ServiceError as error:
         _save_logs(context, error.logs)
         raise
+
+
+def is_judged_in_place(task: Task) -> bool:
+    """Whether the task's script judges in the agent's own sandbox."""
+    verifier = task.answer_key.verifier
+    return verifier is not None and verifier.is_shared
+
+
+def open_agent_sandbox(
+    context: PreparedContext, mounts: Sequence[ReadOnlyMount], *, plain_workspace: bool
+) -> AbstractContextManager[Sandbox]:
+    """The sandbox of an agent, in which the task's script may judge later.
+
+    Raises:
+        SandboxError: it could not be created.
+    """
+    task = context.task
+    single = task.answer_key.verifier
+    judges = [step.verifier for step in task.steps] or ([single] if single is not None else [])
+    agents = [step.network for step in task.steps] or [task.problem.network]
+    here = [judge.network for judge in judges if judge.is_shared]
+    return open_sandbox(
+        context,
+        context.prepared.snapshot,
+        limits=replace(context.limits, user=task.agent_sandbox_user),
+        network=NetworkPlan(first=task.environment.network, later=(*agents, *here)),
+        mounts=mounts,
+        use=replace(context.use, plain_workspace=plain_workspace),
+    )
+
+
+@contextmanager
+def open_test_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
+    """A fresh sandbox for one judged run of the tests; it is removed in the background.
+
+    Raises:
+        SandboxError: it could not be created.
+    """
+    # Only without a cache is the snapshot removed before the run ends.
+    use = SandboxUse(brief=context.settings.use_cache)
+    with ExitStack() as keep:
+        yield keep.enter_context(
+            open_sandbox(context, context.prepared.snapshot, mounts=reporter_mounts(), use=use)
+        )
+        context.background.remove(keep.pop_all().close)
 
 
 @contextmanager
@@ -118,6 +169,63 @@ def require_services(context: StageContext, failures: Sequence[ServiceReport]) -
 def service_warnings(failures: Sequence[ServiceReport]) -> tuple[str, ...]:
     """The warnings of a record about services that failed."""
     return tuple(f"service {each.name} {each.failure}" for each in failures)
+
+
+def await_health(context: PreparedContext, sandbox: Sandbox) -> None:
+    """Wait until the environment is healthy.
+
+    Raises:
+        SandboxError: it does not become healthy, which is the task's fault.
+    """
+    error = health_error(context, sandbox)
+    if error is not None:
+        raise error
+
+
+def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | None:
+    """Repeat the task's health check until it succeeds; without a check, return at once.
+
+    The rules are Harbor's: failures within the start period do not count, and a check that exceeds
+    its own time limit ends the wait at once.
+
+    Returns:
+        The error that the environment does not become healthy, which is the task's fault.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    check = context.task.environment.healthcheck
+    if check is None:
+        return None
+    command = Command(
+        argv=("sh", "-c", check.command),
+        timeout=timedelta(seconds=check.timeout_s),
+        env=context.task.environment.env,
+        sink=context.sink,
+        user=context.task.environment.user if context.task.problem.step is not None else None,
+    )
+    started, failures = time.monotonic(), 0
+    while not context.cancel.is_set():
+        result = sandbox.run(command)
+        if result.ok:
+            return None
+        is_starting = time.monotonic() - started < check.start_period_s
+        failures = 0 if is_starting else failures + 1
+        if failures >= check.retries or result.ending is Ending.TIMED_OUT:
+            return _unhealthy(context.task.problem.step, result, failures)
+        context.cancel.wait(check.start_interval_s if is_starting else check.interval_s)
+    return None
+
+
+def _unhealthy(step: str | None, result: CommandResult, failures: int) -> SandboxError:
+    how = f"failed {failures} times in a row, the last time with exit code {result.exit_code}"
+    if result.ending is Ending.TIMED_OUT:
+        how = f"did not end within {result.duration.total_seconds():.0f} s"
+    last = (result.stderr or result.stdout).strip().splitlines()[-1:]
+    said = f": {last[0][:200]}" if last else ""
+    table = "[environment.healthcheck]" if step is None else f"step {step}: [steps.healthcheck]"
+    error = SandboxError(f"the environment is not healthy: {table} {how}{said}")
+    return error.blamed_on(Fault.TASK.value)
 
 
 def _save_reports(context: StageContext, sandbox: Sandbox) -> list[ServiceReport]:

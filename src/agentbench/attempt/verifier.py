@@ -8,20 +8,20 @@ them. The rewards are read from a bounded tar stream; it is not unpacked, and no
 import json
 import math
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import PurePosixPath
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from agentbench.attempt.agent_work.artifacts import write_artifacts
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
+from agentbench.attempt.judged_tests import judged_timeout, write_files
 from agentbench.attempt.preparation_cache import PreparedTask
-from agentbench.attempt.stages.artifacts import write_artifacts
-from agentbench.attempt.stages.health import await_health
-from agentbench.attempt.stages.judged_tests import judged_timeout, write_files
-from agentbench.attempt.stages.service_logs import (
+from agentbench.attempt.sandboxes import (
+    await_health,
     open_sandbox,
     require_services,
     service_warnings,
@@ -39,7 +39,6 @@ from agentbench.sandbox.interface import (
     Command,
     ImageId,
     LastingSandbox,
-    ReadOnlyMount,
     Sandbox,
     SnapshotId,
 )
@@ -177,35 +176,6 @@ def _finite(number: float) -> float:
 
 def _excerpt(content: bytes) -> str:
     return ascii(content[:40].decode("utf-8", "replace"))
-
-
-def is_judged_in_place(task: Task) -> bool:
-    """Whether the task's script judges in the agent's own sandbox."""
-    verifier = task.answer_key.verifier
-    return verifier is not None and verifier.is_shared
-
-
-def open_agent_sandbox(
-    context: PreparedContext, mounts: Sequence[ReadOnlyMount], *, plain_workspace: bool
-) -> AbstractContextManager[Sandbox]:
-    """The sandbox of an agent, in which the task's script may judge later.
-
-    Raises:
-        SandboxError: it could not be created.
-    """
-    task = context.task
-    single = task.answer_key.verifier
-    judges = [step.verifier for step in task.steps] or ([single] if single is not None else [])
-    agents = [step.network for step in task.steps] or [task.problem.network]
-    here = [judge.network for judge in judges if judge.is_shared]
-    return open_sandbox(
-        context,
-        context.prepared.snapshot,
-        limits=replace(context.limits, user=task.agent_sandbox_user),
-        network=NetworkPlan(first=task.environment.network, later=(*agents, *here)),
-        mounts=mounts,
-        use=replace(context.use, plain_workspace=plain_workspace),
-    )
 
 
 def run_verifier(

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from agentbench.agents.interface import AgentOutcome
+from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
 from agentbench.attempt.context import PreparedContext
-from agentbench.attempt.stages.agent_sandbox import AgentSandbox
-from agentbench.attempt.stages.verifier import is_judged_in_place
+from agentbench.attempt.sandboxes import is_judged_in_place
 from agentbench.core.display_text import Redactor
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, SandboxError

@@ -2,8 +2,8 @@ from threading import Event
 
 import pytest
 
-from agentbench.attempt import background_tasks
-from agentbench.attempt.background_tasks import BackgroundTasks
+from agentbench.core import background_tasks
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.errors import SandboxError
 from tests.patience import HANG_SECONDS
 

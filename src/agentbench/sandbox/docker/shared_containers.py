@@ -12,10 +12,17 @@ from threading import Condition, Event
 
 from msgspec import Struct
 
-from agentbench.attempt.background_tasks import BackgroundTasks
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.host import available_cpus
 from agentbench.errors import RunCancelled
-from agentbench.sandbox.interface import Limits, NestsSandboxes, Sandbox, SnapshotId
+from agentbench.sandbox.interface import (
+    ImageId,
+    Limits,
+    NestsSandboxes,
+    ReadOnlyMount,
+    Sandbox,
+    SnapshotId,
+)
 
 _POLL = 0.1  # seconds between two checks of the cancel event
 _OpenedContainer = tuple[ExitStack, Sandbox]
@@ -25,8 +32,9 @@ OpenContainer = Callable[[], AbstractContextManager[Sandbox]]
 class ContainerKey(Struct, frozen=True):
     """The properties that two judged runs must have in common to share a container."""
 
-    snapshot: SnapshotId
+    snapshot: ImageId | SnapshotId
     limits: Limits
+    mounts: tuple[ReadOnlyMount, ...] = ()
 
 
 class SharedContainers:
@@ -47,12 +55,6 @@ class SharedContainers:
         self._most = most or max(2, available_cpus())
         self._is_closed = False  # from then on, no container is kept
         background.at_end(self._close)
-
-    def prepare(self, key: ContainerKey, opened: OpenContainer) -> None:
-        """Start to open a container for one more attempt, unless there are enough."""
-        with self._changed:
-            if len(self._idle[key]) + self._taken[key] < self._most:
-                self._idle[key].append(self._start(opened))
 
     @contextmanager
     def sandbox(self, key: ContainerKey, opened: OpenContainer, cancel: Event) -> Iterator[Sandbox]:

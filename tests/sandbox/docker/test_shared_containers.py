@@ -10,10 +10,10 @@ from typing import cast
 import pytest
 
 from agentbench import RunOptions, run_tasks
-from agentbench.attempt.background_tasks import BackgroundTasks
-from agentbench.attempt.shared_containers import ContainerKey, SharedContainers
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
 from agentbench.sandbox.interface import Limits, Sandbox, SnapshotId
 from tests.e2e.conftest import discard_snapshots
 from tests.patience import HANG_SECONDS
@@ -78,23 +78,6 @@ def test_two_at_a_time_have_one_each(background: BackgroundTasks) -> None:
     with shared.sandbox(KEY, containers.open, Event()) as first:
         second = used(shared, containers)
     assert {first, second} == {"sandbox in container 1", "sandbox in container 2"}
-
-
-def test_one_that_was_prepared_is_taken(background: BackgroundTasks) -> None:
-    shared, containers = SharedContainers(background), Containers()
-    shared.prepare(KEY, containers.open)
-    used(shared, containers)
-    assert containers.opened == 1
-
-
-def test_no_more_are_prepared_than_are_used_at_a_time(background: BackgroundTasks) -> None:
-    shared, containers = SharedContainers(background, most=2), Containers()
-    for _ in range(5):
-        shared.prepare(KEY, containers.open)
-    used(shared, containers)
-    shared.prepare(KEY, containers.open)
-    background.finish()
-    assert (containers.opened, containers.open_now) == (2, 0)
 
 
 def test_whoever_comes_when_all_are_taken_waits(background: BackgroundTasks) -> None:
@@ -183,7 +166,6 @@ def test_a_container_that_cannot_be_created_is_an_error(background: BackgroundTa
 
     shared = SharedContainers(background)
     for _ in range(2):
-        shared.prepare(KEY, refused)
         with pytest.raises(SandboxError, match="no space"), shared.sandbox(KEY, refused, Event()):
             pass
     background.finish()

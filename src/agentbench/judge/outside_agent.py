@@ -7,19 +7,18 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agentbench.agents.interface import AgentOutcome
+from agentbench.attempt.agent_work import agent_outcome
+from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
-from agentbench.attempt.stages import agent_outcome
-from agentbench.attempt.stages.agent_run import AgentWork, budget_of, extract_work, in_time
-from agentbench.attempt.stages.agent_sandbox import AgentSandbox
-from agentbench.attempt.stages.health import await_health
-from agentbench.attempt.stages.judged_tests import PreopenedSandbox
-from agentbench.attempt.stages.judging import FinalTestPreparation
-from agentbench.attempt.stages.service_logs import (
+from agentbench.attempt.sandboxes import (
     agent_network,
+    await_health,
+    is_judged_in_place,
+    open_agent_sandbox,
     service_warnings,
     watched_services,
 )
-from agentbench.attempt.stages.verifier import is_judged_in_place, open_agent_sandbox
+from agentbench.attempt.stages.agent_run import AgentWork, budget_of, extract_work, in_time
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.archives import tar_of_file
@@ -32,11 +31,12 @@ _MAX_FILE_BYTES: Final = 64 << 20
 class OutsideAgent:
     """The sandbox of one agent; the owner closes it."""
 
-    def __init__(self, context: PreparedContext, preparation: FinalTestPreparation) -> None:
+    def __init__(self, context: PreparedContext, opened: ExitStack) -> None:
+        """An agent whose sandbox will belong to `opened`."""
         self._context = context
-        self._preparation = preparation
+        self._opened = opened
         self._sandbox: Sandbox | None = None
-        self._opened = ExitStack()
+        self._watched = ExitStack()  # its services
         self._working = ExitStack()  # while the agent works
         self._failures: list[ServiceReport] = []
         self._began = time.monotonic()
@@ -57,15 +57,10 @@ class OutsideAgent:
         """
         context = self._context
         context.hidden_tests.check()
-        mounts = reporter_mounts()
-        preopened = PreopenedSandbox(
-            context.background, lambda: open_agent_sandbox(context, mounts, plain_workspace=True)
+        sandbox = self._sandbox = self._opened.enter_context(
+            open_agent_sandbox(context, reporter_mounts(), plain_workspace=True)
         )
-        self._opened.callback(preopened.close)
-        is_shared = is_judged_in_place(context.task)
-        owner = self._preparation.kept if is_shared else self._opened
-        sandbox = self._sandbox = owner.enter_context(preopened.take())
-        self._failures = self._opened.enter_context(watched_services(context, sandbox))
+        self._failures = self._watched.enter_context(watched_services(context, sandbox))
         await_health(context, sandbox)
         self._working.enter_context(agent_network(context, sandbox))
         self.budget = budget_of(context)
@@ -135,7 +130,7 @@ class OutsideAgent:
             )
             extract_work(context, sandbox, work)
             findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
-            self._opened.close()
+            self._watched.close()
         except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
             return AgentRunOutput(
                 evidence=Evidence(), error=error, outcome=outcome, change=work.change
@@ -152,6 +147,6 @@ class OutsideAgent:
         )
 
     def close(self) -> None:
-        """Remove the sandbox, unless the final test needs it."""
+        """End the work without judging it; the owner removes the sandbox."""
         self._working.pop_all()  # the network needs no change in a sandbox that is removed
-        self._opened.close()
+        self._watched.close()

@@ -7,7 +7,7 @@ solution shares are ignored and remembered, so that later attempts are controlle
 
 from msgspec import Struct, field
 
-from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
+from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
 from agentbench.integrity.control_plan import (
     ControlMemory,
     ControlPlan,

@@ -13,12 +13,12 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
+from agentbench.attempt.agent_work import agent_outcome
+from agentbench.attempt.agent_work.artifacts import collect_artifacts, read_artifacts
 from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContext
+from agentbench.attempt.sandboxes import health_error
 from agentbench.attempt.stage_runner import shortened
-from agentbench.attempt.stages import agent_outcome
-from agentbench.attempt.stages.artifacts import collect_artifacts, read_artifacts
-from agentbench.attempt.stages.health import health_error
-from agentbench.attempt.stages.verifier import empty_script_folders, run_verifier
+from agentbench.attempt.verifier import empty_script_folders, run_verifier
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, TreeEntry
 from agentbench.sandbox.archives import tar_of_files

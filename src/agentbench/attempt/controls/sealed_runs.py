@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
-from agentbench.attempt.stages.control_reports import save_control_report
-from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
-from agentbench.attempt.stages.sealed_evidence import sealed_report
+from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
+from agentbench.attempt.controls.sealed_evidence import sealed_report
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
@@ -31,9 +30,21 @@ _MOST_ROUNDS = 3  # to find out which conditions the sealed tests have to evalua
 _FEW = 4  # one differing test, or a quarter of all, may be flaky: the run is repeated
 
 
+@dataclass(frozen=True, kw_only=True)
+class SealedResult:
+    """What the sealed run of an attempt shows."""
+
+    judged: JudgedSeal | None = None  # None: there was no run
+    record: SealedRun | None = None
+    report: PytestRun | None = None
+    """The report of code that gave wrong values, which must not see the right ones; None: the
+    final test decides."""
+    useless: str | None = None  # why there was no run
+
+
 @dataclass(slots=True, kw_only=True)
 class SealedRuns:
-    """Owns the plan and the runs of one attempt."""
+    """The plan and the runs of one attempt; used once."""
 
     runs: ControlRunner
     tests: ControlledTests
@@ -42,20 +53,57 @@ class SealedRuns:
     _inherited: Inheritance = field(default_factory=Inheritance)
     _reference: SealedReference = field(default_factory=SealedReference)
     _outcomes: list[SealedOutcome] = field(default_factory=list)
-    _last: PytestRun | None = None
-    _settled: JudgedSeal | None = None
 
     @property
     def _context(self) -> PreparedContext:
         return self.runs.context
 
-    def prepare(self) -> None:
-        """Seal the files; run the reference solution unless its recordings are stored.
+    def run(self, change: ChangedFiles) -> SealedResult:
+        """Run the sealed tests with a change, and compare their recordings.
+
+        If few tests differ, the run is repeated. Values that differ between runs of the reference
+        solution are ignored.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
+        self._prepare()
+        useless = self._why_useless()
+        if useless is not None:
+            return SealedResult(useless=useless)
+        last = self._run_once(change)
+        judged = self._judge()
+        if 0 < len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW):
+            last = self._run_once(change)
+            again = self._judge()
+            if again.differing != judged.differing:  # a flaky test, or a guess: majority counts
+                last = self._run_once(change)
+                again = self._judge()
+            judged = again
+        reference = self.runs.reference_change() if judged.mismatches else None
+        while judged.mismatches and reference and len(self._reference.runs) < _STABLE_RUNS:
+            self._run_reference(reference)
+            judged = self._judge()
+        self.runs.save_report(SEALED_REPORT, last)
+        recordings = self._outcomes[-1].recordings
+        report = None
+        if judged.mismatches and self._reference.runs:  # the reference shows that the seal is right
+            report = sealed_report(last, self._plan, judged, fixed=self.tests.fixed)
+        return SealedResult(
+            judged=judged,
+            report=report,
+            record=SealedRun(
+                tries=len(self._outcomes),
+                ending=last.command.ending,
+                tests=sum(bool(recordings.get(test)) for test in self.tests.fixed),
+                values=judged.values,
+                mismatches=judged.mismatches,
+            ),
+        )
+
+    def _prepare(self) -> None:
+        """Seal the files; run the reference solution unless its recordings are stored."""
         memory = self._context.sealed_memory
         tests = (*self.tests.fixed, *self.tests.passing)
         self._inherited = inherited_tests(tests, self._written)
@@ -84,38 +132,7 @@ class SealedRuns:
             self._plan = self._planned(known)
         self._reference = known
 
-    def run(self, change: ChangedFiles) -> JudgedSeal | None:
-        """Run the sealed tests with a change, and compare their recordings; None without a seal.
-
-        If few tests differ, the run is repeated. Values that differ between runs of the reference
-        solution are ignored.
-
-        Raises:
-            SandboxError: a sandbox could not be created or is lost.
-            RunCancelled: the run was cancelled.
-        """
-        if self.useless is not None:
-            return None
-        self._run_once(change)
-        judged = self._judge()
-        if 0 < len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW):
-            self._run_once(change)
-            again = self._judge()
-            if again.differing != judged.differing:  # a flaky test, or a guess: majority counts
-                self._run_once(change)
-                again = self._judge()
-            judged = again
-        reference = self.runs.reference_change() if judged.mismatches else None
-        while judged.mismatches and reference and len(self._reference.runs) < _STABLE_RUNS:
-            self._run_reference(reference)
-            judged = self._judge()
-        self._settled = judged
-        if self._last is not None:
-            save_control_report(self._context, SEALED_REPORT, self._last)
-        return judged
-
-    @property
-    def useless(self) -> str | None:
+    def _why_useless(self) -> str | None:
         """Why a sealed run would show nothing; None if it shows something."""
         passed = {test for run in self._reference.runs for test in run.passed}
         if not self._plan.files:
@@ -124,34 +141,10 @@ class SealedRuns:
             return "the reference solution passes no test without its expected values"
         return None
 
-    def report(self) -> PytestRun | None:
-        """The report of an attempt that differs, if the reference solution ran under the seal."""
-        judged, last = self._settled, self._last
-        if judged is None or last is None or not judged.mismatches or not self._reference.runs:
-            return None
-        return sealed_report(last, self._plan, judged, fixed=self.tests.fixed)
-
-    @property
-    def judged(self) -> JudgedSeal | None:
-        """The result of the runs; None without a run."""
-        return self._settled
-
-    def record(self) -> SealedRun | None:
-        """The record of the runs, once they are settled."""
-        if self._settled is None or self._last is None:
-            return None
-        judged = self._settled
-        return SealedRun(
-            tries=len(self._outcomes),
-            ending=self._last.command.ending,
-            tests=sum(bool(self._outcomes[-1].recordings.get(t)) for t in self.tests.fixed),
-            values=judged.values,
-            mismatches=judged.mismatches,
-        )
-
-    def _run_once(self, change: ChangedFiles) -> None:
-        self._last = self.runs.run(self._plan.files, change, timeout_factor=1)
-        self._outcomes.append(self._outcome(self._last))
+    def _run_once(self, change: ChangedFiles) -> PytestRun:
+        run = self.runs.run(self._plan.files, change, timeout_factor=1)
+        self._outcomes.append(self._outcome(run))
+        return run
 
     def _run_reference(self, change: ChangedFiles) -> None:
         """Run the reference solution under the seal, and store its recordings."""

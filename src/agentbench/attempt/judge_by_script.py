@@ -1,0 +1,88 @@
+"""Judges an attempt by a script of the task, its verifier; in each step, if the task has steps."""
+
+from contextlib import nullcontext
+
+from msgspec.structs import replace
+
+from agentbench.attempt.agent_work.agent_outcome import blamed_on_agent
+from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext
+from agentbench.attempt.judged_tests import has_passed, repeated_if_services_fail
+from agentbench.attempt.sandboxes import (
+    await_health,
+    open_agent_sandbox,
+    require_services,
+    watched_services,
+)
+from agentbench.attempt.steps import judge_last_step, walk_idle
+from agentbench.attempt.verifier import BASELINE, run_verifier
+from agentbench.errors import RunCancelled
+from agentbench.integrity.protection import JudgedChange
+from agentbench.integrity.records import Controls
+from agentbench.scoring.evidence import Evidence
+from agentbench.scoring.steps import combined_evidence
+
+_SKIPPED_FOR_A_SCRIPT = (
+    "not applicable: a script of the task judges, and they change tests of pytest"
+)
+_JUDGED_IN_PLACE = (
+    "not applicable: a script of the task judges in the agent's own container, which is weaker: "
+    "what the agent installed or left running can deceive it"
+)
+
+
+class JudgeByScript:
+    """See `judges.Judge`."""
+
+    def baseline(self, context: PreparedContext) -> Evidence:
+        """Run the script before any change, or each step without an agent.
+
+        Raises:
+            ServiceError: a service has failed.
+            SandboxError: a sandbox could not be created or is lost.
+        """
+        if not context.task.steps:
+            return run_verifier(context, None, name=BASELINE)
+
+        def save(name: str, content: bytes) -> None:
+            """Save a file under a path that no file of the attempt itself has."""
+            context.save(name if name.startswith("services/") else f"baseline/{name}", content)
+
+        own = replace(context, save=save)
+        with (
+            open_agent_sandbox(own, (), plain_workspace=False) as sandbox,
+            watched_services(own, sandbox) as failures,
+        ):
+            await_health(own, sandbox)
+            evidence = walk_idle(own, sandbox)
+        require_services(context, failures)
+        return evidence
+
+    def final(
+        self,
+        context: PreparedContext,
+        baseline: Evidence,
+        change: JudgedChange,
+        work: AgentRunOutput,
+    ) -> FinalTestOutput:
+        """Run the script on the agent's change, or in the sandbox in which the agent worked.
+
+        An error is part of the output, so that the steps before it are recorded, too.
+        """
+        task, place, steps = context.task, work.sandbox, work.steps
+        is_weak = place is not None or any(step.verifier.is_shared for step in task.steps)
+        why = _JUDGED_IN_PLACE if is_weak else _SKIPPED_FOR_A_SCRIPT
+        skipped = Controls(level=context.control_level, skipped=why)
+        try:
+            with nullcontext() if place is None else blamed_on_agent(context):
+                if steps:
+                    steps = judge_last_step(context, change, work)
+                    evidence = combined_evidence(steps, len(task.steps), task.reward_strategy)
+                else:
+                    evidence = repeated_if_services_fail(
+                        lambda: run_verifier(context, change, name="final", work=work),
+                        # What an agent left in its own sandbox is not there a second time.
+                        lambda final: place is not None or has_passed(task, baseline, final),
+                    )
+        except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
+            return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error, steps=steps)
+        return FinalTestOutput(evidence=evidence, controls=skipped, steps=steps)
