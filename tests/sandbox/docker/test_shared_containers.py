@@ -23,7 +23,7 @@ from tests.sandbox.docker_fixtures import engine, left_in, provider
 __all__ = ["engine", "provider"]
 
 KEY = ContainerKey(SnapshotId("one"), Limits())
-SHIPPED = Path(__file__).parents[2] / "tasks"
+SHIPPED = Path(__file__).parents[3] / "tasks"
 
 
 class Containers:
