@@ -249,6 +249,7 @@ class _ForwardedAnswer(Struct):
         known = self.exchange.tokens
         if not (self.is_stream and self.is_stopped and self.exchange.answer):
             return
+        self.is_stopped = False  # it is counted once
         if self.ended and known is not None:
             return
         known = known or TokenCounts()
@@ -373,6 +374,7 @@ class _ForwardedAnswer(Struct):
         if self.exchange.failure is None:
             self._fail(failure)
         if self.client.answer_started:
+            self.estimate_tokens()  # before the client sees the end, and may ask for the costs
             self.client.cut()
             return
         status = _TIMED_OUT if failure.kind is ModelErrorKind.TIMEOUT else _BAD_GATEWAY
