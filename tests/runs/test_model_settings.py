@@ -8,7 +8,7 @@ from agentbench.attempt.settings import RunSettings
 from agentbench.errors import InputError, UnavailableError, UsageError
 from agentbench.models.interface import ApiFormat
 from agentbench.runs.options import check_model, open_model
-from tests.fakes.scripted_model import Fail, Hang, Say, ScriptedModel, for_ever
+from tests.fakes.scripted_model import Fail, Reset, Say, ScriptedModel, for_ever
 
 ANY = CommandAgent("true")
 
@@ -56,7 +56,7 @@ def test_a_model_that_answers_is_named_as_its_provider_names_it():
     [
         (for_ever(Say("ok")), "sk-wrong", UsageError, "OPENAI_API_KEY"),
         (for_ever(Fail(404)), None, UsageError, "scripted"),
-        (for_ever(Hang()), None, UnavailableError, "no answer|did not answer|seconds"),
+        (for_ever(Reset()), None, UnavailableError, "cannot be reached"),
     ],
     ids=["bad key", "unknown model", "no answer"],
 )
