@@ -77,15 +77,17 @@ class JudgeByTests:
             return FinalTestOutput(evidence=evidence, controls=Controls(level=level, skipped=off))
         runs, changed = ControlRunner(context=context, baseline=baseline), ChangedFiles.of(change)
         seed = secrets.randbits(_SEED_BITS)
+        tests, planned, sealed = tests_before(runs), None, None
+        if tests is not None and (change.files or change.emptied):
+            # The engine that seals tests takes 0.1 s to import.
+            from agentbench.attempt.controls.sealed_runs import sealed_runs
+
+            planned = sealed_runs(runs, tests, seed)
         # Two sandboxes of a task that run at the same time could talk through the kernel: one with
         # wrong code would learn the right values from one with right code.
         with runs.locked(context.judging_lock()):
-            tests, sealed = tests_before(runs), None
-            if tests is not None and (change.files or change.emptied):
-                # The engine that seals tests takes 0.1 s to import.
-                from agentbench.attempt.controls.sealed_runs import SealedRuns
-
-                sealed = SealedRuns(runs=runs, tests=tests, seed=seed).run(changed)
+            if planned is not None:
+                sealed = planned.run(changed)
                 if sealed.report is not None:
                     return FinalTestOutput(
                         evidence=_sealed_evidence(context, sealed.report),

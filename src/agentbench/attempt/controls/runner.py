@@ -19,7 +19,7 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 
 Files = Mapping[PurePosixPath, FileContent | None]
 
-_POLL = 0.1  # seconds
+_POLL = 0.02  # seconds; attempts at one task follow each other
 _REFERENCE_ENV = {"AGENTBENCH_RECORDER_SHARE": "4"}
 _OUTPUT_CHARACTERS = 4_096  # of a control run, which prints nearly the same as the final test
 _TIMEOUT_FACTOR = 2  # a control run may take this many times as long as the final test

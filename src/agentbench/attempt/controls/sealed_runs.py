@@ -42,9 +42,23 @@ class SealedResult:
     useless: str | None = None  # why there was no run
 
 
+def sealed_runs(runs: ControlRunner, tests: ControlledTests, seed: int) -> "SealedRuns":
+    """The sealed runs of an attempt, planned; the reference solution has run under the seal.
+
+    No code of an agent runs meanwhile, so other attempts at the task may be judged.
+
+    Raises:
+        SandboxError: a sandbox could not be created or is lost.
+        RunCancelled: the run was cancelled.
+    """
+    planned = SealedRuns(runs=runs, tests=tests, seed=seed)
+    planned._prepare()
+    return planned
+
+
 @dataclass(slots=True, kw_only=True)
 class SealedRuns:
-    """The plan and the runs of one attempt; used once."""
+    """The plan and the runs of one attempt, made by `sealed_runs`; used once."""
 
     runs: ControlRunner
     tests: ControlledTests
@@ -68,7 +82,6 @@ class SealedRuns:
             SandboxError: a sandbox could not be created or is lost.
             RunCancelled: the run was cancelled.
         """
-        self._prepare()
         useless = self._why_useless()
         if useless is not None:
             return SealedResult(useless=useless)
