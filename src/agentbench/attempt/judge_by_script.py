@@ -83,6 +83,7 @@ class JudgeByScript:
                         # What an agent left in its own sandbox is not there a second time.
                         lambda final: place is not None or has_passed(task, baseline, final),
                     )
-        except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
+        # `StageRunner` raises it again: the error alone would lose the steps that were judged.
+        except (Exception, RunCancelled) as error:  # noqa: BLE001
             return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error, steps=steps)
         return FinalTestOutput(evidence=evidence, controls=skipped, steps=steps)

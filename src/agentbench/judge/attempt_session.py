@@ -65,9 +65,10 @@ class AttemptSession:
         attempt, state = self._attempt, self._state
         assert state is not None
         with self._closing:
-            if not isinstance(state, ShownBug) or self._stage is None:
-                assert isinstance(state, AttemptOutputs)
+            if not isinstance(state, ShownBug):
                 return attempt.record(state)
+            if self._stage is None:  # `begin` could not open its log
+                return attempt.record(state.outputs)
             work: AgentRunOutput | None = None
             if outside is not None:
                 work = self._stage.do(lambda _sink: outside.finish(outcome))
