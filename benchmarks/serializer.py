@@ -17,7 +17,7 @@ from pathlib import Path
 
 from measuring import Measure, arguments, compared, show, take_turns
 
-from agentbench.pytest_results.report_files import serialize_pytest_results
+from agentbench.test_runs.report_files import serialize_pytest_results
 
 _TRACEBACK = (
     "def test_number(n):\n>       assert total([n, 1]) == n + 1\nE       assert {0} == {1}\n"
@@ -27,7 +27,7 @@ _TRACEBACK = (
 _PER_MODULE = 100
 _LOADS = "json.loads alone"
 _OURS = "serialize_pytest_results"
-_IMPORT = "import json, sys; from pathlib import Path; from agentbench.pytest_results import "
+_IMPORT = "import json, sys; from pathlib import Path; from agentbench.test_runs import "
 _TELL = """
 status = Path("/proc/self/status").read_text()
 print(status.partition("VmHWM:")[2].split()[0])

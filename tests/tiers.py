@@ -65,7 +65,7 @@ FOLDERS: Mapping[str, Tier] = {
     "judge": Tier.QUICK,
     "models": Tier.QUICK,
     "mcp": Tier.QUICK,
-    "pytest_results": Tier.QUICK,
+    "test_runs": Tier.QUICK,
     "report": Tier.QUICK,
     "runs": Tier.QUICK,
     "sandbox": Tier.QUICK,

@@ -6,7 +6,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from tests.pytest_results.interpreters import environment
+from tests.test_runs.interpreters import environment
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -7,15 +7,15 @@ import pytest
 
 from agentbench.core.choices import Runner
 from agentbench.integrity.records import ControlKind
-from agentbench.pytest_results.execution import PytestRequest, execute_tests, reporter_mounts
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.scoring.taxonomy import FailureReason
 from agentbench.tasks.problem import DEFAULT_COMMANDS, parse_pytest_command
+from agentbench.test_runs.execution import PytestRequest, execute_tests, reporter_mounts
 from tests.cheats.cheat import adds
 from tests.e2e.bench import Bench
 from tests.e2e.django_source import BOTH, FIXED_TEST, copy_source, write_django_task
 from tests.fakes.local_sandbox import LocalSandbox
-from tests.pytest_results.interpreters import find_python, interpreter
+from tests.test_runs.interpreters import find_python, interpreter
 
 USUAL = DEFAULT_COMMANDS[Runner.DJANGO]
 HTML = "tests/utils_tests/test_html.py"

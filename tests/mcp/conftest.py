@@ -5,7 +5,7 @@ from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from tests.environments import with_shared_environments
 from tests.mcp.rows import lay_out
-from tests.pytest_results.interpreters import NEWEST, interpreter
+from tests.test_runs.interpreters import NEWEST, interpreter
 
 
 @pytest.fixture(scope="session")

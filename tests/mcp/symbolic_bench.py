@@ -4,8 +4,8 @@ from pathlib import PurePosixPath
 
 from agentbench.errors import UnavailableError
 from agentbench.mcp.symbolic_tools import SymbolicTools
-from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.symbolic.sandbox import AnalysisSandboxes
+from agentbench.test_runs.tool_calls.envelope import PathMask
 
 MASK = PathMask(PurePosixPath("/project"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentbench.errors import RunCancelled
 from agentbench.mcp.server import CallCancelledError, run_in_thread
-from agentbench.pytest_results.report_files import RunProgress
+from agentbench.test_runs.report_files import RunProgress
 from tests.mcp.connection import command_for, over_http, over_stdio
 from tests.patience import HANG_SECONDS, wait_until, with_growing_limit
 

@@ -3,10 +3,10 @@ import pytest
 
 from agentbench.mcp.pytest_tools import explanation_answer, internal_error
 from agentbench.mcp.server import compact_schema
-from agentbench.pytest_results.model import CaseResult, CollectionError, PytestSummary, Versions
-from agentbench.pytest_results.tool_calls.answers import invalid_arguments
-from agentbench.pytest_results.tool_calls.envelope import PytestAnswer
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
+from agentbench.test_runs.model import CaseResult, CollectionError, PytestSummary, Versions
+from agentbench.test_runs.tool_calls.answers import invalid_arguments
+from agentbench.test_runs.tool_calls.envelope import PytestAnswer
 
 SCHEMA = compact_schema(PytestAnswer.model_json_schema(mode="serialization"))
 FULL = PytestAnswer(

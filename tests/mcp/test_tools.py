@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.pytest_tools import ExplainArguments, call_pytest_tool
-from agentbench.pytest_results.execution import reporter_mounts
-from agentbench.pytest_results.tool_calls.arguments import (
+from agentbench.sandbox.interface import Limits
+from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     ToolArguments,
 )
-from agentbench.pytest_results.tool_calls.envelope import SERIALIZED_FIELDS
-from agentbench.pytest_results.tool_calls.project import CallControl, sandbox_project
-from agentbench.sandbox.interface import Limits
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+from agentbench.test_runs.tool_calls.envelope import SERIALIZED_FIELDS
+from agentbench.test_runs.tool_calls.project import CallControl, sandbox_project
 from tests.fakes.replay import RecordingProvider
 from tests.fakes.staging import Desk, go, local_provider, prepare, small_task, staged
 from tests.sandbox.conformance_base import sh

@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import get_args
 
-from agentbench.pytest_results.tool_calls.envelope import AnswerOutcome
+from agentbench.test_runs.tool_calls.envelope import AnswerOutcome
 from tests.mcp.connection import command_for, misfit_command, over_stdio
 from tests.mcp.rows import ROWS, lay_out
-from tests.pytest_results.interpreters import NEWEST, interpreter
+from tests.test_runs.interpreters import NEWEST, interpreter
 
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
 BEGIN, END = "<!-- transcripts: begin -->", "<!-- transcripts: end -->"

@@ -12,12 +12,12 @@ from threading import Event, Thread
 import pytest
 
 from agentbench.errors import RunCancelled
-from agentbench.pytest_results.execution import LAUNCHER_MOUNT, reporter_mounts
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.sandbox.docker.private_files import MASKED_PATHS
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, SandboxProvider, Stream
 from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, stand_ins
+from agentbench.test_runs.execution import LAUNCHER_MOUNT, reporter_mounts
 from tests.patience import HANG_SECONDS
 from tests.sandbox.conformance_base import PATIENCE, python
 from tests.sandbox.docker_fixtures import engine, image, provider

@@ -8,8 +8,8 @@ import pytest
 import agentbench
 from agentbench.symbolic.analysis import ComparisonEnding
 from tests.patience import HANG_SECONDS
-from tests.pytest_results.interpreters import find_python
 from tests.symbolic.test_trees import PROGRAMS, Trees
+from tests.test_runs.interpreters import find_python
 
 SOURCES = Path(agentbench.__file__).parent
 MOUNTED = sorted(

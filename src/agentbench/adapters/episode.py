@@ -17,8 +17,11 @@ from agentbench.errors import OutageError, SandboxError, StorageError
 from agentbench.judge.judge import Judge
 from agentbench.judge.judge_session import AsyncSession
 from agentbench.judge.judge_verdict import JudgeVerdict
-from agentbench.pytest_results.tool_calls.answers import as_text
-from agentbench.pytest_results.tool_calls.arguments import (
+from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task import Task
+from agentbench.test_runs.tool_calls.answers import as_text
+from agentbench.test_runs.tool_calls.arguments import (
     ExecuteArguments,
     InvalidArgumentsError,
     ToolArguments,
@@ -26,9 +29,6 @@ from agentbench.pytest_results.tool_calls.arguments import (
     input_schema,
     read_arguments,
 )
-from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.tasks.problem import TaskId
-from agentbench.tasks.task import Task
 
 _MAX_FILE_LENGTH: Final = 100_000  # characters of a file that a model reads
 _PROMPT: Final = """\

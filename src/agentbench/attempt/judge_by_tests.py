@@ -17,11 +17,11 @@ from agentbench.attempt.sandboxes import require_services, service_warnings
 from agentbench.core.choices import ControlLevel
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
-from agentbench.pytest_results.execution import PytestRun
-from agentbench.pytest_results.model import PytestResult
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import CaseOutcome, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.model import PytestResult
 
 _SEED_BITS = 52  # every JSON reader reads numbers of this size exactly
 _MAX_LOGGED = 100  # tests

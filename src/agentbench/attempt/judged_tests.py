@@ -11,12 +11,6 @@ from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
-from agentbench.pytest_results.execution import (
-    PytestRequest,
-    PytestRun,
-    execute_tests,
-    run_without_tests,
-)
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, ServiceReport
 from agentbench.scoring.evidence import CommandResult, Evidence, NodeId, ReportFacts
@@ -32,6 +26,12 @@ from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 from agentbench.tasks.version_settings import version_settings
+from agentbench.test_runs.execution import (
+    PytestRequest,
+    PytestRun,
+    execute_tests,
+    run_without_tests,
+)
 
 _REMOVAL_TIMEOUT = timedelta(minutes=5)
 

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.errors import SandboxError, ServiceError
-from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.egress.plan import NO_NETWORK, NetworkPlan, open_with_network
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
@@ -33,6 +32,7 @@ from agentbench.sandbox.interface import (
 from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
+from agentbench.test_runs.execution import reporter_mounts
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from agentbench.audit.task_facts import found_in, without
 from agentbench.core.network import network_text
 from agentbench.integrity.records import ControlKind, Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
-from agentbench.pytest_results.model import PytestResult
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
 from agentbench.scoring.taxonomy import StageName
+from agentbench.test_runs.model import PytestResult
 
 _RECORD = "record.json"
 _VERDICT_FIELDS = ("resolved", "quarantined", "failure_reason", "fault")

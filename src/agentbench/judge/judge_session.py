@@ -24,13 +24,13 @@ from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.outside_agent import OutsideAgent
 from agentbench.judge.scoring import Seconds, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT
-from agentbench.pytest_results.tool_calls import answers, arguments
-from agentbench.pytest_results.tool_calls.project import CallControl, call_tests, sandbox_project
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem, parse_pytest_command
 from agentbench.tasks.task import Task
+from agentbench.test_runs.tool_calls import answers, arguments
+from agentbench.test_runs.tool_calls.project import CallControl, call_tests, sandbox_project
 
 T = TypeVar("T")
 _NO_CHANGE = ""

@@ -20,10 +20,10 @@ from agentbench.attempt.sandboxes import (
 )
 from agentbench.attempt.stages.agent_run import AgentWork, budget_of, extract_work, in_time
 from agentbench.errors import RunCancelled, SandboxError
-from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox, ServiceReport
 from agentbench.scoring.evidence import Evidence
+from agentbench.test_runs.execution import reporter_mounts
 
 _MAX_FILE_BYTES: Final = 64 << 20
 

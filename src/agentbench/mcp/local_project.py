@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.pytest_results.execution import reporter_mounts
-from agentbench.pytest_results.tool_calls import project
-from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.sandbox.process.provider import open_in_place
 from agentbench.tasks.problem import PytestCommand
+from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.tool_calls import project
+from agentbench.test_runs.tool_calls.envelope import PathMask
 
 ENVIRONMENT_FOLDERS = (".venv", "venv", ".virtualenv")
 """The folders of a project's environment, the most usual one first."""

@@ -6,11 +6,11 @@ from pydantic import Field, model_validator
 
 from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.tool_calls import arguments, envelope
-from agentbench.pytest_results.tool_calls.answers import answer_to_error, as_text, no_pytest
-from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject, call_tests
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.test_runs.tool_calls import arguments, envelope
+from agentbench.test_runs.tool_calls.answers import answer_to_error, as_text, no_pytest
+from agentbench.test_runs.tool_calls.project import CallControl, PytestProject, call_tests
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult

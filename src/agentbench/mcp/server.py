@@ -21,12 +21,12 @@ from agentbench.errors import RunCancelled
 from agentbench.mcp import pytest_tools
 from agentbench.mcp.pytest_tools import PytestTool
 from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer, offered_tools
-from agentbench.pytest_results.report_files import RunProgress
-from agentbench.pytest_results.tool_calls import arguments, envelope
-from agentbench.pytest_results.tool_calls.answers import invalid_arguments
-from agentbench.pytest_results.tool_calls.arguments import NamedTool, input_schema
-from agentbench.pytest_results.tool_calls.project import CallControl, PytestProject
 from agentbench.symbolic.analysis import SymbolicErrorType
+from agentbench.test_runs.report_files import RunProgress
+from agentbench.test_runs.tool_calls import arguments, envelope
+from agentbench.test_runs.tool_calls.answers import invalid_arguments
+from agentbench.test_runs.tool_calls.arguments import NamedTool, input_schema
+from agentbench.test_runs.tool_calls.project import CallControl, PytestProject
 
 _NUMBERS = frozenset({"integer", "number"})
 _POLL_SECONDS = 0.1

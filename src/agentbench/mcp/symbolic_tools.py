@@ -15,11 +15,11 @@ from agentbench.core.extras import SYMBOLIC, install_command, is_installed
 from agentbench.core.schema import JsonObject
 from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
 from agentbench.mcp import symbolic_answers
-from agentbench.pytest_results.tool_calls.arguments import NamedTool, ToolArguments
-from agentbench.pytest_results.tool_calls.envelope import PathMask
 from agentbench.symbolic import analysis
 from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes
+from agentbench.test_runs.tool_calls.arguments import NamedTool, ToolArguments
+from agentbench.test_runs.tool_calls.envelope import PathMask
 
 _DISTRIBUTIONS = ("crosshair-tool", "hypothesis", "z3-solver")
 MAX_CODE_BYTES = 1_000_000  # bytes of code that are read

@@ -13,7 +13,6 @@ from agentbench.attempt.record import AttemptRecord, StageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line
 from agentbench.errors import RunCancelled
 from agentbench.integrity.records import ControlRule
-from agentbench.pytest_results.fallback import collection_fact
 from agentbench.report.attempt_files import AttemptFiles, StoredReport
 from agentbench.report.failed_test import FailedTest, describe_test, failing_tests
 from agentbench.report.patch_lines import TouchedLines, touched_lines
@@ -29,6 +28,7 @@ from agentbench.scoring.evidence import (
 )
 from agentbench.scoring.expectation import reported_cases
 from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.test_runs.fallback import collection_fact
 
 _AGENT = StageName.AGENT_RUN
 _OUTPUT_LINES = 6

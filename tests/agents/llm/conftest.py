@@ -11,17 +11,17 @@ from agentbench.agents.llm.tool import ToolContext
 from agentbench.agents.llm.tools import use_tool
 from agentbench.models.conversation import ModelToolCall
 from agentbench.models.interface import ApiFormat
-from agentbench.pytest_results.execution import reporter_mounts
-from agentbench.pytest_results.tool_calls.project import sandbox_project
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.problem import PytestCommand
+from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.tool_calls.project import sandbox_project
 from tests.agents.llm.raw import arguments_text
 from tests.fakes.ended_sandbox import EndedSandbox
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.staging import local_provider
 from tests.models.gateway.at_the_door import door_to
-from tests.pytest_results.interpreters import NEWEST, interpreter
+from tests.test_runs.interpreters import NEWEST, interpreter
 
 MODELS = {ApiFormat.OPENAI_CHAT: "scripted", ApiFormat.ANTHROPIC_MESSAGES: "scripted-claude"}
 """Names without a price and a window; the agent speaks the wire that a name stands for."""

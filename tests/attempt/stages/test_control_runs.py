@@ -11,8 +11,6 @@ from agentbench.integrity.control_plan import (
     ControlPlan,
     KnownFunctions,
 )
-from agentbench.pytest_results.execution import PytestRun
-from agentbench.pytest_results.model import CaseResult, PytestResult, PytestSummary
 from agentbench.scoring.evidence import (
     CaseOutcome,
     CommandResult,
@@ -21,6 +19,8 @@ from agentbench.scoring.evidence import (
     PytestOutcome,
     ReportSource,
 )
+from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
 
 IDS = tuple(NodeId(f"t.py::test_{n}") for n in range(2))
 SOURCE = "".join(f"def test_{n}():\n    assert f() == {n + 5}\n" for n in range(2))

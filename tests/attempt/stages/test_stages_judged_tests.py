@@ -11,10 +11,10 @@ from agentbench.attempt.judged_tests import (
     listed_only,
     with_located_tests,
 )
-from agentbench.pytest_results.execution import PytestRun
-from agentbench.pytest_results.model import PytestResult, PytestSummary
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.task import AnswerKey
+from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.model import PytestResult, PytestSummary
 from tests.fakes.staging import small_task, staged
 from tests.scoring.strategies import case, command, report
 

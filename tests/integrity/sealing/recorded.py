@@ -7,10 +7,10 @@ from pathlib import Path
 
 import agentbench
 from agentbench.integrity.sealing.canonical import parse_canonical, read_recordings
-from agentbench.pytest_results.mounted.agentbench_canonical import canonical_form
-from agentbench.pytest_results.mounted.agentbench_canonical_bounds import bounded
+from agentbench.test_runs.mounted.agentbench_canonical import canonical_form
+from agentbench.test_runs.mounted.agentbench_canonical_bounds import bounded
 
-MOUNTED = Path(agentbench.__file__).parent / "pytest_results" / "mounted"
+MOUNTED = Path(agentbench.__file__).parent / "test_runs" / "mounted"
 _HEAD = """
 import sys
 sys.path.insert(0, {mounted!r})

@@ -34,7 +34,7 @@ from agentbench.integrity.sealing.agreement import (
     with_tokens,
 )
 from agentbench.integrity.sealing.canonical import Unreadable, of_python
-from agentbench.pytest_results.mounted.agentbench_canonical_readers import Token
+from agentbench.test_runs.mounted.agentbench_canonical_readers import Token
 from tests.integrity.sealing.recorded import recorded
 
 YES, NO, UNKNOWN = Agreement.YES, Agreement.NO, Agreement.UNKNOWN

@@ -36,8 +36,8 @@ from agentbench.integrity.sealing.canonical import (
 )
 from agentbench.integrity.sealing.equality import Agreement, equal
 from agentbench.integrity.sealing.plain_values import NotPlainError, to_python
-from agentbench.pytest_results.mounted.agentbench_canonical import canonical_form
-from agentbench.pytest_results.mounted.agentbench_canonical_bounds import bounded, digest
+from agentbench.test_runs.mounted.agentbench_canonical import canonical_form
+from agentbench.test_runs.mounted.agentbench_canonical_bounds import bounded, digest
 from tests.integrity.sealing.recorded import recorded
 
 

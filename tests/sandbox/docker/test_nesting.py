@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from agentbench.core.choices import ROOT_USER
 from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled, SandboxError
-from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
@@ -24,6 +23,7 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SandboxUse,
 )
+from agentbench.test_runs.execution import reporter_mounts
 from tests.sandbox.adapted_provider import AdaptedProvider
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.conformance_commands import CommandConformance

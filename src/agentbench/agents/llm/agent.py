@@ -26,10 +26,10 @@ from agentbench.models import conversation as talk
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind
 from agentbench.models.model_catalogue import context_window
-from agentbench.pytest_results.tool_calls.project import sandbox_project
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem, parse_pytest_command
+from agentbench.test_runs.tool_calls.project import sandbox_project
 
 _BYTES_PER_TOKEN = 3  # a low estimate, so that requests always fit
 _TOKENS_PER_MESSAGE = 8  # tokens of the API format around a message

@@ -11,9 +11,9 @@ from agentbench.agents.llm.tool import Tool, ToolContext, ToolEffect, ToolText, 
 from agentbench.core.schema import Schema
 from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ToolReply
-from agentbench.pytest_results.tool_calls.arguments import ToolArguments
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.test_runs.tool_calls.arguments import ToolArguments
 
 CALL_TIMEOUT = timedelta(seconds=60)
 """The time limit of one task."""

@@ -15,10 +15,10 @@ from agentbench.agents.llm.tool import Tool, ToolContext, ToolEffect, ToolText, 
 from agentbench.core.schema import Schema
 from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ToolReply
-from agentbench.pytest_results.tool_calls.arguments import ToolArguments
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.tasks.mcp_servers import McpServer
 from agentbench.tasks.problem import Problem
+from agentbench.test_runs.tool_calls.arguments import ToolArguments
 
 _CLIENT = "agentbench.agents.llm.in_sandbox"
 _TIMEOUT = timedelta(seconds=120)

@@ -11,14 +11,14 @@ from pydantic import AfterValidator
 from agentbench.agents.interface import Budget
 from agentbench.core.schema import JsonObject
 from agentbench.models.conversation import ToolReply, ToolSpec
-from agentbench.pytest_results.tool_calls.arguments import (
+from agentbench.sandbox.interface import Sandbox
+from agentbench.tasks.mcp_servers import McpServer
+from agentbench.test_runs.tool_calls.arguments import (
     ToolArguments,
     input_schema,
     read_arguments,
 )
-from agentbench.pytest_results.tool_calls.project import PytestProject
-from agentbench.sandbox.interface import Sandbox
-from agentbench.tasks.mcp_servers import McpServer
+from agentbench.test_runs.tool_calls.project import PytestProject
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements

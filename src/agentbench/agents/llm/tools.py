@@ -22,8 +22,10 @@ from agentbench.agents.llm.tool import (
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ModelToolCall, ToolReply, ToolSpec
-from agentbench.pytest_results.tool_calls.answers import as_text
-from agentbench.pytest_results.tool_calls.arguments import (
+from agentbench.sandbox.interface import Command
+from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.test_runs.tool_calls.answers import as_text
+from agentbench.test_runs.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     InvalidArgumentsError,
@@ -31,9 +33,7 @@ from agentbench.pytest_results.tool_calls.arguments import (
     ToolArguments,
     escaped_name,
 )
-from agentbench.pytest_results.tool_calls.project import CallControl, call_tests
-from agentbench.sandbox.interface import Command
-from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.test_runs.tool_calls.project import CallControl, call_tests
 
 MAX_OUTPUT_LENGTH = 16_000
 """The most characters of output, from its start and its end."""

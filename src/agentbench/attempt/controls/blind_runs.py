@@ -15,9 +15,9 @@ from agentbench.integrity.control_plan import (
     PlannedControlRun,
 )
 from agentbench.integrity.records import ControlledTest, ControlRun, WeakControl
-from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
+from agentbench.test_runs.execution import PytestRun
 
 _ROUNDS = 4
 

@@ -13,9 +13,9 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
-from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring.evidence import Evidence
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.test_runs.execution import PytestRun
 
 Files = Mapping[PurePosixPath, FileContent | None]
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedPlan
-from agentbench.pytest_results.execution import PytestRun
-from agentbench.pytest_results.model import CaseResult, PytestResult, PytestSummary
 from agentbench.scoring.evidence import CaseOutcome, CommandResult, NodeId, PytestOutcome
+from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
 
 _FAILED = 1  # pytest's exit code
 _RECORDING = re.compile(r"\(?__import__\('agentbench_recorder'\)\.\w+\((\d+).*")

@@ -19,10 +19,10 @@ from agentbench.integrity.sealing.inheritance import Inheritance, inherited_test
 from agentbench.integrity.sealing.isolation import isolated
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
-from agentbench.pytest_results.chunked_text import joined
-from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import CaseOutcome, Evidence
+from agentbench.test_runs.chunked_text import joined
+from agentbench.test_runs.execution import PytestRun
 
 SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts

@@ -36,11 +36,11 @@ from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelEndpoint
-from agentbench.pytest_results.execution import reporter_mounts
 from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
 from agentbench.scoring.steps import StepEvidence, combined_work
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.test_runs.execution import reporter_mounts
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command

@@ -28,12 +28,12 @@ from agentbench.mcp import transports
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
-from agentbench.pytest_results.execution import reporter_mounts
-from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
 from agentbench.sandbox.interface import Promise, SandboxProvider, SandboxUse
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from agentbench.tasks.problem import parse_pytest_command
+from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.tool_calls.project import PytestProject, sandbox_project
 
 MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
 """The variable with the token of the HTTP server."""

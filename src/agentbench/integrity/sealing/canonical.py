@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
-from agentbench.pytest_results.mounted.agentbench_canonical import canonical_form
-from agentbench.pytest_results.mounted.agentbench_canonical_bounds import digest
 from agentbench.scoring.evidence import NodeId
+from agentbench.test_runs.mounted.agentbench_canonical import canonical_form
+from agentbench.test_runs.mounted.agentbench_canonical_bounds import digest
 
 CONTENT_LIMIT = 20 * 1024 * 1024
 """The most bytes of a file of recordings; the recorder stops at 16 MiB."""

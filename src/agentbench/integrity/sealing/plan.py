@@ -28,8 +28,8 @@ from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
-from agentbench.pytest_results import mounted
 from agentbench.scoring.evidence import NodeId
+from agentbench.test_runs import mounted
 
 _SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)
 """The code that decides what is recorded; recordings of other versions cannot be compared."""

@@ -15,12 +15,12 @@ from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.errors import InputError, SandboxError, UnavailableError
-from agentbench.pytest_results.execution import PytestRequest, execute_tests, reporter_mounts
-from agentbench.pytest_results.model import PytestResult
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.problem import Problem, TaskId, parse_pytest_command
 from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
+from agentbench.test_runs.execution import PytestRequest, execute_tests, reporter_mounts
+from agentbench.test_runs.model import PytestResult
 from agentbench.validation.environment.proposals import Proposal, propose
 
 _MOST_FAILING = 0.2

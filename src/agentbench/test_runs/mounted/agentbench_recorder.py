@@ -1,0 +1,306 @@
+"""Records what the code under test returns and raises, for tests without expected values.
+
+A sealed test calls `value`, `raises` and `warns` with the number of the place where its own text
+had an assertion. The host, which kept the expected values, judges the recordings. Standard library
+only; Python 3.6 to 3.14.
+"""
+
+import os
+import sys
+import threading
+import traceback
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Any
+
+    from agentbench.test_runs.mounted import agentbench_canonical as canonical
+    from agentbench.test_runs.mounted import agentbench_canonical_bounds as bounds
+    from agentbench.test_runs.mounted import agentbench_canonical_readers as readers
+    from agentbench.test_runs.mounted import agentbench_time_limits as time_limits
+    from agentbench.test_runs.mounted.agentbench_launch import RecordStream
+else:
+    import agentbench_canonical as canonical
+    import agentbench_canonical_bounds as bounds
+    import agentbench_canonical_readers as readers
+    import agentbench_time_limits as time_limits
+
+__unittest = True  # hides the frames of this file from the tracebacks that unittest prints
+token = readers.Token  # token(n) stands for the expected value n
+_MOST_BYTES = 16 * 1024 * 1024  # the host reads no more than a little above it
+# A loop of a test may record many large values. Numbers bound it, and no sizes: the number is the
+# test's own, so that code with larger objects records as much as the reference solution.
+_MANY = 50  # recordings of one place by one test: further ones are read less deeply
+_SHARE_OF_MANY = 64
+_MOST = 1000  # further ones are not made
+_LIMITS = frozenset({"builtins.GeneratorExit", "unittest.case._ShouldStop"})  # never a result
+
+
+class _Recorder:
+    """The recordings of this process, up to a limit."""
+
+    def __init__(self, stream: "RecordStream | None" = None) -> None:
+        self._stream, self._lock = stream, threading.RLock()
+        self._getpid, self._owner = os.getpid, os.getpid()
+        self._left = _MOST_BYTES
+        self.test = None  # type: str | None  # the node id of the running test
+        self._counts = {}  # type: dict[tuple[str | None, int], int]
+        # What takes the reference solution a quarter of a limit is not recorded of it, and so not
+        # compared: a busy machine may not take more than four times as long for the same code.
+        self._limits = time_limits.TimeLimits(int(os.environ.get("AGENTBENCH_RECORDER_SHARE", 1)))
+
+    def put(
+        self,
+        kind: str,
+        site: int,
+        field: str,
+        values: "list[Any] | None",
+        tokens: "tuple[Any, ...]" = (),
+    ) -> None:
+        """Record values, or that there is nothing to record, and the tokens of what is expected.
+
+        A fork stays silent.
+        """
+        if self._stream is None or self._left <= 0 or self._getpid() != self._owner:
+            return
+        count = self._counts[self.test, site] = self._counts.get((self.test, site), 0) + 1
+        if count > _MOST:
+            return
+        share = 1 if count <= _MANY else _SHARE_OF_MANY
+        found = None
+        if values is not None:
+            found = [self._form(value, len(values), share) for value in values]
+        forms = None if found is None else [form for form, _ in found]
+        content = forms[0] if forms and field == "raised" else forms
+        size = 100 + sum(size for _, size in found or ())
+        with self._lock:
+            if self._left > size:
+                fields = {field: content}  # type: dict[str, Any]
+                if tokens:
+                    fields["values"] = [self._form(each, len(tokens), 1)[0] for each in tokens]
+                size = max(size, self._stream.put(kind, test=self.test, site=site, **fields))
+            elif self._left > 0:
+                self._stream.put("full")
+            self._left -= size
+
+    def _form(self, value: object, values: int, share: int) -> "tuple[list[Any], int]":
+        def read() -> "tuple[list[Any], int]":
+            """The form of the value, and its size."""
+            form = canonical.canonical_form(value, share, self._limits)
+            return bounds.bounded(form, values * share)
+
+        try:
+            found = self._limits.recording(read)
+        except Exception:  # noqa: BLE001 - a recording never fails a test
+            return ["cut"], 8
+        return found if isinstance(found, tuple) else (["cut"], 8)
+
+
+_recorder = _Recorder()
+
+
+def open_recordings(stream: "RecordStream") -> None:
+    """Record to a stream from now on; without one, nothing is recorded."""
+    global _recorder
+    _recorder = _Recorder(stream)
+
+
+def begin(node_id: str) -> None:
+    """Attribute what follows to a test."""
+    _recorder.test = node_id
+
+
+def value(site: int, *operands: object) -> None:
+    """Record the values of a comparison's operands."""
+    _recorder.put("value", site, "values", list(operands))
+
+
+class count(int):  # noqa: N801 - called like the functions
+    """Stands for an expected number of queries: a number that is compared with it is recorded."""
+
+    def __new__(cls, site: int) -> "count":  # noqa: D102 - the class says it
+        made = super().__new__(cls)
+        made._site = site
+        return made
+
+    _site = 0
+
+    def __eq__(self, other: object) -> bool:
+        _recorder.put("value", self._site, "values", [other])
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = int.__hash__
+
+
+def raises(site: int, *args: "Any", **kwargs: "Any") -> "_Raises":
+    """Record the exception of a block, or of a call if there is a function; the test goes on."""
+    caught = _Raises(site, kwargs.pop("sealed", ()))
+    if args:
+        function, *rest = args
+        with caught:
+            function(*rest, **kwargs)
+    return caught
+
+
+def warns(site: int, *args: "Any", **kwargs: "Any") -> "Any":
+    """Record the warnings of a block; of a call if there is a function, whose result it returns."""
+    caught = _Warns(site, kwargs.pop("sealed", ()))
+    if not args:
+        return caught
+    function, *rest = args
+    with caught:
+        return function(*rest, **kwargs)
+
+
+def page(response: "Any") -> "tuple[int, str]":
+    """The status and the content of a response, as Django's assertContains reads them."""
+    if callable(getattr(response, "render", None)) and not response.is_rendered:
+        response.render()
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    return response.status_code, content.decode(response.charset)
+
+
+class _Raises:
+    """What pytest.raises and assertRaises bind: the exception, once it is caught."""
+
+    def __init__(self, site: int, tokens: "tuple[Any, ...]") -> None:
+        self._site, self._tokens = site, tokens
+        self._caught = None  # type: tuple[type, BaseException, TracebackType] | None
+
+    def __enter__(self) -> "_Raises":
+        return self
+
+    def __exit__(self, kind: "Any", error: "BaseException | None", trace: "Any") -> bool:
+        __tracebackhide__ = True
+        if error is None:
+            _recorder.put("raises", self._site, "raised", None, self._tokens)
+            raise AssertionError("nothing was raised")
+        if not _LIMITS.isdisjoint(readers.names_of_classes(type(error))):
+            return False
+        self._caught = type(error), error, trace
+        _recorder.put("raises", self._site, "raised", [error], self._tokens)
+        return True
+
+    def _get(self) -> "tuple[type, BaseException, TracebackType]":
+        if self._caught is None:
+            raise AssertionError("no exception was caught yet")
+        return self._caught
+
+    @property
+    def value(self) -> BaseException:
+        """The exception, as pytest calls it."""
+        return self._get()[1]
+
+    exception = value  # as unittest calls it
+
+    @property
+    def type(self) -> "Any":
+        """Its class."""
+        return self._get()[0]
+
+    @property
+    def tb(self) -> "TracebackType":
+        """Its traceback, raw."""
+        return self._get()[2]
+
+    @property
+    def typename(self) -> str:
+        """The name of its class."""
+        return str(self.type.__name__)
+
+    def match(self, _pattern: object = None, *_args: object) -> bool:
+        """Match anything: the host matches the text."""
+        return True
+
+    def exconly(self, tryshort: bool = False) -> str:  # noqa: FBT001, FBT002 - pytest's signature
+        """The exception as the last lines of a traceback."""
+        if "_pytest._code.code" in sys.modules:
+            return str(self._excinfo().exconly(tryshort))
+        return "".join(traceback.format_exception_only(self.type, self.value)).rstrip()
+
+    def __str__(self) -> str:
+        with_pytest = self._caught is not None and "_pytest._code.code" in sys.modules
+        return str(self._excinfo()) if with_pytest else object.__repr__(self)
+
+    __repr__ = __str__
+
+    def __getattr__(self, name: str) -> "Any":
+        if name.startswith("__") or "_pytest._code.code" not in sys.modules:
+            raise AttributeError(name)
+        return getattr(self._excinfo(), name)
+
+    def _excinfo(self) -> "Any":
+        """The same as pytest's own object; no version of pytest lets others make one directly."""
+        info = sys.modules["_pytest._code.code"].ExceptionInfo.for_later()
+        info._excinfo = self._get()
+        return info
+
+
+class _Warns:
+    """What pytest.warns and assertWarns bind: the warnings of a block."""
+
+    def __init__(self, site: int, tokens: "tuple[Any, ...]") -> None:
+        self._site, self._tokens = site, tokens
+        self._catcher = warnings.catch_warnings(record=True)
+        self.list = []  # type: Any
+
+    def __enter__(self) -> "_Warns":
+        self.list = self._catcher.__enter__()
+        warnings.simplefilter("always")
+        return self
+
+    def __exit__(self, *details: "Any") -> None:
+        __tracebackhide__ = True
+        self._catcher.__exit__(*details)
+        if details[0] is None:
+            messages = [each.message for each in self.list]
+            _recorder.put("warns", self._site, "warned", messages, self._tokens)
+            if not self.list:
+                raise AssertionError("nothing was warned")
+
+    @property
+    def warnings(self) -> "Any":
+        """All of them, as unittest calls them."""
+        return self.list
+
+    @property
+    def warning(self) -> "Any":
+        """The first warning itself, as unittest calls it."""
+        return self.list[0].message
+
+    @property
+    def filename(self) -> str:
+        """The file of the first one."""
+        return str(self.list[0].filename)
+
+    @property
+    def lineno(self) -> int:
+        """The line of the first one."""
+        return int(self.list[0].lineno)
+
+    def pop(self, cls: type = Warning) -> "Any":
+        """Remove and return the first warning of a class."""
+        for place, each in enumerate(self.list):
+            if issubclass(each.category, cls):
+                del self.list[place]
+                return each
+        raise AssertionError("there is no such warning")
+
+    def clear(self) -> None:
+        """Remove all of them."""
+        del self.list[:]
+
+    def __len__(self) -> int:
+        return len(self.list)
+
+    def __iter__(self) -> "Iterator[Any]":
+        return iter(self.list)
+
+    def __getitem__(self, place: int) -> "Any":
+        return self.list[place]

@@ -1,0 +1,253 @@
+"""Chooses the most trusted report, decides the outcome (table in docs/mcp.md), builds the result.
+
+The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from typing import assert_never
+
+from msgspec import Struct
+
+from agentbench.core.schema import JsonObject
+from agentbench.scoring.evidence import (
+    CaseFact,
+    CaseOutcome,
+    Ending,
+    PytestOutcome,
+    ReportFacts,
+    ReportSource,
+)
+from agentbench.test_runs import fallback, json_report
+from agentbench.test_runs.chunked_text import (
+    ReportText,
+    array_elements,
+    chunks_of,
+    joined,
+    lines_of,
+)
+from agentbench.test_runs.fallback import collection_fact
+from agentbench.test_runs.model import (
+    CaseResult,
+    PytestResult,
+    PytestSummary,
+    ReportedSession,
+    cases_of,
+    has_passed,
+)
+from agentbench.test_runs.stream import read_stream
+
+_NO_PROGRAM = {  # a shell's codes
+    126: "the interpreter may not be executed (exit 126)",
+    127: "there is no such interpreter (exit 127)",
+}
+_PLAIN_CODES: dict[int | None, PytestOutcome] = {
+    2: PytestOutcome.INTERRUPTED,
+    3: PytestOutcome.PYTEST_INTERNAL,
+    4: PytestOutcome.USAGE,
+}
+_FAILING_OUTCOMES = (CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED)
+_CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
+_MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
+
+
+class PytestExit(Struct, frozen=True, kw_only=True):
+    """How the process of a run ended, and its request."""
+
+    ending: Ending
+    exit_code: int | None
+    collect_only: bool = False
+
+
+def decide_outcome(
+    ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]
+) -> PytestOutcome:
+    """The outcome of a run."""
+    if session.spawn_error is not None:
+        return PytestOutcome.SPAWN
+    match ended.ending:
+        case Ending.LOST:
+            return PytestOutcome.SPAWN
+        case Ending.TIMED_OUT:
+            return PytestOutcome.TIMEOUT
+        case Ending.OUT_OF_MEMORY | Ending.OUT_OF_DISK | Ending.KILLED:
+            return PytestOutcome.CRASH
+        case Ending.EXITED:
+            return _decide_by_exit_code(ended, session, cases)
+    assert_never(ended.ending)
+
+
+def _decide_by_exit_code(
+    ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]
+) -> PytestOutcome:
+    if ended.exit_code in _NO_PROGRAM and not session.started:
+        return PytestOutcome.SPAWN
+    if session.collection_errors:
+        return PytestOutcome.COLLECTION_ERROR
+    match ended.exit_code:
+        case 0:
+            evident = _agrees(session, 0) and _all_passed(ended, session, cases)
+            return PytestOutcome.PASSED if evident else PytestOutcome.UNVERIFIED
+        case 1:
+            return PytestOutcome.FAILED if _agrees(session, 1) else PytestOutcome.UNVERIFIED
+        case 5:
+            skipped = all(case.outcome is CaseOutcome.SKIPPED for case in session.results.values())
+            evident = _agrees(session, 5) and skipped and not session.phases
+            return PytestOutcome.NO_TESTS if evident else PytestOutcome.UNVERIFIED
+        case code:
+            return _PLAIN_CODES.get(code, PytestOutcome.CRASH)
+
+
+def _agrees(session: ReportedSession, exit_code: int) -> bool:
+    """Whether the session finished with this exit code, which junit files do not have."""
+    by_code = session.exit_status == exit_code or session.source is ReportSource.JUNIT
+    return session.finished and by_code
+
+
+def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]) -> bool:
+    """Whether every collected test ran to its end and none failed."""
+    if session.source not in _CAN_PASS or not session.collection_finished:
+        return False
+    if ended.collect_only:
+        return not session.phases
+    everything = session.collected.keys() <= session.phases.keys()
+    enough = len(session.phases) >= max(1, session.collected_count or 0)
+    return everything and enough and not any(case.outcome in _FAILING_OUTCOMES for case in cases)
+
+
+def result_of(
+    session: ReportedSession, ended: PytestExit, *, text_output: str = ""
+) -> PytestResult:
+    """The result of a run, from a reporter's session and from how its process ended."""
+    cases = cases_of(session)
+    outcome = decide_outcome(ended, session, cases)
+    return PytestResult(
+        exit_code=ended.exit_code,
+        summary=_summary(session, cases),
+        tests=cases,
+        json_report=session.json_report,
+        text_output=text_output,
+        collection_errors=tuple(session.collection_errors),
+        outcome=outcome,
+        complete=session.finished,
+        source=session.source,
+        spawn_error=_spawn_error(outcome, session, ended),
+        detail=session.detail,
+        versions=session.versions,
+        omitted=("json_report",) if session.report_left_out else (),
+        internals_changed=tuple(dict.fromkeys(session.internals_changed)),
+    )
+
+
+def merge_sessions(stream: ReportedSession, report: ReportedSession) -> ReportedSession:
+    """The stream's session, or the report's if it never started; a test's worse result counts."""
+    if not stream.started:
+        report.internals_changed += stream.internals_changed
+        report.spawn_error = stream.spawn_error
+        return report
+    stream.json_report = report.json_report
+    for node_id, streamed in stream.phases.items():
+        reported = report.phases.get(node_id)
+        if reported is not None and has_passed(streamed) and not has_passed(reported):
+            stream.phases[node_id] = reported
+    return stream
+
+
+def facts_of(result: PytestResult) -> ReportFacts:
+    """The part of a result that a verdict needs."""
+    counts = Counter(case.outcome for case in result.tests)
+    return ReportFacts(
+        outcome=result.outcome,
+        source=result.source,
+        complete=result.complete,
+        collected=result.summary.collected,
+        passed=counts[CaseOutcome.PASSED],
+        failed=counts[CaseOutcome.FAILED] + counts[CaseOutcome.ERROR],
+        cases=tuple(map(_case_fact, result.tests)),
+        collection_errors=tuple(error.file for error in result.collection_errors),
+        collection_facts=tuple(
+            error.fact or collection_fact(error.file, error.message, "", "")
+            for error in result.collection_errors[:_MAX_COLLECTION_FACTS]
+        ),
+        internals_changed=result.internals_changed,
+        python=result.versions.python if result.versions is not None else None,
+    )
+
+
+def _case_fact(case: CaseResult) -> CaseFact:
+    node_id, outcome = case.node_id, case.outcome
+    return CaseFact(
+        node_id=node_id,
+        outcome=outcome,
+        phases=case.phases,
+        duration=case.duration,
+        names=case.names,
+    )
+
+
+def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestSummary:
+    counts = Counter(case.outcome for case in cases)
+    known = len(session.collected) or session.collected_count
+    elapsed = sum(case.duration for case in cases)
+    return PytestSummary(
+        total=len(cases),
+        **{one.value: counts[one] for one in CaseOutcome if one is not CaseOutcome.ERROR},
+        errors=counts[CaseOutcome.ERROR] + len(session.collection_errors),
+        duration=elapsed if session.duration is None else session.duration,
+        deselected=session.deselected,
+        collected=len(session.phases) if known is None else known,
+    )
+
+
+def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: PytestExit) -> str | None:
+    if outcome is not PytestOutcome.SPAWN or session.spawn_error is not None:
+        return session.spawn_error
+    return _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
+
+
+class ReportFiles(Struct, frozen=True, kw_only=True):
+    """The files of the reporters; None for a missing or refused one."""
+
+    stream: ReportText | None = None
+    json_report: ReportText | None = None
+    junit: ReportText | None = None
+    recordings: ReportText | None = None  # of a sealed run
+
+
+def session_of(
+    files: ReportFiles, text_output: str, *, report_limit: int | None = None
+) -> ReportedSession:
+    """The session by the most trusted source; a larger JSON report is used, but not stored.
+
+    Args:
+        files: The files of the reporters.
+        text_output: The output of pytest.
+        report_limit: Bytes; a larger JSON report is used, but not stored.
+    """
+    stream = read_stream(lines_of(files.stream or ""))
+    report_text = files.json_report or ""
+    if stream.started and report_limit is not None and len(report_text) > report_limit:
+        return json_report.merge_tests_one_by_one(
+            stream, array_elements(chunks_of(report_text), "tests")
+        )
+    report = json_report.parse_json_report(joined(report_text))
+    return _most_trusted(stream, report, files.junit, text_output)
+
+
+def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:
+    """The session without a stream, from a parsed JSON report, so that its text can be freed."""
+    return _most_trusted(read_stream(iter(())), report, None, text_output)
+
+
+def _most_trusted(
+    stream: ReportedSession, parsed: JsonObject | None, junit: ReportText | None, text_output: str
+) -> ReportedSession:
+    report = json_report.read_json_report(parsed) if parsed is not None else None
+    if report is not None and (stream.started or report.finished):
+        return merge_sessions(stream, report)
+    if stream.started or stream.spawn_error is not None:
+        return stream
+    session = fallback.read_junit(joined(junit)) if junit is not None else None
+    return (
+        session or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)
+    )

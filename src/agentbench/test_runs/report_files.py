@@ -1,0 +1,188 @@
+"""Reads the reporters' files in a sandbox, after a run or for its progress, or on this machine.
+
+In a sandbox only named files are read, of bounded size, as a stream.
+"""
+
+import tarfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from threading import Event, Thread
+
+from msgspec import Struct
+
+from agentbench.core import memory_tuning, untrusted_json
+from agentbench.core.schema import JsonObject
+from agentbench.errors import SandboxError
+from agentbench.sandbox.archives import limited, open_tar_stream
+from agentbench.sandbox.interface import Sandbox
+from agentbench.scoring.evidence import Ending
+from agentbench.test_runs import json_report, model
+from agentbench.test_runs.chunked_text import CompressedText, ReportText, lines_of
+from agentbench.test_runs.parse import PytestExit, ReportFiles, result_of, session_of_report
+
+STREAM_FILE = "stream.jsonl"  # the launcher also has this name and the next one
+JSON_REPORT_FILE = "report.json"
+JUNIT_FILE = "junit.xml"
+RECORDINGS_FILE = "recordings.jsonl"
+
+_MIB = 1024 * 1024
+_LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
+_LIMITS[RECORDINGS_FILE] = 20 * _MIB
+TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
+_MEMBER_LIMIT = 1000
+_COMPRESS_FROM = _MIB
+_POLL_SECONDS = 0.2
+# Reading takes at most a twentieth of the time, since a long stream is read again each time.
+_MAX_SHARE_OF_TIME = 20
+REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
+
+
+def read_report_files(
+    sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
+) -> ReportFiles:
+    """The report files in a folder, which may be missing.
+
+    Raises:
+        SandboxError: the sandbox is lost. A missing folder is not an error.
+    """
+    try:
+        with sandbox.read_tree(folder) as chunks:
+            files = dict(_named_files(limited(chunks, total_limit)))
+    except SandboxError:
+        # A test may have removed the folder. If the sandbox is lost, this raises as well.
+        with sandbox.read_tree(sandbox.results) as chunks:
+            next(iter(chunks), None)
+        files = {}
+    names = (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE, RECORDINGS_FILE)
+    stream, report, junit, recordings = map(files.get, names)
+    return ReportFiles(stream=stream, json_report=report, junit=junit, recordings=recordings)
+
+
+def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
+    names: set[str] = set()
+    try:
+        with open_tar_stream(chunks) as archive:
+            for member in islice(archive, _MEMBER_LIMIT):
+                name = str(PurePosixPath(member.name))
+                if name not in names and _is_report_file(name, member):
+                    names.add(name)
+                    file = archive.extractfile(member) or BytesIO()
+                    if member.size > _COMPRESS_FROM:
+                        yield name, CompressedText(file.read)
+                    else:
+                        yield name, file.read().decode("utf-8", "replace")
+    except tarfile.TarError:
+        return  # truncated, or beyond the limit: earlier files count
+
+
+def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
+    """Whether a member is a regular file, by its header; sparse files and links are not."""
+    regular = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+    return regular and 0 <= member.size <= _LIMITS.get(name, -1)
+
+
+class RunProgress(Struct, frozen=True, kw_only=True):
+    """The number of finished tests, and of tests that should run."""
+
+    done: int
+    collected: int
+
+
+ProgressSink = Callable[[RunProgress], None]  # is called with every change, from its own thread
+
+
+@contextmanager
+def follow_progress(
+    sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink | None
+) -> Iterator[None]:
+    """Follow a run that writes its reports into a folder while the block runs."""
+    if tell is None:
+        yield
+        return
+    over = Event()
+    follower = Thread(target=_follow, args=(sandbox, folder, tell, over), daemon=True)
+    follower.start()
+    try:
+        yield
+    finally:
+        over.set()
+        follower.join()
+
+
+def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: Event) -> None:
+    tally = ProgressCounter()
+    latest: RunProgress | None = None
+    pause = _POLL_SECONDS
+    while not over.wait(pause):
+        started = time.monotonic()
+        try:
+            tally.read_lines(lines_of(read_report_files(sandbox, folder).stream or ""))
+        except SandboxError:
+            return  # the run itself reports it
+        if tally.progress.collected and tally.progress != latest:
+            latest = tally.progress
+            tell(latest)
+        pause = max(_POLL_SECONDS, _MAX_SHARE_OF_TIME * (time.monotonic() - started))
+
+
+class ProgressCounter:
+    """Counts the finished tests in a growing stream."""
+
+    def __init__(self) -> None:
+        self._read = 0  # lines
+        self._collected: set[str] = set()
+        self._done: set[str] = set()
+
+    @property
+    def progress(self) -> RunProgress:
+        """The progress at the last read."""
+        collected = max(len(self._collected), len(self._done))
+        return RunProgress(done=len(self._done), collected=collected)
+
+    def read_lines(self, lines: Iterable[str]) -> None:
+        """Read the new complete lines."""
+        for line in islice(lines, self._read, None):
+            if not line.endswith("\n"):
+                break  # the line is incomplete
+            self._read += 1
+            record = untrusted_json.json_object(line) or {}
+            ids = record.get("ids")
+            if record.get("kind") == "collected" and isinstance(ids, list):
+                self._collected.update(map(untrusted_json.text, ids))
+            elif record.get("kind") == "phase" and record.get("when") == "teardown":
+                self._done.add(untrusted_json.text(record.get("id")))
+
+
+def serialize_pytest_results(
+    exit_code: int, json_report_path: Path | None, text_output: str
+) -> JsonObject:
+    """The result of a run in ADR-006's form; a missing or broken report is not an error.
+
+    A negative exit code is a signal, as in `subprocess`.
+    """
+    ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
+    ended = PytestExit(ending=ending, exit_code=exit_code)
+    with memory_tuning.paused():
+        report = json_report.parse_json_report(_read(json_report_path) or "")
+        # The session is freed before the dictionary is created.
+        result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
+        return result_as_dict(result)
+
+
+def result_as_dict(result: model.PytestResult) -> JsonObject:
+    """A result as plain JSON values; the report is not copied."""
+    report: JsonObject = {"json_report": result.json_report}
+    return result.model_dump(mode="json", exclude={"json_report"}) | report
+
+
+def _read(path: Path | None) -> str | None:
+    try:
+        if path is None or not path.is_file() or path.stat().st_size > REPORT_LIMIT:
+            return None
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return None

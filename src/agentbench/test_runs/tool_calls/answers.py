@@ -1,0 +1,245 @@
+"""Creates the answers of tools: small enough, and without paths of this machine."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from agentbench.core.schema import JsonObject
+from agentbench.core.untrusted_json import cut_middle
+from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
+from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.model import CaseResult, CollectionError, PytestResult
+from agentbench.test_runs.tool_calls import envelope
+from agentbench.test_runs.tool_calls.envelope import PathMask
+
+SIZE_LIMIT = 64 * 1024  # the most bytes of a compact answer in a message
+_PROTOCOL_BYTES = 1024  # bytes of the protocol around an answer
+_ID_REDUCTION = 0.5  # of the node ids, if all are too many
+_MAX_ARGUMENT_LENGTH = 4096  # characters of one argument
+_TEXT_STEPS = (32_768, 16_384, 8_192, 4_096, 2_048, 1_024)
+_TRACEBACK_STEPS = (8_192, 4_096, 2_048, 1_024, 512)
+_LEAST_OF_A_TEST = 80  # bytes, the minimum of a test without a message
+_QUIET = (CaseOutcome.SKIPPED, CaseOutcome.XFAILED, CaseOutcome.XPASSED)
+_Item = TypeVar("_Item", CaseResult, CollectionError)
+FitsLimit = Callable[[PytestResult], bool]
+"""Decides whether the answer for a result is small enough."""
+
+
+def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: bool) -> JsonObject:
+    """The answer of `execute_tests`."""
+
+    def rendered(result: PytestResult) -> JsonObject:
+        """The answer for one version of the result."""
+        return _rendered(_envelope(run, result, timeout_s), mask)
+
+    if full:
+        return rendered(run.result)
+    return rendered(fit_to_limit(run.result, SIZE_LIMIT, lambda form: _fits(rendered(form))))
+
+
+def answer_to_discovery(run: PytestRun, mask: PathMask, *, timeout_s: float) -> JsonObject:
+    """The answer of `discover_tests`: as many ids as fit, and errors of files."""
+    node_ids = run.node_ids
+    found = run.result.outcome is PytestOutcome.PASSED
+    result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
+
+    def rendered(form: PytestResult, count: int) -> JsonObject:
+        """The answer for one version of the result."""
+        answer = _envelope(run, form, timeout_s)
+        left_out = len(node_ids) - count
+        named = (f"{left_out} of {len(node_ids)} node_ids: narrow down by paths or keyword",)
+        changes: JsonObject = {
+            "node_ids": node_ids[:count],
+            "omitted": (*form.omitted, *(named if left_out else ())),
+        }
+        if found:
+            changes |= {"outcome": "discovered", "message": f"{len(node_ids)} tests"}
+        return _rendered(answer.model_copy(update=changes), mask)
+
+    def answer_with(count: int) -> JsonObject:
+        """The answer with some of the ids."""
+        form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, count)))
+        return rendered(form, count)
+
+    count = len(node_ids)
+    answer = answer_with(count)
+    while count and not _fits(answer):
+        count = int(count * _ID_REDUCTION)
+        answer = answer_with(count)
+    return answer
+
+
+def answer_to_error(
+    outcome: envelope.AnswerOutcome,
+    message: str,
+    *,
+    faults: Sequence[str] = (),
+    incident: str | None = None,
+) -> JsonObject:
+    """The answer for an error without a run: wrong arguments, a path, no pytest, a bug."""
+    error_type, code = envelope.ERROR_OF_OUTCOME[outcome]
+    data = envelope.ErrorDetails(error_type=outcome, faults=tuple(faults), incident=incident)
+    return envelope.PytestAnswer(
+        status="error",
+        outcome=outcome,
+        error_type=error_type,
+        message=message,
+        error=envelope.ErrorObject(code=code, message=message, data=data),
+    ).model_dump(mode="json")
+
+
+def invalid_arguments(faults: Sequence[str]) -> JsonObject:
+    """The answer for invalid arguments, with all faults."""
+    message = f"invalid arguments: {'; '.join(faults)}"
+    return answer_to_error("invalid_arguments", message, faults=faults)
+
+
+def path_outside_root(fault: str) -> JsonObject:
+    """The answer for a path outside of the project; by ADR-009 a ValidationError."""
+    return answer_to_error("path_outside_root", fault, faults=(fault,))
+
+
+def no_pytest(details: str, mask: PathMask) -> JsonObject:
+    """The answer if pytest, or a sandbox to run it in, is missing."""
+    return answer_to_error("spawn", mask.text(envelope.spawn_message(details)))
+
+
+def size_of(answer: JsonObject) -> int:
+    """The bytes of an answer in a message, which has it twice: as structure and as text."""
+    text = as_text(answer)
+    content = [{"type": "text", "text": text}]
+    return len(json.dumps(content)) + len(json.dumps(answer)) + _PROTOCOL_BYTES
+
+
+def as_text(answer: JsonObject) -> str:
+    """An answer for clients that only read text."""
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+
+def _fits(answer: JsonObject) -> bool:
+    return size_of(answer) <= SIZE_LIMIT
+
+
+def _rendered(answer: envelope.PytestAnswer, mask: PathMask) -> JsonObject:
+    report = mask.value(answer.json_report)
+    plain = answer.model_dump(mode="json", exclude={"json_report", "node_ids"})
+    masked = {name: mask.value(value) for name, value in plain.items()}
+    return masked | {"json_report": report, "node_ids": list(answer.node_ids)}
+
+
+def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> envelope.PytestAnswer:
+    message = envelope.message_of(run, timeout_s)
+    fields: JsonObject = {name: getattr(result, name) for name in envelope.SERIALIZED_FIELDS}
+    fields |= {"outcome": result.outcome.value, "message": message, "status": "success"}
+    if result.outcome in envelope.ERROR_OF_OUTCOME:
+        error_type, code = envelope.ERROR_OF_OUTCOME[result.outcome]
+        limit, command = len(result.text_output), run.command
+        details = envelope.ErrorDetails(
+            error_type=run.result.outcome.value,
+            exit_code=command.exit_code,
+            signal=envelope.signal_name(command),
+            stdout=cut_middle(command.stdout, limit),
+            stderr=cut_middle(command.stderr, limit),
+            command=tuple(cut_middle(word, _MAX_ARGUMENT_LENGTH) for word in command.argv[:50]),
+            duration=command.duration.total_seconds(),
+        )
+        error = envelope.ErrorObject(code=code, message=message, data=details)
+        fields |= {"status": "error", "error_type": error_type, "error": error}
+    return envelope.PytestAnswer.model_construct(**fields)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
+
+
+def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:
+    """The first of ever smaller versions of a result that fits; else the smallest.
+
+    Args:
+        result: The whole result.
+        limit: Bytes; versions that exceed it by a rough count are skipped.
+        fits: Decides on other versions.
+    """
+    form = result
+    for form in _smaller_results(result):
+        if _least_size(form) <= limit and fits(form):
+            break
+    return form
+
+
+def _smaller_results(result: PytestResult) -> Iterator[PytestResult]:
+    yield result
+    if result.json_report:
+        result = _reduced(result, "json_report", json_report={})
+        yield result
+    result = _without(result, (CaseOutcome.PASSED,), "passed")
+    yield result
+    short = result
+    for limit in _TEXT_STEPS:
+        if len(result.text_output) > limit:
+            text = cut_middle(result.text_output, limit)
+            short = _reduced(result, "the middle of text_output", text_output=text)
+            yield short
+    result = _without(short, _QUIET, "skipped, xfailed and xpassed")
+    yield result
+    yield from _shortened_failures(result)
+
+
+def _shortened_failures(result: PytestResult) -> Iterator[PytestResult]:
+    """Smaller versions of many failures: with shortened tracebacks, then with fewer failures."""
+    short = result
+    for limit in _TRACEBACK_STEPS:
+        short = _reduced(
+            result,
+            "the middle of long messages and tracebacks",
+            tests=tuple(_cut_case(case, limit) for case in result.tests),
+            collection_errors=tuple(_cut_error(error, limit) for error in result.collection_errors),
+            detail=None if result.detail is None else cut_middle(result.detail, limit),
+        )
+        yield short
+    tests, errors = short.tests, short.collection_errors
+    while len(tests) > 1 or len(errors) > 1:
+        tests, errors = _shortened(tests), _shortened(errors)
+        less = _omitted(short.tests, tests, "other tests")
+        less += _omitted(short.collection_errors, errors, "collection errors")
+        yield _reduced(short, *less, tests=tests, collection_errors=errors)
+
+
+def _without(result: PytestResult, outcomes: Sequence[CaseOutcome], words: str) -> PytestResult:
+    remaining = tuple(case for case in result.tests if case.outcome not in outcomes)
+    gone = len(result.tests) - len(remaining)
+    return _reduced(result, f"{gone} {words} tests", tests=remaining) if gone else result
+
+
+def _reduced(result: PytestResult, *what: str, **smaller: object) -> PytestResult:
+    return result.model_copy(update={**smaller, "omitted": (*result.omitted, *what)})
+
+
+def _omitted(before: Sequence[object], after: Sequence[object], words: str) -> list[str]:
+    gone = len(before) - len(after)
+    return [f"{gone} of {len(before)} {words}"] if gone else []
+
+
+def _shortened(items: tuple[_Item, ...]) -> tuple[_Item, ...]:
+    return items[: max(1, len(items) // 2)]
+
+
+def _cut_case(case: CaseResult, limit: int) -> CaseResult:
+    return replace(
+        case,
+        message=None if case.message is None else cut_middle(case.message, limit),
+        traceback=None if case.traceback is None else cut_middle(case.traceback, limit),
+    )
+
+
+def _cut_error(error: CollectionError, limit: int) -> CollectionError:
+    message, traceback = (cut_middle(text, limit) for text in (error.message, error.traceback))
+    return error.model_copy(update={"message": message, "traceback": traceback})
+
+
+def _least_size(result: PytestResult) -> int:
+    """A lower bound of a result's bytes, without writing it."""
+    reported = result.json_report.get("tests")
+    return (
+        len(result.text_output)
+        + _LEAST_OF_A_TEST * len(result.tests)
+        + sum(len(case.traceback or "") for case in result.tests)
+        + _LEAST_OF_A_TEST * (len(reported) if isinstance(reported, list) else 0)
+    )

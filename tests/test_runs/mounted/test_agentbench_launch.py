@@ -1,0 +1,148 @@
+"""The launcher is run as a sandbox runs it: a process of its own, in a project's folder."""
+
+import json
+import shutil
+import venv
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agentbench.tasks.problem import PytestCommand
+from agentbench.test_runs.execution import PytestRequest, execute_tests, reporter_mounts
+from tests.fakes.local_sandbox import LocalSandbox
+from tests.test_runs.interpreters import NEWEST, interpreter, requirements
+
+TELLS = """
+import json, os, sys
+def test_tells():
+    names = ("PYTHONPATH", "PYTHONHASHSEED", "PYTHONWARNINGS", "AGENTBENCH_WITHHELD_ENV")
+    told = {
+        "path": sys.path, "argv": sys.argv, "isolated": sys.flags.isolated,
+        "hash": hash("agentbench"), "warnings": sys.warnoptions,
+        "env": {name: os.environ.get(name) for name in names},
+        "bytecode": sys.dont_write_bytecode,
+    }
+    with open("told.json", "w") as file:
+        json.dump(told, file)
+"""
+
+
+@pytest.fixture
+def run_in(open_sandbox):
+    def run_in_(files, *, as_module=True, env=None, options=()):
+        sandbox = open_sandbox(files, *requirements(NEWEST))
+        options = ("-p", "no:cacheprovider", *options)
+        command = PytestCommand(as_module=as_module, options=options)
+        request = PytestRequest(command=command, timeout=timedelta(minutes=10), env=env or {})
+        return sandbox, execute_tests(sandbox, request).result
+
+    return run_in_
+
+
+def told_by(sandbox):
+    return json.loads(Path(sandbox.workspace / "told.json").read_text())
+
+
+def test_a_module_run_has_the_working_folder_first_on_its_path(run_in):
+    sandbox, result = run_in({"test_m.py": TELLS})
+    assert result.outcome == "passed"
+    told = told_by(sandbox)
+    assert str(sandbox.workspace) in told["path"]
+    assert told["argv"][0].endswith("/pytest/__main__.py")
+    assert told["bytecode"] is True
+
+
+def test_a_plain_run_has_the_folder_of_scripts_in_its_place(run_in):
+    sandbox, result = run_in({"tests/test_m.py": TELLS}, as_module=False)
+    assert result.outcome == "passed"
+    told = told_by(sandbox)
+    assert told["argv"][0].endswith("/bin/pytest")
+    assert any(entry.endswith("/bin") for entry in told["path"])
+    assert str(sandbox.workspace) not in told["path"]
+
+
+def test_what_isolated_mode_takes_is_given_back(run_in):
+    env = {"PYTHONPATH": "lib", "PYTHONHASHSEED": "7", "PYTHONWARNINGS": "ignore::ImportWarning"}
+    hashes = set()
+    for _ in range(2):
+        sandbox, result = run_in({"test_m.py": TELLS, "lib/x.py": ""}, env=env)
+        assert result.outcome == "passed"
+        told = told_by(sandbox)
+        hashes.add(told["hash"])
+    assert len(hashes) == 1
+    assert f"{sandbox.workspace}/lib" in told["path"]
+    assert told["env"] == env | {"AGENTBENCH_WITHHELD_ENV": None}
+    assert "ignore::ImportWarning" in told["warnings"]
+
+
+@pytest.mark.parametrize("env", [{}, {"PYTHONHASHSEED": "1"}, {"PYTHONPATH": "."}])
+def test_nothing_in_the_project_stands_in_for_pytest_or_the_reporters(run_in, env):
+    files = {
+        "test_m.py": "def test_a(): assert 0",
+        **dict.fromkeys(
+            [
+                "pytest.py",
+                "_pytest/__init__.py",
+                "pluggy.py",
+                "pytest_jsonreport/__init__.py",
+                "agentbench_reporter.py",
+                "json.py",
+                "pathlib.py",
+                "sitecustomize.py",
+                "usercustomize.py",
+            ],
+            "import os; os._exit(0)",
+        ),
+    }
+    _, result = run_in(files, env=env)
+    assert result.outcome == "failed", result.text_output
+    assert result.json_report["tests"][0]["outcome"] == "failed"
+
+
+def test_where_the_project_is_pytest_its_own_copy_runs_and_the_result_says_so(tmp_path):
+    venv.create(tmp_path / "venv", symlinks=True)
+    sandbox = LocalSandbox(tmp_path, tmp_path / "venv/bin/python", reporter_mounts())
+    (packages,) = interpreter(*requirements("7.4.4")).parent.parent.glob("lib/*/site-packages")
+    shutil.copytree(packages, sandbox.workspace / "src")
+    Path(sandbox.workspace / "test_m.py").write_text("def test_a(): pass")
+    (site,) = (tmp_path / "venv").glob("lib/*/site-packages")
+    (site / "editable.pth").write_text(str(sandbox.workspace / "src"))
+
+    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+    request = PytestRequest(command=command, timeout=timedelta(minutes=10), targets=("test_m.py",))
+    result = execute_tests(sandbox, request).result
+    assert result.outcome == "passed", result.text_output
+    assert result.versions.in_project
+
+
+def test_descriptors_that_a_test_closes_and_forks_of_it_leave_the_stream_whole(run_in):
+    closing = """
+import os
+def test_closes_everything():
+    os.closerange(3, 256)
+    for _ in range(20):
+        os.open("/dev/null", os.O_RDONLY)
+def test_forks():
+    child = os.fork()
+    if child == 0:
+        return
+    os.waitpid(child, 0)
+"""
+    _, result = run_in({"test_m.py": closing}, options=("-s",))
+    assert [case.outcome for case in result.tests] == ["passed", "passed"]
+    assert result.source == "stream"
+    assert result.internals_changed == ()
+
+
+@pytest.mark.parametrize("version", ["7.4.4", NEWEST])
+def test_a_project_with_the_report_plugin_and_warnings_as_errors_runs(open_sandbox, version):
+    files = {
+        "test_m.py": "def test_a():\n    assert True\n",
+        "pytest.ini": "[pytest]\nfilterwarnings = error\n",
+    }
+    sandbox = open_sandbox(files, f"pytest=={version}", "pytest-json-report==1.5.0")
+    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+    request = PytestRequest(command=command, timeout=timedelta(minutes=10), env={})
+    result = execute_tests(sandbox, request).result
+    assert result.outcome == "passed", result

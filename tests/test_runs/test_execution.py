@@ -1,0 +1,94 @@
+from datetime import timedelta
+
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.tasks.problem import PytestCommand
+from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.test_runs.fallback import read_junit
+from agentbench.test_runs.report_files import read_report_files
+from tests.test_runs.interpreters import NEWEST, requirements
+from tests.test_runs.scenarios import EVERYTHING, SCENARIOS, TWO
+
+MODULE = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+MINUTE = timedelta(minutes=1)
+
+
+def request_with(command=MODULE, **fields):
+    return PytestRequest(command=command, timeout=MINUTE, **fields)
+
+
+def test_tests_are_discovered_without_being_run(open_sandbox):
+    files = {"test_m.py": TWO, "test_bad.py": "import nope_nope", "test_run.py": "1 / 0"}
+    sandbox = open_sandbox(files, *requirements(NEWEST))
+    found = execute_tests(sandbox, request_with(targets=("test_m.py",), collect_only=True))
+    assert found.node_ids == ("test_m.py::test_a", "test_m.py::test_b")
+    assert found.result.collection_errors == ()
+    assert found.result.outcome == "passed"
+    assert found.result.tests == ()
+
+    found = execute_tests(sandbox, request_with(collect_only=True))
+    assert found.node_ids == ("test_m.py::test_a", "test_m.py::test_b")
+    assert {error.file for error in found.result.collection_errors} == {
+        "test_bad.py",
+        "test_run.py",
+    }
+
+
+def test_a_missing_pytest_is_told_from_a_failure(open_sandbox):
+    run = execute_tests(open_sandbox({"test_m.py": TWO}), request_with())
+    assert run.result.outcome == "spawn"
+    assert "No module named 'pytest'" in run.result.spawn_error
+
+
+def test_a_missing_interpreter_is_told_from_a_failure(open_sandbox):
+    command = PytestCommand(as_module=True, interpreter="python3.99")
+    run = execute_tests(open_sandbox({"test_m.py": TWO}), request_with(command))
+    assert run.result.outcome == "spawn"
+    assert "no such interpreter" in run.result.spawn_error
+
+
+def test_a_sandbox_that_is_to_end_is_killed_before_its_report_is_read(open_sandbox):
+    sandbox = open_sandbox({"test_m.py": TWO}, *requirements(NEWEST))
+    run = execute_tests(sandbox, request_with(), end_sandbox=True)
+    assert run.facts.outcome == "passed"
+    assert run.facts.passed == 2
+    with pytest.raises(SandboxError):
+        execute_tests(sandbox, request_with())
+
+
+REMOVING = """
+import pathlib, shutil
+def remove():
+    for folder in pathlib.Path("../results").iterdir():
+        shutil.rmtree(folder)
+"""
+
+
+def test_removed_results_leave_a_run_unverified(open_sandbox):
+    source = REMOVING + "import atexit\natexit.register(remove)\ndef test_a(): pass\n"
+    run = execute_tests(open_sandbox({"test_m.py": source}, *requirements(NEWEST)), request_with())
+    assert (run.result.outcome, run.result.source) == ("unverified", "exit_code")
+
+
+def test_a_removed_stream_is_told_by_the_source(open_sandbox):
+    source = REMOVING + "def test_a(): remove()\n"
+    run = execute_tests(open_sandbox({"test_m.py": source}, *requirements(NEWEST)), request_with())
+    assert (run.result.outcome, run.facts.source) == ("passed", "json_report")
+
+
+def test_each_run_has_a_folder_of_its_own(open_sandbox):
+    sandbox = open_sandbox({"test_m.py": TWO}, *requirements(NEWEST))
+    for _ in range(2):
+        assert execute_tests(sandbox, request_with()).result.outcome == "passed"
+
+
+def test_junit_tells_of_a_real_run_what_the_stream_does(open_sandbox):
+    sandbox = open_sandbox({"test_every.py": EVERYTHING}, *requirements(NEWEST))
+    run = execute_tests(sandbox, request_with())
+    (folder,) = {part for part in run.command.argv if part.startswith(str(sandbox.results))}
+    junit = read_junit(read_report_files(sandbox, sandbox.results / folder).junit)
+    told = {case.node_id: case.outcome for case in junit.results.values()}
+
+    unlike = {node_id for node_id, word in SCENARIOS[0].tests.items() if told.get(node_id) != word}
+    assert unlike == {"test_every.py::test_xpasses"}  # junit has no word for it

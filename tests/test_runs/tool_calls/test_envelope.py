@@ -1,0 +1,75 @@
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentbench.test_runs.tool_calls.envelope import HIDDEN, PathMask
+
+MASK = PathMask(PurePosixPath("/srv/proj"), known=["/home/Jane Doe"])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rootdir: /srv/proj", "rootdir: ."),
+        ("rootdir: /srv/proj, configfile: x", "rootdir: ., configfile: x"),
+        ("/srv/proj/tests/test_a.py:3: E", "tests/test_a.py:3: E"),
+        ("in '/srv/proj/'", "in '.'"),
+        ("file:///srv/proj/a.py", "file:a.py"),
+        ("/srv/proj2/x", HIDDEN),
+        ("/srv/proj.bak/x", HIDDEN),
+        ("open('/etc/passwd')", f"open('{HIDDEN}')"),
+        ("/tmp/pytest-of-me/x0:", f"{HIDDEN}:"),
+        ("--x=/var/lib/y", f"--x={HIDDEN}"),
+        ("file:///etc/passwd", f"file:{HIDDEN}"),
+        ("../../usr/share/x.py:12", f"{HIDDEN}:12"),
+        ("/home/Jane Doe/notes.txt", HIDDEN),
+        ("/usr/lib/python3.11/json/decoder.py:3", f"{HIDDEN}/python3.11/json/decoder.py:3"),
+        ("/opt/v/lib/python3.12/site-packages/a/b.py", f"{HIDDEN}/site-packages/a/b.py"),
+    ],
+)
+def test_paths_of_the_project_become_relative_and_others_go(text, shown):
+    assert MASK.text(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert 4 / 2 == 2",
+        "GET /api/users/3",
+        "http://localhost:80/usr/list",
+        "a/usr/lib is relative",
+        "./tests/test_a.py",
+        "tests/usr/lib/x.py::test_y",
+        "s3://bucket/home/x",
+    ],
+)
+def test_what_is_no_path_of_this_machine_stays(text):
+    assert MASK.text(text) == text
+
+
+@given(st.lists(st.sampled_from(["/etc", "/srv/proj", "/x", " ", ":", "'", "..", "a", "\n", "//"])))
+def test_no_path_under_a_system_folder_is_left_whatever_stands_around_it(parts):
+    shown = MASK.text("".join(parts) + " /etc/shadow")
+    assert "/etc/shadow" not in shown
+
+
+def test_masking_twice_is_masking_once():
+    text = "/srv/proj/a.py /etc/x/y ../../usr/z /usr/lib/python3.11/site-packages/q/r.py"
+    assert MASK.text(MASK.text(text)) == MASK.text(text)
+
+
+def test_a_value_is_masked_throughout_but_for_the_ids_of_tests():
+    value = {"a": ["/etc/x/y", 3, None], "nodeid": "t.py::t[/etc/x/y]", "b": {"c": "/srv/proj/d"}}
+    assert MASK.value(value) == {
+        "a": [HIDDEN, 3, None],
+        "nodeid": "t.py::t[/etc/x/y]",
+        "b": {"c": "d"},
+    }
+
+
+def test_folders_of_this_machine_that_are_not_usual_can_be_told():
+    mask = PathMask(PurePosixPath("/x/proj"), tops=["vault"])
+    assert mask.text("/vault/secret/file and /x/other/file") == f"{HIDDEN} and {HIDDEN}"
+    assert MASK.text("/vault/secret/file") == "/vault/secret/file"
