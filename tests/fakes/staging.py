@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from threading import Event, Semaphore
+from threading import Event
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -114,7 +114,6 @@ class StagedAttempt:
     secrets: frozenset[str] = frozenset()
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
-    control_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
     clone: CloneOutput | None = None
     baseline: Evidence | None = None
     outcome: AgentOutcome | None = None
@@ -147,7 +146,6 @@ class StagedAttempt:
             save=self.desk.save,
             background=self.background,
             extend=self.extend,
-            control_slots=self.control_slots,
         )
 
     @property

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import PurePosixPath
-from threading import Event, Semaphore
+from threading import Event
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -40,7 +40,6 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
 
-_CONTROL_RUNS = 2  # at a time, if the attempt shares no slots with others
 SaveArtifact = Callable[[str, bytes], None]
 """Writes a file of an attempt under a name relative to its folder."""
 
@@ -149,7 +148,6 @@ class StageContext(Struct, frozen=True, kw_only=True):
     """The state after the shared commands of set-up; None: set-up runs them."""
     extend: Callable[[float], None] = lambda _seconds: None
     """Adds seconds to the attempt's time limit while it waits for another attempt."""
-    control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
 
     @property
     def limits(self) -> Limits:
@@ -195,9 +193,15 @@ class PreparedContext(StageContext, frozen=True, kw_only=True):
     """When judged files were modified, in seconds since 1970: after set-up, so that make and
     setuptools build from them again, and equal in control runs and the final test."""
 
-    def judging_lock(self) -> FileLock:
-        """A lock that is held while sandboxes have an agent's code and the hidden tests."""
-        return machine_lock(f"judging-{judging_key(self.task)}")
+    def judging_lock(self, *, shared: bool = False) -> FileLock:
+        """The lock of the task on this machine, held while code of an agent is judged.
+
+        Sandboxes that run at the same time could talk through the kernel. In a control run the
+        tests lack the right values, or have wrong ones; its code would learn them from a sandbox
+        that has them, or computes them. So a control run is alone. Final tests, each of which has
+        the right values itself, share the lock: they have nothing to tell each other.
+        """
+        return machine_lock(f"judging-{judging_key(self.task)}", shared=shared)
 
     def sealed_lock(self) -> FileLock:
         """A lock that is held while the reference solution runs for the first time."""

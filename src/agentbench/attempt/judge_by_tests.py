@@ -77,30 +77,22 @@ class JudgeByTests:
             return FinalTestOutput(evidence=evidence, controls=Controls(level=level, skipped=off))
         runs, changed = ControlRunner(context=context, baseline=baseline), ChangedFiles.of(change)
         seed = secrets.randbits(_SEED_BITS)
-        tests, planned, sealed = tests_before(runs), None, None
+        tests, sealed = tests_before(runs), None
         if tests is not None and (change.files or change.emptied):
             # The engine that seals tests takes 0.1 s to import.
-            from agentbench.attempt.controls.sealed_runs import sealed_runs
+            from agentbench.attempt.controls.sealed_runs import sealed_run
 
-            planned = sealed_runs(runs, tests, seed)
-        # Two sandboxes of a task that run at the same time could talk through the kernel: one with
-        # wrong code would learn the right values from one with right code.
-        with runs.locked(context.judging_lock()):
-            if planned is not None:
-                sealed = planned.run(changed)
-                if sealed.report is not None:
-                    return FinalTestOutput(
-                        evidence=_sealed_evidence(context, sealed.report),
-                        controls=Controls(
-                            level=level, seed=seed, sealed=sealed.record, skipped=_DIFFERS
-                        ),
-                    )
-            evidence = _run_hidden_tests(context, baseline, change)
-            began = time.monotonic()
-            if has_passed(context.task, baseline, evidence):
-                controls = run_blind(runs, evidence, changed, tests, sealed, seed)
-            else:
-                controls = Controls(level=level, skipped="the final test did not pass")
+            sealed = sealed_run(runs, tests, seed, changed)
+            if sealed.report is not None:
+                evidence = _sealed_evidence(context, sealed.report)
+                differs = Controls(level=level, seed=seed, sealed=sealed.record, skipped=_DIFFERS)
+                return FinalTestOutput(evidence=evidence, controls=differs)
+        evidence = _run_hidden_tests(context, baseline, change)
+        began = time.monotonic()
+        if has_passed(context.task, baseline, evidence):
+            controls = run_blind(runs, evidence, changed, tests, sealed, seed)
+        else:
+            controls = Controls(level=level, skipped="the final test did not pass")
         return FinalTestOutput(
             evidence=evidence.model_copy(update={"findings": control_findings(controls)}),
             controls=controls,
@@ -120,8 +112,8 @@ def _run_hidden_tests(
             context,
             {**unchanged, **change.files, **context.hidden_tests.files},
             emptied=change.emptied,
-            are_agents=bool(change.files),
             sink=context.sink,
+            lock=context.judging_lock(shared=True) if change.files or change.emptied else None,
         )
         context.save("final.json", run.tests.result.model_dump_json(indent=1).encode())
         warnings = service_warnings(run.failed_services)

@@ -1,6 +1,7 @@
 """One judged run of a task's tests: its files, its command, and the evidence that it leaves."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -9,8 +10,9 @@ from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.sandboxes import open_test_sandbox, watched_services
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.core.choices import ControlLevel
+from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import FileContent
-from agentbench.errors import DoesNotFitError, SandboxError
+from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, ServiceReport
 from agentbench.scoring.evidence import CommandResult, Evidence, NodeId, ReportFacts
@@ -34,6 +36,7 @@ from agentbench.test_runs.execution import (
 )
 
 _REMOVAL_TIMEOUT = timedelta(minutes=5)
+_POLL = 0.02  # seconds; attempts at one task follow each other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +52,9 @@ def run_judged_tests(
     files: Mapping[PurePosixPath, FileContent | None],
     *,
     emptied: Iterable[PurePosixPath] = (),
-    are_agents: bool = False,
     request: PytestRequest | None = None,
     sink: OutputSink | None = None,
+    lock: FileLock | None = None,
 ) -> JudgedRun:
     """Write files to a fresh sandbox, run the tests, kill the sandbox, and read their reports.
 
@@ -62,9 +65,9 @@ def run_judged_tests(
         context: The inputs.
         files: The files to write; None removes one.
         emptied: Folders to remove, unless a file is written below them.
-        are_agents: Whether the files contain an agent's change, which must fit the disk.
         request: The tests; None: those that judge the task.
         sink: Gets the output.
+        lock: Held while code runs that an agent has changed; None: the files have no such code.
 
     Raises:
         DoesNotFitError: the files exceed the sandbox's disk limit.
@@ -77,17 +80,39 @@ def run_judged_tests(
         try:
             write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
         except DoesNotFitError as error:
-            if are_agents:
+            if lock is not None:  # the agent's files do not fit
                 raise error.blamed_on(Fault.AGENT.value) from error
             raise
-        broken = _run_before(context, sandbox, request, sink)
-        if broken is None:
-            # The reports are read from a dead sandbox: nothing in it can change them any more.
-            tests = execute_tests(sandbox, request, end_sandbox=True, sink=sink)
-        else:
-            sandbox.kill()
-            tests = run_without_tests(broken)
+        with nullcontext() if lock is None else held(context, lock):
+            broken = _run_before(context, sandbox, request, sink)
+            if broken is None:
+                # The reports are read from a dead sandbox: nothing in it can change them any more.
+                tests = execute_tests(sandbox, request, end_sandbox=True, sink=sink)
+            else:
+                sandbox.kill()
+                tests = run_without_tests(broken)
     return JudgedRun(tests=tests, failed_services=failures)
+
+
+@contextmanager
+def held(context: StageContext, lock: FileLock) -> Iterator[None]:
+    """Hold a lock; the wait for it does not count as the attempt's time.
+
+    Raises:
+        RunCancelled: the run was cancelled.
+    """
+    while True:
+        if context.cancel.is_set():
+            raise RunCancelled
+        try:
+            lock.acquire(timeout=_POLL)
+            break
+        except LockHeldError:
+            context.extend(_POLL)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _run_before(

@@ -164,7 +164,6 @@ class TaskPreparation:
                 save=self._stages.save,
                 background=resources.background,
                 extend=self._stages.deadline.extend,
-                control_slots=resources.control_slots,
             )
         return self._context
 

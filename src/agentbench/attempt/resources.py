@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Lock, Semaphore
+from threading import Event, Lock
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,7 +18,6 @@ from agentbench.attempt.shared_preparations import SharedPreparations
 from agentbench.attempt.task_image import resolve_image
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.display_text import secrets_in
-from agentbench.core.host import available_cpus
 from agentbench.models.interface import ModelGateway, ModelTraffic
 from agentbench.sandbox.interface import ImageId, SandboxProvider, SharesContainers
 from agentbench.scoring.taxonomy import StageName
@@ -86,7 +85,6 @@ class RunResources(Struct, frozen=True, kw_only=True):
     shared: SharedPreparations | None = None  # with other machines, through a registry
     gateway: ModelGateway | None = None
     secrets: frozenset[str] = frozenset()  # of this machine; removed from logs
-    control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     background: BackgroundTasks = field(default_factory=BackgroundTasks)
     images: dict[str | None, ImageId] = field(default_factory=dict)  # by their names in tasks
     live_status: LiveStatus = field(default_factory=LiveStatus)

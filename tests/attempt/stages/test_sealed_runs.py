@@ -183,16 +183,16 @@ def test_no_right_value_is_in_any_sandbox_of_code_that_gave_a_wrong_one(
 
 
 def test_the_reference_solution_is_run_once_for_a_task(attempt_by, monkeypatch):
-    from agentbench.attempt.controls.sealed_runs import SealedRuns
+    from agentbench.attempt.controls.sealed_runs import _SealedRuns
 
     asked = []
-    once = SealedRuns._reference_run
+    once = _SealedRuns._reference_run
 
     def counted(runs, change):
         asked.append(change)
         return once(runs, change)
 
-    monkeypatch.setattr(SealedRuns, "_reference_run", counted)
+    monkeypatch.setattr(_SealedRuns, "_reference_run", counted)
     with attempt_by() as context:
         context.control(ControlLevel.FULL)
         context.baseline = go(context, "baseline_run")

@@ -45,19 +45,25 @@ def judged(attempt_by, tmp_path):
 
 
 @pytest.fixture
-def at_writing(monkeypatch) -> Callable[[Callable[[str], None]], None]:
-    """Calls back when the sandbox of a judged run gets its files: of a sealed or another run."""
+def at_run(monkeypatch) -> Callable[[Callable[[str], None]], None]:
+    """Calls back when the tests of a judged run start: of a sealed one or another one."""
 
     def begin(called: Callable[[str], None]) -> None:
-        write = judged_tests.write_files
+        write, execute, kinds = judged_tests.write_files, judged_tests.execute_tests, {}
 
         def watched(sandbox, files, **more):
             sealed = b"agentbench_recorder" in files[HIDDEN_FILE].content
             if b"# MARK" in files.get(P("basket.py"), files[HIDDEN_FILE]).content:
-                called(SEALED if sealed else FINAL)
+                kinds[id(sandbox)] = SEALED if sealed else FINAL
             write(sandbox, files, **more)
 
+        def executed(sandbox, request, **more):
+            if id(sandbox) in kinds:
+                called(kinds.pop(id(sandbox)))
+            return execute(sandbox, request, **more)
+
         monkeypatch.setattr(judged_tests, "write_files", watched)
+        monkeypatch.setattr(judged_tests, "execute_tests", executed)
 
     return begin
 
@@ -71,33 +77,35 @@ def is_free(lock) -> bool:
     return True
 
 
-def test_final_tests_and_sealed_runs_of_a_task_come_one_at_a_time(judged, at_writing):
+def test_a_sealed_run_is_alone_and_final_tests_run_beside_one_another(judged, at_run):
     seen = []
     with judged() as attempt:
-        lock = attempt.ready.judging_lock()
-        at_writing(lambda kind: seen.append((kind, is_free(lock))))
+        alone, beside = attempt.ready.judging_lock, lambda: attempt.ready.judging_lock(shared=True)
+        at_run(lambda kind: seen.append((kind, is_free(alone()), is_free(beside()))))
         go(attempt, "final_test")
-        assert is_free(lock)
-    assert seen == [(SEALED, False), (FINAL, False)]
+        assert is_free(alone())
+    assert seen == [(SEALED, False, False), (FINAL, False, True)]
 
 
+@pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("level", [ControlLevel.FULL, ControlLevel.SAMPLE])
-def test_an_attempt_waits_for_the_one_that_is_judged(judged, level):
+def test_a_sealed_run_waits_for_every_other_run(judged, at_run, level, shared):
     waited = []
     with judged() as attempt:
         attempt.control(level)
-        lock = attempt.ready.judging_lock()
+        lock = attempt.ready.judging_lock(shared=shared)
         lock.acquire()
+        at_run(lambda _kind: waited.append("run"))
 
         def wait(seconds):
+            assert not waited
             waited.append(seconds)
-            assert not (attempt.desk.folder / "sealed.json").exists()
             lock.release()
 
         attempt.extend = wait
         go(attempt, "final_test")
         assert attempt.controls.sealed.mismatches == ()
-    assert waited
+    assert waited[1:] == ["run", "run"]
 
 
 def test_the_wait_ends_with_the_run(judged):
@@ -107,8 +115,15 @@ def test_the_wait_ends_with_the_run(judged):
             go(attempt, "final_test")
 
 
-def test_without_controls_nobody_waits(judged):
-    with judged() as attempt, attempt.ready.judging_lock():
+def test_without_controls_a_final_test_runs_beside_final_tests_alone(judged):
+    with judged() as attempt:
         attempt.control(ControlLevel.OFF)
-        go(attempt, "final_test")
+        with attempt.ready.judging_lock(shared=True):
+            go(attempt, "final_test")
         assert attempt.controls.skipped == "turned off"
+        lock = attempt.ready.judging_lock()
+        lock.acquire()
+        waited = []
+        attempt.extend = lambda seconds: (waited.append(seconds), lock.release())
+        go(attempt, "final_test")
+        assert waited

@@ -1,7 +1,6 @@
 """Runs a task's tests with rewritten files, in sandboxes of their own."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from msgspec import Struct, field
@@ -9,9 +8,8 @@ from msgspec.structs import replace
 
 from agentbench.attempt import judged_tests
 from agentbench.attempt.context import PreparedContext
-from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCloneError, RunCancelled
+from agentbench.errors import GitCloneError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.scoring.evidence import Evidence
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
@@ -19,7 +17,6 @@ from agentbench.test_runs.execution import PytestRun
 
 Files = Mapping[PurePosixPath, FileContent | None]
 
-_POLL = 0.02  # seconds; attempts at one task follow each other
 _REFERENCE_ENV = {"AGENTBENCH_RECORDER_SHARE": "4"}
 _OUTPUT_CHARACTERS = 4_096  # of a control run, which prints nearly the same as the final test
 _TIMEOUT_FACTOR = 2  # a control run may take this many times as long as the final test
@@ -53,7 +50,7 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         *,
         timeout_factor: int = _TIMEOUT_FACTOR,
     ) -> PytestRun:
-        """Run the tests with rewritten files on a change, once a slot is free.
+        """Run the tests with rewritten files on a change, while no other agent's code is judged.
 
         Raises:
             SandboxError: the sandbox could not be created or is lost.
@@ -66,14 +63,13 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         request = replace(request, timeout=timeout_factor * request.timeout)
         if not change.is_agents:
             request = replace(request, env={**request.env, **_REFERENCE_ENV})
-        with self._slot():
-            return judged_tests.run_judged_tests(
-                replace(context, save=_discard),  # the logs of services are the final test's
-                {**written, **_rewritten_files(rewritten, written)},
-                emptied=change.emptied,
-                are_agents=change.is_agents and bool(change.files),
-                request=request,
-            ).tests
+        return judged_tests.run_judged_tests(
+            replace(context, save=_discard),  # the logs of services are the final test's
+            {**written, **_rewritten_files(rewritten, written)},
+            emptied=change.emptied,
+            request=request,
+            lock=context.judging_lock() if change.is_agents else None,
+        ).tests
 
     def save_report(self, name: str, run: PytestRun) -> None:
         """Store the report of a control run, without parts that the final test's report has."""
@@ -99,41 +95,6 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
             written = hidden[path]
             return None if written is None else written.content
         return self.context.prepared.content(path)
-
-    @contextmanager
-    def locked(self, lock: FileLock) -> Iterator[None]:
-        """Hold a lock; the wait for it does not count as the attempt's time.
-
-        Raises:
-            RunCancelled: the run was cancelled.
-        """
-        self._raise_if_cancelled()
-        while True:
-            try:
-                lock.acquire(timeout=_POLL)
-                break
-            except LockHeldError:
-                self._raise_if_cancelled()
-                self.context.extend(_POLL)
-        try:
-            yield
-        finally:
-            lock.release()
-
-    @contextmanager
-    def _slot(self) -> Iterator[None]:
-        slots = self.context.control_slots
-        while not slots.acquire(timeout=_POLL):
-            self._raise_if_cancelled()
-        try:
-            self._raise_if_cancelled()
-            yield
-        finally:
-            slots.release()
-
-    def _raise_if_cancelled(self) -> None:
-        if self.context.cancel.is_set():
-            raise RunCancelled
 
 
 def _rewritten_files(rewritten: Mapping[str, bytes], written: Files) -> Files:

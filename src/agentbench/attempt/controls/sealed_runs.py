@@ -12,11 +12,12 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
 from agentbench.attempt.controls.sealed_evidence import sealed_report
+from agentbench.attempt.judged_tests import held
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
-from agentbench.integrity.sealing.isolation import isolated
+from agentbench.integrity.sealing.isolation import comparing_server, isolated
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.scoring import expectation
@@ -42,23 +43,26 @@ class SealedResult:
     useless: str | None = None  # why there was no run
 
 
-def sealed_runs(runs: ControlRunner, tests: ControlledTests, seed: int) -> "SealedRuns":
-    """The sealed runs of an attempt, planned; the reference solution has run under the seal.
+def sealed_run(
+    runs: ControlRunner, tests: ControlledTests, seed: int, change: ChangedFiles
+) -> SealedResult:
+    """Run the sealed tests with a change, and compare their recordings.
 
-    No code of an agent runs meanwhile, so other attempts at the task may be judged.
+    If few tests differ, the run is repeated. Values that differ between runs of the reference
+    solution are ignored.
 
     Raises:
         SandboxError: a sandbox could not be created or is lost.
         RunCancelled: the run was cancelled.
     """
-    planned = SealedRuns(runs=runs, tests=tests, seed=seed)
-    planned._prepare()
-    return planned
+    sealed = _SealedRuns(runs=runs, tests=tests, seed=seed)
+    sealed.prepare()
+    return sealed.result(change)
 
 
 @dataclass(slots=True, kw_only=True)
-class SealedRuns:
-    """The plan and the runs of one attempt, made by `sealed_runs`; used once."""
+class _SealedRuns:
+    """The seal of one attempt's tests, which the reference solution may change, and its runs."""
 
     runs: ControlRunner
     tests: ControlledTests
@@ -72,16 +76,7 @@ class SealedRuns:
     def _context(self) -> PreparedContext:
         return self.runs.context
 
-    def run(self, change: ChangedFiles) -> SealedResult:
-        """Run the sealed tests with a change, and compare their recordings.
-
-        If few tests differ, the run is repeated. Values that differ between runs of the reference
-        solution are ignored.
-
-        Raises:
-            SandboxError: a sandbox could not be created or is lost.
-            RunCancelled: the run was cancelled.
-        """
+    def result(self, change: ChangedFiles) -> SealedResult:
         useless = self._why_useless()
         if useless is not None:
             return SealedResult(useless=useless)
@@ -115,8 +110,9 @@ class SealedRuns:
             ),
         )
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         """Seal the files; run the reference solution unless its recordings are stored."""
+        comparing_server()  # imports the engine while the tests run
         memory = self._context.sealed_memory
         tests = (*self.tests.fixed, *self.tests.passing)
         self._inherited = inherited_tests(tests, self._written)
@@ -126,7 +122,7 @@ class SealedRuns:
         change = None if self._reference.runs else self.runs.reference_change()
         if change is None or not self._plan.files:
             return
-        with self.runs.locked(self._context.sealed_lock()):
+        with held(self._context, self._context.sealed_lock()):
             self._recall(memory.recall(seal))
             if not self._reference.runs:
                 self._run_reference(change)

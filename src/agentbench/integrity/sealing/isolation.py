@@ -6,26 +6,35 @@ only a limit that kills the process holds. The value then counts against itself 
 process skips it and compares the others.
 """
 
+import atexit
+import io
 import mmap
 import os
 import pickle
 import resource
 import signal
-import subprocess
+import socket
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TypeVar
+from functools import cache
+from typing import NoReturn, TypeVar
 
 from msgspec import Struct, field
 
 T = TypeVar("T")
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from {} import _main; _main()"
-_GRACE = 60  # seconds to start, to parse, and to end the comparison that is under way
+_START = """
+import sys
+sys.path[:] = sys.argv[1:]
+import agentbench.integrity.sealing.plan  # the engine
+from agentbench.integrity.sealing.isolation import _serve
+_serve()
+"""
+_GRACE = 60  # seconds to parse, and to end the comparison that is under way
 _LONGEST_REASON = 200
+_LONGEST_FAILURE = 2000
 
 
 class ComparisonLimits(Struct, frozen=True, kw_only=True):
@@ -75,13 +84,34 @@ class ComparisonGuard(Struct, kw_only=True):
                 signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+@cache
+def comparing_server() -> socket.socket:
+    """Start the process that forks one child for each call of `isolated`; it ends with this one.
+
+    It imports the engine once, which takes as long as a small test run (0.2 s), so a caller starts
+    it before it has anything to compare. It is no `multiprocessing`, which would fork a program
+    with threads or run the caller's script again.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs, open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor
+        os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-c", _START, *sys.path],
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                (os.POSIX_SPAWN_DUP2, nowhere.fileno(), 1),
+            ],
+            setsid=True,  # a Ctrl-C at the terminal is for the harness alone
+        )
+    atexit.register(ours.close)
+    return ours
+
+
 def isolated(
     method: Callable[..., T], *arguments: object, limits: ComparisonLimits | None = None
 ) -> T:
     """The result of `method(*arguments, guard)` in a child process with limits.
-
-    One child makes all comparisons of a call, which costs a start of Python and no more. It is no
-    `multiprocessing`, which would fork a program with threads or run the caller's script again.
 
     Args:
         method: A function or a method that passes all comparisons to the guard.
@@ -91,36 +121,61 @@ def isolated(
     Raises:
         ChildProcessError: the child failed outside of a comparison; this is a bug.
     """
-    limits = limits or ComparisonLimits()
-    child = subprocess.Popen(
-        [sys.executable, "-I", "-c", _START.format(__name__), *sys.path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,  # its processes can be killed together
-    )
-    try:
-        answer, errors = child.communicate(
-            pickle.dumps((method, arguments, limits)), timeout=limits.all_seconds + _GRACE
-        )
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-    if child.returncode != 0:
-        raise ChildProcessError(f"comparing recorded values failed: {errors.decode()[-2000:]}")
-    found: T = pickle.loads(answer)
-    return found
+    request = pickle.dumps(sys.path)
+    request += pickle.dumps((method, arguments, limits or ComparisonLimits()))
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            try:
+                socket.send_fds(comparing_server(), [b"."], [theirs.fileno()])
+            except BrokenPipeError:  # it was killed, for example for lack of memory
+                comparing_server.cache_clear()
+                socket.send_fds(comparing_server(), [b"."], [theirs.fileno()])
+        try:
+            ours.sendall(request)
+            ours.shutdown(socket.SHUT_WR)
+            answer = ours.makefile("rb").read()
+        except ConnectionError:
+            answer = b""
+    found = pickle.loads(answer) if answer else _Failed("its process was killed")
+    if isinstance(found, _Failed):
+        raise ChildProcessError(f"comparing recorded values failed: {found.how}")
+    result: T = found
+    return result
 
 
-def _main() -> None:
-    """Run the method of the request in a fork, and again without the comparison that ended it."""
-    request = sys.stdin.buffer.read()
-    method, arguments, limits = pickle.loads(request)
+class _Failed(Struct, frozen=True):
+    """The answer of a child that failed outside of a comparison."""
+
+    how: str
+
+
+def _serve() -> None:
+    """Fork a child for each connection that arrives, until the harness has ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    arrivals = socket.socket(fileno=0)
+    while (received := socket.recv_fds(arrivals, 1, 1))[0]:
+        connection = socket.socket(fileno=received[1][0])
+        if os.fork() == 0:  # safe: this process has one thread
+            arrivals.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _answer_request(connection)
+            os._exit(0)
+        connection.close()
+
+
+def _answer_request(connection: socket.socket) -> None:
+    """Run the method of a request in a fork, and again without the comparison that ended it."""
+    stream = connection.makefile("rwb")
+    sys.path[:] = pickle.load(stream)
+    method, arguments, limits = pickle.load(stream)
     memory = limits.memory_mib << 20
-    # Processor time bounds each process if the harness is killed and nobody waits for it.
-    bounds = (resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, int(limits.all_seconds + _GRACE))
-    for kind, soft in (*bounds, (resource.RLIMIT_CORE, 0)):
+    longest = int(limits.all_seconds + _GRACE)
+    for kind, soft in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, longest),
+        (resource.RLIMIT_CORE, 0),
+    ):
         hard = resource.getrlimit(kind)[1]
         least = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
         resource.setrlimit(kind, (least, hard))
@@ -130,14 +185,18 @@ def _main() -> None:
         last=memoryview(mmap.mmap(-1, 8)).cast("Q"),
     )
     while True:
-        process = os.fork()  # safe: this process has one thread
+        process = os.fork()
         if process == 0:
-            _answer(method, arguments, guard)
+            signal.alarm(longest)  # bounds it also if the harness is killed
+            _answer(method, arguments, guard, stream)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         if code >= 0:
-            sys.exit(code)
+            return
         if guard.last[0] == 0 or guard.last[0] in guard.skipped:
-            sys.exit(f"a process ended by signal {-code} outside of a comparison")
+            how = f"a process ended by signal {-code} outside of a comparison"
+            stream.write(pickle.dumps(_Failed(how)))
+            stream.flush()
+            return
         guard.skipped[guard.last[0]] = _reason(-code, limits)
 
 
@@ -148,13 +207,17 @@ def _reason(signum: int, limits: ComparisonLimits) -> str:
 
 
 def _answer(
-    method: Callable[..., object], arguments: tuple[object, ...], guard: ComparisonGuard
-) -> None:
+    method: Callable[..., object],
+    arguments: tuple[object, ...],
+    guard: ComparisonGuard,
+    stream: io.BufferedRWPair,
+) -> NoReturn:
     try:
-        sys.stdout.buffer.write(pickle.dumps(method(*arguments, guard)))
-        sys.stdout.buffer.flush()
+        answer = pickle.dumps(method(*arguments, guard))
     except BaseException:  # noqa: BLE001 - a fork must not return into the code of its parent
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
-    os._exit(0)
+        answer = pickle.dumps(_Failed(traceback.format_exc()[-_LONGEST_FAILURE:]))
+    try:
+        stream.write(answer)
+        stream.flush()
+    finally:  # also if the harness has ended
+        os._exit(0)
