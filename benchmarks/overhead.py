@@ -23,7 +23,7 @@ from pathlib import Path
 import docker
 from measuring import MIB, Measure, arguments, child, compared, show
 
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.python_runners import reporter_mounts
 
 Ways = tuple[tuple[str, str], ...]
 """Sandboxes, and whether with control runs."""

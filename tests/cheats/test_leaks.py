@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.runs.store.store import RunStore
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.python_runners import reporter_mounts
 from tests.cheats.cheat import Cheat, Kind
 from tests.cheats.leaks import CHEATS, HEIRLOOM, PUT_BACK
 from tests.cheats.naive import NaiveHarness

@@ -9,8 +9,10 @@ from agentbench.core.choices import Runner
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.scoring.taxonomy import FailureReason
-from agentbench.tasks.problem import DEFAULT_COMMANDS, parse_pytest_command
-from agentbench.test_runs.execution import PytestRequest, execute_tests, reporter_mounts
+from agentbench.tasks.test_command import DEFAULT_COMMANDS, parse_test_command
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import reporter_mounts, runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.cheats.cheat import adds
 from tests.e2e.bench import Bench
 from tests.e2e.django_source import BOTH, FIXED_TEST, copy_source, write_django_task
@@ -52,8 +54,8 @@ def run_django(tmp_path):
         for name, text in changes.items():
             with (workspace / name).open("a") as file:
                 file.write(text)
-        request = PytestRequest(
-            command=parse_pytest_command(given.get("command", USUAL)),
+        request = RunRequest(
+            runner=runner_of(parse_test_command(given.get("command", USUAL))),
             targets=targets,
             timeout=timedelta(minutes=10),
             env={"PYTHONPATH": str(workspace), "LC_ALL": "C.UTF-8"},

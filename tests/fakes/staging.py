@@ -42,6 +42,9 @@ from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runner import TestRunner
 from tests.e2e.small_task import HIDDEN, SERIAL, SmallTask
 
 
@@ -115,6 +118,7 @@ class StagedAttempt:
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
     clone: CloneOutput | None = None
+    runner: TestRunner | None = None
     baseline: Evidence | None = None
     outcome: AgentOutcome | None = None
     change: JudgedChange | None = None
@@ -144,6 +148,7 @@ class StagedAttempt:
             cancel=self.cancel,
             sink=self.desk.sink,
             save=self.desk.save,
+            runner=self.runner or runner_of(parse_test_command(self.task.problem.test_command)),
             background=self.background,
             extend=self.extend,
         )

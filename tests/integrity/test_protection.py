@@ -1,225 +1,309 @@
-import tomllib
+from pathlib import PurePosixPath as P
 
-import iniconfig
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agentbench.integrity.protection import (
-    UnreadableTablesError,
-    restore_pytest_tables,
-)
+from agentbench.core.files import FileContent
+from agentbench.integrity.extraction import WorkspaceChange
+from agentbench.integrity.protection import ProtectionRules, protect
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_runs.python_runners import runner_of
+from tests.integrity.tars import base_of, tree_tar
 
-PROJECT = b"""\
-# what this is
-[project]
-name = "shop"       # spaced
-
-[tool.pytest.ini_options]
-addopts = "-q"      # ours
-testpaths = ["tests"]
-
-[tool.ruff]
-line-length = 100
-"""
-SETUP = b"""\
-[metadata]
-name = shop
-
-[options.package_data]
-MyPackage = *.txt
-
-# about tests
-[tool:pytest]
-addopts = -q
-
-[flake8]
-max-line-length = 100
-"""
+BASE = {
+    "README.md": b"",
+    "pyproject.toml": b'[project]\nname = "shop"\n[tool.pytest.ini_options]\naddopts = "-q"\n',
+    "setup.cfg": b"[metadata]\nname = shop\n[tool:pytest]\naddopts = -q\n",
+    "src/shop/__init__.py": b"",
+    "src/shop/till.py": b"",
+    "src/queue/__init__.py": b"",
+    "calendar.py": b"",
+    "tests/test_till.py": b"",
+    "tests/conftest.py": b"",
+}
+PYTEST = runner_of(parse_test_command("pytest"))
+DJANGO = runner_of(parse_test_command("python checks/runtests.py"))
+NEW = FileContent(content=b"new = 1\n", executable=False)
 
 
-def test_only_files_that_share_their_tables_can_be_restored():
-    for name in ("pyproject.toml", "setup.cfg"):
-        assert restore_pytest_tables(name, b"", b"") is None
-    with pytest.raises(KeyError):
-        restore_pytest_tables("tox.ini", b"", b"")
+def judged(change: WorkspaceChange | dict[str, FileContent | None], **more):
+    """What is kept of a change, and what was dropped and why."""
+    if isinstance(change, dict):
+        change = WorkspaceChange(files={P(name): file for name, file in change.items()})
+    given = {"test_paths": ("tests",), "patterns": (), "hidden": frozenset(), "runner": PYTEST}
+    given |= more
+    base, contents = base_of(tree_tar(BASE))
+    return protect(change, ProtectionRules(**given), base, contents)
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("path", "file", "tampers"),
     [
-        (b'name = "shop"', b'name = "store"'),
-        (b"[tool.ruff]", b"[tool.mypy]\nstrict = true\n\n[tool.ruff]"),
-        (b"line-length = 100\n", b""),
-        (b"# ours", b"# a comment"),
-        (b"", b""),
+        ("tests/test_till.py", NEW, True),
+        ("tests/test_till.py", None, True),
+        ("tests/conftest.py", NEW, True),
+        ("tests/sub/conftest.py", NEW, True),
+        ("conftest.py", NEW, True),
+        ("tox.ini", NEW, True),
+        ("setup.cfg", None, True),
+        ("pyproject.toml", FileContent(content=b"\xff", executable=False), True),
+        ("evil.pth", NEW, True),
+        ("src/pytest.py", NEW, True),
+        ("protected.txt", NEW, True),
+        # Honest agents do this, too:
+        ("tests/test_new.py", NEW, False),
+        (".gitignore", NEW, False),
+        ("src/shop/__pycache__/till.pyc", NEW, False),
+        ("shop.egg-info/PKG-INFO", NEW, False),
+        ("json.py", NEW, False),
     ],
 )
-def test_other_tables_of_pyproject_are_the_agents(old, new):
-    assert restore_pytest_tables("pyproject.toml", PROJECT, PROJECT.replace(old, new, 1)) is None
+def test_dropped_tests_and_configuration_are_tampering(path, file, tampers):
+    (dropped,) = judged({path: file}, patterns=("protected.txt",)).dropped
+    assert dropped.tampers is tampers
 
 
 @pytest.mark.parametrize(
-    "edit",
+    ("path", "why"),
     [
-        (b'addopts = "-q"      # ours', b'addopts = "-p evil"'),
-        (b'addopts = "-q"      # ours\n', b""),
-        (b'testpaths = ["tests"]', b'testpaths = ["nothing"]\npython_files = "x_*.py"'),
-        (b"[tool.pytest.ini_options]", b"[tool.pytest.other]"),
-        (b"[tool.pytest.ini_options]", b"[tool.pytest]\nnew = 1\n[tool.pytest.ini_options]"),
-        (b"[tool.ruff]", b"[tool.pytest.more]\nx = 1\n[tool.ruff]"),
-        (b"[tool.pytest.ini_options]", b'["tool"."pytest" . ini_options]\nxfail_strict = true'),
+        ("tests/test_till.py", "a test of the task"),
+        ("tests/data/new.json", "a test of the task"),
+        ("conftest.py", "configuration of the tests"),
+        ("src/shop/conftest.py", "configuration of the tests"),
+        ("pytest.ini", "configuration of the tests"),
+        (".pytest.ini", "configuration of the tests"),
+        ("pytest.toml", "configuration of the tests"),
+        (".pytest.toml", "configuration of the tests"),
+        ("tox.ini", "configuration of the tests"),
+        ("sub/pytest.ini", "configuration of the tests"),
+        (".gitignore", "git's own files"),
+        (".gitattributes", "git's own files"),
+        (".gitmodules", "git's own files"),
+        ("sub/.git/config", "git's own files"),
+        ("src/shop/till.pyc", "byte-code"),
+        ("src/shop/till.pyo", "byte-code"),
+        ("src/shop/__pycache__/till.cpython-311.pyc", "byte-code"),
+        ("src/shop/__pycache__/anything", "byte-code"),
+        ("evil.pth", "runs whenever Python starts"),
+        ("src/evil.pth", "runs whenever Python starts"),
+        ("sitecustomize.py", "runs whenever Python starts"),
+        ("usercustomize.py", "runs whenever Python starts"),
+        ("src/sitecustomize.py", "runs whenever Python starts"),
+        ("sitecustomize/__init__.py", "runs whenever Python starts"),
+        ("sitecustomize.cpython-311-x86_64-linux-gnu.so", "runs whenever Python starts"),
+        ("shop.egg-info/entry_points.txt", "could register a plugin"),
+        ("src/shop.egg-info/entry_points.txt", "could register a plugin"),
+        ("shop-1.0.dist-info/entry_points.txt", "could register a plugin"),
+        ("json.py", "shadows the standard library, pytest or a plugin"),
+        ("src/json.py", "shadows the standard library, pytest or a plugin"),
+        ("lib/random.py", "shadows the standard library, pytest or a plugin"),
+        ("json/__init__.py", "shadows the standard library, pytest or a plugin"),
+        ("src/pytest/__init__.py", "shadows the standard library, pytest or a plugin"),
+        ("_pytest/python.py", "shadows the standard library, pytest or a plugin"),
+        ("pluggy.py", "shadows the standard library, pytest or a plugin"),
+        ("xdist/plugin.py", "shadows the standard library, pytest or a plugin"),
+        ("agentbench_reporter.py", "shadows the standard library, pytest or a plugin"),
+        ("_json.cpython-311-x86_64-linux-gnu.so", "shadows the standard library, pytest or a"),
     ],
 )
-def test_a_pytest_table_of_pyproject_is_the_bases_again_and_the_rest_stays(edit):
-    after = PROJECT.replace(*edit).replace(b'name = "shop"', b'name = "store"')
-    assert tomllib.loads(after.decode())["tool"] != tomllib.loads(PROJECT.decode())["tool"]
-    text = restore_pytest_tables("pyproject.toml", PROJECT, after)
-    assert text is not None
-    now = tomllib.loads(text.decode())
-    assert now["tool"] == tomllib.loads(PROJECT.decode())["tool"]
-    assert now["project"]["name"] == "store"
-    assert text.startswith(b'# what this is\n[project]\nname = "store"       # spaced\n')
+@pytest.mark.parametrize("file", [NEW, None], ids=["written", "removed"])
+def test_what_belongs_to_the_judge_is_dropped_with_the_reason(path, why, file):
+    change = judged({path: file, "src/shop/till.py": NEW})
+    assert change.files == {P("src/shop/till.py"): NEW}
+    (dropped,) = change.dropped
+    assert dropped.path == path
+    assert dropped.why.startswith(why)
 
 
-def test_a_table_that_the_base_has_not_is_taken_out_again():
-    before = b'[project]\nname = "shop"\n'
-    after = before + b'[tool.pytest.ini_options]\naddopts = "-p evil"\n[tool.x]\ny = 1\n'
-    text = restore_pytest_tables("pyproject.toml", before, after)
-    assert text is not None
-    assert tomllib.loads(text.decode()) == {"project": {"name": "shop"}, "tool": {"x": {"y": 1}}}
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/shop/till.py",
+        "src/shop/json.py",  # within a package it shadows nothing
+        "src/shop/test_helpers.py",
+        "src/store/__init__.py",
+        "store/__init__.py",
+        "store.py",
+        "src/queue/__init__.py",  # the base has it already
+        "src/queue/more.py",
+        "calendar.py",
+        "docs/conf.py",
+        "locale/de/shop.po",  # a folder without modules shadows nothing
+        "email/welcome.txt",
+        "site/index.html",
+        "setup.py",
+        "Makefile",
+        "requirements.txt",
+        "noxfile.py",
+        "testsuite.py",
+        "my_conftest.py",
+        "github.txt",
+        "src/shop/pth",
+    ],
+)
+@pytest.mark.parametrize("file", [NEW, None], ids=["written", "removed"])
+def test_honest_work_stays(path, file):
+    change = judged({path: file})
+    assert change.files == {P(path): file}
+    assert change.dropped == ()
 
 
-def test_a_file_that_is_new_or_gone_is_judged_by_its_tables_too():
-    assert restore_pytest_tables("pyproject.toml", None, b'[project]\nname = "x"\n') is None
-    added = restore_pytest_tables(
-        "pyproject.toml", None, b'[tool.pytest.ini_options]\naddopts = "-x"\n'
+def test_a_renamed_package_stays():
+    change = judged({"src/shop/till.py": None, "src/shop/register.py": NEW})
+    assert set(change.files) == {P("src/shop/till.py"), P("src/shop/register.py")}
+    assert change.dropped == ()
+
+
+def test_with_the_whole_repository_as_test_path_only_tests_are_the_judges():
+    change = judged(
+        {
+            "src/shop/till.py": NEW,
+            "test_new.py": NEW,
+            "sub/till_test.py": NEW,
+            "a/test_x/y.py": NEW,
+        },
+        test_paths=(".",),
     )
-    assert added is not None
-    assert tomllib.loads(added.decode()).get("tool", {}) == {}
-    removed = restore_pytest_tables("pyproject.toml", PROJECT, None)
-    assert tomllib.loads((removed or b"").decode())["tool"]["pytest"]["ini_options"] == {
-        "addopts": "-q",
-        "testpaths": ["tests"],
-    }
-    assert restore_pytest_tables("pyproject.toml", b"[project]\n", None) is None
+    assert set(change.files) == {P("src/shop/till.py"), P("a/test_x/y.py")}
 
 
-def test_true_is_not_one():
-    before, after = (b"[tool.pytest]\nxfail_strict = %s\n" % word for word in (b"true", b"1"))
-    assert restore_pytest_tables("pyproject.toml", before, after) is not None
+def test_a_test_path_may_be_a_single_file():
+    change = judged({"checks.py": NEW, "checks.pyi": NEW}, test_paths=("checks.py",))
+    assert set(change.files) == {P("checks.pyi")}
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        b"[tool",
-        b"tool = 3\n",
-        b'tool = "pytest"\n',
-        b"[[tool]]\npytest = 1\n",
-        b"\xff\xfe",
-        b"\xef\xbb\xbf[tool.x]\n",
-        b"x = " + b"[" * 100_000,
-        b"# " + b"x" * (1024 * 1024),
-        b"a = 1\na = 2\n",
-    ],
-)
-def test_a_pyproject_that_cannot_be_read_may_configure_the_tests(after):
-    with pytest.raises(UnreadableTablesError):
-        restore_pytest_tables("pyproject.toml", PROJECT, after)
-
-
-def test_pytest_as_no_table_is_restored_or_refused():
-    for after in (b"[tool]\npytest = 3\n", b"tool.pytest = 3\n", b"tool = {pytest = {a = 1}}\n"):
-        try:
-            text = restore_pytest_tables("pyproject.toml", PROJECT, after)
-        except UnreadableTablesError:
-            continue
-        assert tomllib.loads((text or b"").decode())["tool"]["pytest"] == {
-            "ini_options": {"addopts": "-q", "testpaths": ["tests"]}
-        }
-
-
-keys = st.sampled_from(["pytest", "ruff", "a", "b"])
-values = st.integers() | st.booleans() | st.text("xy[]\"'#=\n ", max_size=5)
-tables = st.dictionaries(keys, st.dictionaries(keys, values, max_size=2), max_size=3)
-
-
-@given(before=tables, after=tables)
-def test_whatever_the_tables_the_result_has_the_bases_for_pytest_and_the_agents_else(before, after):
-    import tomlkit
-
-    texts = [tomlkit.dumps({"tool": each}).encode() for each in (before, after)]
-    text = restore_pytest_tables("pyproject.toml", *texts)
-    now = tomllib.loads((texts[1] if text is None else text).decode()).get("tool", {})
-    assert now.pop("pytest", None) == before.get("pytest")
-    assert now == {key: value for key, value in after.items() if key != "pytest"}
+def test_hidden_tests_are_the_judges_wherever_they_lie():
+    change = judged({"src/shop/till.py": NEW}, hidden=frozenset({P("src/shop/till.py")}))
+    assert change.files == {}
+    assert change.dropped[0].why == "a test of the task"
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("pattern", "path", "matches"),
     [
-        (b"name = shop", b"name = store"),
-        (b"[flake8]", b"[mypy]\nstrict = 1\n\n[flake8]"),
-        (b"max-line-length = 100\n", b"max-line-length = 100\n\n[new]\nx = 1"),
+        ("data/**", "data/a/b.json", True),
+        ("data/**", "database.py", False),
+        ("data", "data/a/b.json", True),
+        ("data/", "data/a/b.json", True),
+        ("data", "data.py", False),
+        ("*.lock", "uv.lock", True),
+        ("*.lock", "sub/uv.lock", True),
+        ("**/golden.txt", "golden.txt", True),
+        ("**/golden.txt", "a/b/golden.txt", True),
+        ("**/golden.txt", "a/ungolden.txt", False),
+        ("**/golden/**", "a/golden/x", True),
+        ("**/golden/**", "golden/x", True),
+        ("Makefile", "Makefile", True),
+        ("Makefile", "makefile", False),
+        ("src/[ab].py", "src/a.py", True),
     ],
 )
-def test_other_sections_of_setup_cfg_are_the_agents(old, new):
-    assert restore_pytest_tables("setup.cfg", SETUP, SETUP.replace(old, new, 1)) is None
+def test_a_tasks_own_patterns_protect(pattern, path, matches):
+    change = judged({path: NEW}, patterns=(pattern,))
+    assert (change.dropped != ()) == matches
+    if matches:
+        assert change.dropped[0].why == "protected by the task"
 
 
-def test_a_pytest_section_of_setup_cfg_is_the_bases_again_and_the_rest_stays_to_the_byte():
-    after = SETUP.replace(b"addopts = -q", b"addopts = -p evil").replace(b"100", b"79")
-    text = restore_pytest_tables("setup.cfg", SETUP, after)
-    assert text is not None
-    assert text == (
-        SETUP.replace(b"[tool:pytest]\naddopts = -q\n\n", b"").replace(b"100", b"79")
-        + b"[tool:pytest]\naddopts = -q\n\n"
+def test_a_pyproject_keeps_the_agents_edits_and_the_bases_pytest_table():
+    edited = BASE["pyproject.toml"].replace(b"shop", b"store").replace(b"-q", b"-p evil")
+    change = judged({"pyproject.toml": FileContent(content=edited, executable=True)})
+    kept = change.files[P("pyproject.toml")]
+    assert kept is not None
+    assert kept.content.replace(b"\n\n", b"\n") == BASE["pyproject.toml"].replace(b"shop", b"store")
+    assert kept.executable
+    assert change.dropped[0].why == "its pytest tables are the base's again"
+
+
+def test_a_pyproject_without_a_change_to_its_pytest_table_is_left_alone():
+    edited = FileContent(content=BASE["pyproject.toml"] + b"[tool.x]\ny=1\n", executable=False)
+    change = judged({"pyproject.toml": edited})
+    assert change.files == {P("pyproject.toml"): edited}
+    assert change.dropped == ()
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg"])
+def test_a_configuration_that_was_removed_leaves_its_pytest_table(name):
+    change = judged({name: None})
+    kept = change.files[P(name)]
+    assert kept is not None
+    assert b"-q" in kept.content
+    assert b"shop" not in kept.content
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg"])
+def test_a_configuration_that_cannot_be_read_is_dropped_whole(name):
+    change = judged({name: FileContent(content=b"\xff[tool", executable=False)})
+    assert change.files == {}
+    assert change.dropped[0].why.startswith("may configure the tests, and cannot be read")
+
+
+def test_an_emptied_folder_is_dropped_where_its_files_would_be():
+    change = judged(
+        WorkspaceChange(emptied=(P("tests/data"), P("src/shop/data"), P("docs"), P(".github")))
     )
-    assert b"MyPackage = *.txt" in text
+    assert change.emptied == (P("src/shop/data"), P("docs"))
 
 
-HOSTILE_INI = [
-    "[tool:pytest]\n{}",
-    "[metadata]\nname = x\n[tool:pytest] # ]\n{}",
-    "[tool:pytest]#]\n{}",
-    "[tool:pytest];]\n{}",
-    "[tool:pytest]  \n{}",
-    "[metadata]\nname = x\x0c[tool:pytest]\n{}",
-    "[metadata]\nname = x\r[tool:pytest]\n{}",
-    "[metadata]\nname = x\x85[tool:pytest]\n{}",
-    "[metadata]\nname = x\u2028[tool:pytest]\n{}",
-    "[metadata]\nname = x\x1c[tool:pytest]\n{}",
-    "[metadata]\nname = x\n\n[pytest]\n{}",
-    "[a]\nb = c\n[tool:pytest]\nminversion = 1\n{}",
-]
+def test_what_is_dropped_is_told_in_the_order_of_the_change():
+    change = judged({"conftest.py": NEW, "tests/a.py": NEW})
+    assert [dropped.path for dropped in change.dropped] == ["conftest.py", "tests/a.py"]
 
 
-@pytest.mark.parametrize("form", HOSTILE_INI)
-@pytest.mark.parametrize("before", [None, SETUP, b"[metadata]\nname = shop\n"])
-def test_no_section_that_pytests_own_parser_sees_slips_through(before, form):
-    after = form.format("addopts = -p evil\n")
-    assert "-p evil" in str(own_sections(after)), "a form that pytest does not read proves nothing"
-    text = restore_pytest_tables("setup.cfg", before, after.encode())
-    assert text is not None
-    assert own_sections(text.decode()) == own_sections((before or b"").decode())
+@pytest.mark.parametrize(
+    "path", ["conftest.py", "tests/test_till.py", "pytest.ini", "a.egg-info/x", "queue.py", "a.pyc"]
+)
+def test_where_a_script_judges_work_of_any_kind_is_kept(path):
+    found = judged({path: NEW}, test_paths=(), runner=None)
+    assert (list(found.files), found.dropped) == ([P(path)], ())
 
 
-def own_sections(text: str) -> dict[str, dict[str, str]]:
-    """What pytest reads of a setup.cfg."""
-    found = iniconfig.IniConfig("setup.cfg", data=text)
-    return {
-        section.name: dict(section.items())
-        for section in found
-        if section.name in ("tool:pytest", "pytest")
-    }
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("sitecustomize.py", "runs whenever Python starts"),
+        ("deep/a.pth", "runs whenever Python starts"),
+        ("pytest.py", "shadows pytest or a plugin"),
+        ("_pytest/__init__.py", "shadows pytest or a plugin"),
+        ("kept/by/task", "protected by the task"),
+    ],
+)
+def test_what_would_run_before_a_script_in_python_is_dropped(path, why):
+    found = judged({path: NEW}, test_paths=(), patterns=("kept/**",), runner=None)
+    assert [(each.path, each.why) for each in found.dropped] == [(path, why)]
+    assert found.files == {}
 
 
-def test_a_setup_cfg_that_is_no_text_may_configure_the_tests():
-    with pytest.raises(UnreadableTablesError):
-        restore_pytest_tables("setup.cfg", SETUP, b"\xff[tool:pytest]")
+def test_a_scripts_own_tables_of_pytest_are_the_works():
+    content = b"[tool.pytest.ini_options]\naddopts = '-x'\n"
+    new = FileContent(content=content, executable=False)
+    assert judged({"pyproject.toml": new}, runner=None).files == {P("pyproject.toml"): new}
 
 
-def test_a_setup_cfg_that_is_gone_leaves_the_pytest_section():
-    assert restore_pytest_tables("setup.cfg", SETUP, None) == b"[tool:pytest]\naddopts = -q\n\n"
-    assert restore_pytest_tables("setup.cfg", b"[metadata]\n", None) is None
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("checks/runtests.py", "configuration of the tests"),
+        ("checks/test_sqlite.py", "configuration of the tests"),
+        ("checks/urls.py", "configuration of the tests"),
+        ("checks/sqlite3.py", "configuration of the tests"),
+        ("checks/unittest/__init__.py", "shadows the standard library, pytest or a plugin"),
+        ("unittest.py", "shadows the standard library, pytest or a plugin"),
+        ("agentbench_unittest.py", "shadows the standard library, pytest or a plugin"),
+    ],
+)
+def test_what_runs_before_djangos_tests_is_dropped(path, why):
+    change = judged({path: NEW}, runner=DJANGO)
+    assert change.files == {}
+    assert [(one.path, one.why) for one in change.dropped] == [(path, why)]
+
+
+@pytest.mark.parametrize("path", ["checks/shop/models.py", "src/shop/urls.py"])
+def test_other_files_are_judged_with_djangos_runner(path):
+    assert judged({path: NEW}, runner=DJANGO).files == {P(path): NEW}
+
+
+def test_a_package_may_not_begin_to_say_which_tests_it_has():
+    hook = FileContent(content=b"def load_tests(*args): ...\n", executable=False)
+    change = judged({"src/shop/__init__.py": hook, "src/shop/till.py": hook})
+    assert set(change.files) == {P("src/shop/till.py")}
+    assert [one.why for one in change.dropped] == ["configuration of the tests"]

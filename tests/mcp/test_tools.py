@@ -12,8 +12,8 @@ from agentbench.errors import RunCancelled, SandboxError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.pytest_tools import ExplainArguments, call_pytest_tool
 from agentbench.sandbox.interface import Limits
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
@@ -45,7 +45,7 @@ def test_the_judges_record_of_a_run_and_the_tools_answer_are_equal_field_by_fiel
         go(context, "baseline_run")
     record = json.loads(desk.read("baseline.json"))
 
-    command = parse_pytest_command(task.problem.test_command)
+    command = parse_test_command(task.problem.test_command)
     project = sandbox_project(provider.last, command, env={}, isolated=True)
     answer = asked(project, ExecuteArguments(detail="full"))
 
@@ -139,7 +139,7 @@ def opened_project():
     mounts = reporter_mounts()
     with provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
         yield (
-            sandbox_project(sandbox, PytestCommand(as_module=True), env={}, isolated=True),
+            sandbox_project(sandbox, TestCommand(as_module=True), env={}, isolated=True),
             sandbox,
         )
 

@@ -17,7 +17,7 @@ from agentbench.sandbox.docker.private_files import MASKED_PATHS
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, SandboxProvider, Stream
 from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, stand_ins
-from agentbench.test_runs.execution import LAUNCHER_MOUNT, reporter_mounts
+from agentbench.test_runs.python_runners import LAUNCHER_MOUNT, reporter_mounts
 from tests.patience import HANG_SECONDS
 from tests.sandbox.conformance_base import PATIENCE, python
 from tests.sandbox.docker_fixtures import engine, image, provider

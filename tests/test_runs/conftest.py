@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.python_runners import reporter_mounts
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.test_runs.interpreters import interpreter
 

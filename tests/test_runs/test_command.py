@@ -3,15 +3,17 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import PytestRequest, pytest_command, reporter_mounts
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.execution import run_command
+from agentbench.test_runs.python_runners import reporter_mounts, runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.fakes.local_sandbox import LocalSandbox
 
 MINUTE = timedelta(minutes=1)
 
 
 def request_with(**fields):
-    return PytestRequest(command=PytestCommand(as_module=True), timeout=MINUTE, **fields)
+    return RunRequest(runner=runner_of(TestCommand(as_module=True)), timeout=MINUTE, **fields)
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def command_for(tmp_path):
     sandbox = LocalSandbox(tmp_path, Path("python"), reporter_mounts())
 
     def command_for_(request, **more):
-        return pytest_command(sandbox, request, PurePosixPath("/results/x"), **more)
+        return run_command(sandbox, request, PurePosixPath("/results/x"), **more)
 
     return command_for_
 
@@ -32,8 +34,8 @@ def test_the_reporters_are_two_folders_that_exist():
 
 
 def test_every_choice_stands_in_the_command(command_for):
-    request = PytestRequest(
-        command=PytestCommand(as_module=False, interpreter="python3", options=("-q", "-x")),
+    request = RunRequest(
+        runner=runner_of(TestCommand(as_module=False, interpreter="python3", options=("-q", "-x"))),
         timeout=MINUTE,
         targets=("tests/a.py::t[x y]", "tests/b.py"),
         keyword="a or b",

@@ -3,19 +3,21 @@ from datetime import timedelta
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.fallback import read_junit
+from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import read_report_files
+from agentbench.test_runs.runner import RunRequest
 from tests.test_runs.interpreters import NEWEST, requirements
 from tests.test_runs.scenarios import EVERYTHING, SCENARIOS, TWO
 
-MODULE = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+MODULE = TestCommand(as_module=True, options=("-p", "no:cacheprovider"))
 MINUTE = timedelta(minutes=1)
 
 
 def request_with(command=MODULE, **fields):
-    return PytestRequest(command=command, timeout=MINUTE, **fields)
+    return RunRequest(runner=runner_of(command), timeout=MINUTE, **fields)
 
 
 def test_tests_are_discovered_without_being_run(open_sandbox):
@@ -42,7 +44,7 @@ def test_a_missing_pytest_is_told_from_a_failure(open_sandbox):
 
 
 def test_a_missing_interpreter_is_told_from_a_failure(open_sandbox):
-    command = PytestCommand(as_module=True, interpreter="python3.99")
+    command = TestCommand(as_module=True, interpreter="python3.99")
     run = execute_tests(open_sandbox({"test_m.py": TWO}), request_with(command))
     assert run.result.outcome == "spawn"
     assert "no such interpreter" in run.result.spawn_error

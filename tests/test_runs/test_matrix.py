@@ -8,10 +8,12 @@ import pytest
 
 from agentbench.core.choices import STACKS, stack_for
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.model import cases_of
 from agentbench.test_runs.parse import ReportFiles, session_of
+from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.test_runs.interpreters import PYTEST_VERSIONS, find_python, requirements
 from tests.test_runs.scenarios import SCENARIOS
@@ -52,9 +54,9 @@ ROWS = [
 
 def request_for(scenario, seconds=60):
     options = ("-p", "no:cacheprovider", *shlex.split(scenario.options))
-    command = PytestCommand(as_module=True, options=options)
-    return PytestRequest(
-        command=command,
+    command = TestCommand(as_module=True, options=options)
+    return RunRequest(
+        runner=runner_of(command),
         targets=scenario.targets,
         timeout=timedelta(seconds=seconds),
         **scenario.extra,
@@ -141,8 +143,8 @@ def test_the_deadline_keeps_what_was_known(open_sandbox):
     sandbox = open_sandbox({"test_m.py": hanging}, *requirements(PYTEST_VERSIONS[-1]))
 
     def run_within(seconds):
-        command, limit = PytestCommand(as_module=True), timedelta(seconds=seconds)
-        request = PytestRequest(command=command, timeout=limit, targets=("test_m.py",))
+        command, limit = TestCommand(as_module=True), timedelta(seconds=seconds)
+        request = RunRequest(runner=runner_of(command), timeout=limit, targets=("test_m.py",))
         return execute_tests(sandbox, request).result
 
     result = with_growing_limit(run_within, lambda result: len(result.tests) == 2)
@@ -164,8 +166,8 @@ BROKEN_FILES = {
 def collected(open_sandbox, version, files, *options):
     """What is known about files that could not be collected, by the file that pytest names."""
     sandbox = open_sandbox(files, *requirements(version))
-    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider", *options))
-    request = PytestRequest(command=command, timeout=timedelta(seconds=HANG_SECONDS))
+    command = TestCommand(as_module=True, options=("-p", "no:cacheprovider", *options))
+    request = RunRequest(runner=runner_of(command), timeout=timedelta(seconds=HANG_SECONDS))
     facts = execute_tests(sandbox, request).facts
     assert facts.outcome is PytestOutcome.COLLECTION_ERROR
     return {fact.file: (fact.error, fact.path, fact.line) for fact in facts.collection_facts}

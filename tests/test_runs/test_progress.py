@@ -4,9 +4,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from agentbench.errors import SandboxError
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import ProgressCounter, RunProgress, follow_progress
+from agentbench.test_runs.runner import RunRequest
 from tests.patience import HANG_SECONDS
 from tests.test_runs.interpreters import NEWEST, requirements
 
@@ -61,7 +63,7 @@ def test_a_stream_that_lies_counts_for_no_more_than_it_says():
 def test_a_run_is_followed_while_it_lasts(open_sandbox):
     sandbox = open_sandbox({"test_m.py": WAITING}, *requirements(NEWEST))
     limit = timedelta(seconds=HANG_SECONDS)
-    request = PytestRequest(command=PytestCommand(as_module=True), timeout=limit)
+    request = RunRequest(runner=runner_of(TestCommand(as_module=True)), timeout=limit)
     told = []
 
     def note(progress):

@@ -6,8 +6,10 @@ from datetime import timedelta
 import pytest
 
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
-from agentbench.tasks.problem import parse_pytest_command
-from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.test_runs.interpreters import find_python
 
 PYTHONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
@@ -368,8 +370,8 @@ def test_a_run_is_told_as_what_it_was(open_sandbox, scenario, python):
     if find_python(python) is None:
         pytest.skip(f"no Python {python} on this machine")
     sandbox = open_sandbox(scenario.files, python=python)
-    request = PytestRequest(
-        command=parse_pytest_command(scenario.command),
+    request = RunRequest(
+        runner=runner_of(parse_test_command(scenario.command)),
         targets=scenario.targets,
         timeout=timedelta(minutes=2),
         **scenario.extra,

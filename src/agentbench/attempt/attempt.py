@@ -27,7 +27,8 @@ from agentbench.attempt.context import (
 )
 from agentbench.attempt.judged_tests import expected_tests
 from agentbench.attempt.logs import EXCHANGE_LOG, write_trajectory
-from agentbench.attempt.preparation import TaskPreparation
+from agentbench.attempt.preparation import NotPrepared, prepared_task
+from agentbench.attempt.preparation_cache import StoredBaseline, log_cache_failure
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import AttemptTimes, make_record
 from agentbench.attempt.resources import AttemptSlot, RunResources
@@ -103,30 +104,27 @@ class Attempt:
 
     @contextmanager
     def prepared(self) -> Iterator[ShownBug | AttemptOutputs]:
-        """The state before the agent's work, or the outputs of an attempt that ends before it.
-
-        A preparation that only this attempt may use is removed when the block ends.
-        """
-        preparation = TaskPreparation(self.task, self.resources, self.stages)
-        try:
-            ready = preparation.prepare()
-            if ready is None:
-                yield AttemptOutputs(task=preparation.task, image=preparation.image)
+        """The state before the agent's work, or the outputs of an attempt that ends before it."""
+        with prepared_task(self.task, self.resources, self.stages) as ready:
+            if isinstance(ready, NotPrepared):
+                yield AttemptOutputs(task=ready.task, image=ready.image)
                 return
+            key, cache = ready.baseline_key, self.resources.cache
+            # Other attempts at the task share it as long as one of them has it.
+            stored = cache.load_baseline(key) if key is not None else None
+            baseline = self._baseline(ready, stored)
             outputs = AttemptOutputs(task=ready.task, image=ready.image, prepared=ready.prepared)
-            baseline = self._baseline(ready, preparation)
             if baseline is None:
                 yield outputs
             else:
                 yield ShownBug(ready=ready, baseline=baseline, outputs=outputs)
-        finally:
-            preparation.forget_uncached()
 
-    def _baseline(self, ready: PreparedContext, preparation: TaskPreparation) -> Evidence | None:
+    def _baseline(self, ready: PreparedContext, stored: StoredBaseline | None) -> Evidence | None:
         """The evidence of the baseline run; None if it shows a fault of the task."""
-        stored = preparation.load_baseline()
         if stored is not None:
-            self.stages.add(stored)
+            self.stages.add(stored.result)
+            if stored.report:  # a script leaves none
+                self.stages.save("baseline.json", stored.report)
         else:
             stage = StageName.BASELINE_RUN
             self.stages.run(
@@ -135,9 +133,12 @@ class Attempt:
         result = self.stages.results[-1]
         if baseline_failure(expected_tests(ready.task), result.evidence) is not None:
             return None
-        report = self._baseline_report()
-        if stored is None and not result.evidence.warnings and report is not None:
-            preparation.store_baseline(result, report)
+        report, key = self._baseline_report(), ready.baseline_key
+        if stored is None and not result.evidence.warnings and report is not None and key:
+            with log_cache_failure():
+                self.resources.cache.keep_baseline(
+                    key, StoredBaseline(result=result, report=report)
+                )
         return result.evidence
 
     def _baseline_report(self) -> bytes | None:

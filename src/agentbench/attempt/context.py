@@ -39,6 +39,7 @@ from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
+from agentbench.test_runs.runner import TestRunner
 
 SaveArtifact = Callable[[str, bytes], None]
 """Writes a file of an attempt under a name relative to its folder."""
@@ -142,6 +143,7 @@ class StageContext(Struct, frozen=True, kw_only=True):
     cancel: Event
     sink: OutputSink  # the log of the stage
     save: SaveArtifact
+    runner: TestRunner
     background: BackgroundTasks
     stage: StageName = StageName.SETUP  # in names of logs; git_clone starts the services of set-up
     shared_setup: SnapshotId | None = None
@@ -174,12 +176,20 @@ class StageContext(Struct, frozen=True, kw_only=True):
         return self.settings.integrity_controls or self.task.controls
 
     def after_setup(
-        self, prepared: PreparedTask, memory: ControlMemory, sealed: SealedMemory
+        self,
+        prepared: PreparedTask,
+        memory: ControlMemory,
+        sealed: SealedMemory,
+        baseline_key: str | None = None,
     ) -> "PreparedContext":
         """The same inputs for the stages after set-up."""
         inputs = {name: getattr(self, name) for name in StageContext.__struct_fields__}
         return PreparedContext(
-            **inputs, prepared=prepared, control_memory=memory, sealed_memory=sealed
+            **inputs,
+            prepared=prepared,
+            control_memory=memory,
+            sealed_memory=sealed,
+            baseline_key=baseline_key,
         )
 
 
@@ -189,6 +199,7 @@ class PreparedContext(StageContext, frozen=True, kw_only=True):
     prepared: PreparedTask
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     sealed_memory: SealedMemory = field(default_factory=SealedMemory)
+    baseline_key: str | None = None  # of a stored baseline run; None: none is stored
     edited_at: float = field(default_factory=time.time)
     """When judged files were modified, in seconds since 1970: after set-up, so that make and
     setuptools build from them again, and equal in control runs and the final test."""

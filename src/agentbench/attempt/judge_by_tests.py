@@ -20,8 +20,8 @@ from agentbench.integrity.records import Controls, control_findings
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import CaseOutcome, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import PytestResult
+from agentbench.test_runs.runner import TestRun
 
 _SEED_BITS = 52  # every JSON reader reads numbers of this size exactly
 _MAX_LOGGED = 100  # tests
@@ -124,7 +124,7 @@ def _run_hidden_tests(
     )
 
 
-def _sealed_evidence(context: PreparedContext, run: PytestRun) -> Evidence:
+def _sealed_evidence(context: PreparedContext, run: TestRun) -> Evidence:
     """The evidence of an attempt that gave wrong values: its sealed run."""
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     context.sink(Stream.STDOUT, _log_of_sealed_run(run.result).encode("utf-8", "replace"))

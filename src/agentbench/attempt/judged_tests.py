@@ -24,16 +24,12 @@ from agentbench.scoring.expectation import (
     shortfall_of,
     with_node_ids,
 )
+from agentbench.scoring.node_ids import file_of, files_of, is_node_id, name_in_file, node_id_of
 from agentbench.scoring.taxonomy import Fault, StageName
-from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 from agentbench.tasks.version_settings import version_settings
-from agentbench.test_runs.execution import (
-    PytestRequest,
-    PytestRun,
-    execute_tests,
-    run_without_tests,
-)
+from agentbench.test_runs.execution import execute_tests, run_without_tests
+from agentbench.test_runs.runner import RunRequest, TestRun, TestRunner
 
 _REMOVAL_TIMEOUT = timedelta(minutes=5)
 _POLL = 0.02  # seconds; attempts at one task follow each other
@@ -43,7 +39,7 @@ _POLL = 0.02  # seconds; attempts at one task follow each other
 class JudgedRun:
     """A run of the tests, and the services that failed in it."""
 
-    tests: PytestRun
+    tests: TestRun
     failed_services: Sequence[ServiceReport]
 
 
@@ -52,7 +48,7 @@ def run_judged_tests(
     files: Mapping[PurePosixPath, FileContent | None],
     *,
     emptied: Iterable[PurePosixPath] = (),
-    request: PytestRequest | None = None,
+    request: RunRequest | None = None,
     sink: OutputSink | None = None,
     lock: FileLock | None = None,
 ) -> JudgedRun:
@@ -116,7 +112,7 @@ def held(context: StageContext, lock: FileLock) -> Iterator[None]:
 
 
 def _run_before(
-    context: StageContext, sandbox: Sandbox, request: PytestRequest, sink: OutputSink | None
+    context: StageContext, sandbox: Sandbox, request: RunRequest, sink: OutputSink | None
 ) -> CommandResult | None:
     """Run the commands of `[tests] before`; returns the first one that fails, if any."""
     task, left = context.task, request.timeout
@@ -183,15 +179,15 @@ def expected_tests(task: Task) -> ExpectedTests:
     )
 
 
-def judged_request(context: StageContext) -> PytestRequest:
+def judged_request(context: StageContext) -> RunRequest:
     """The pytest run that judges a task; equal in the baseline, the final test and control runs.
 
     It runs all tests, regardless of the task's command or configuration: a control run has to
     continue after a failure, and code under test must not be able to tell it from the final test.
     unittest and Django's runner do so anyway.
     """
-    return PytestRequest(
-        command=parse_pytest_command(context.task.problem.test_command),
+    return RunRequest(
+        runner=context.runner,
         judged=True,
         targets=judged_targets(context.task),
         timeout=judged_timeout(context),
@@ -213,16 +209,16 @@ def judged_targets(task: Task) -> tuple[str, ...]:
     key = task.answer_key
     pass_to_pass = () if key.pass_to_pass == "baseline" else key.pass_to_pass
     listed = (*key.fail_to_pass, *pass_to_pass)
-    files = dict.fromkeys(test.partition("::")[0] for test in listed if "::" in test)
+    files = files_of(listed)
     names = has_names(expected_tests(task))
     if key.fail_to_pass and key.pass_to_pass != "baseline" and not names:
-        return tuple(files)
+        return files
     if names and not task.problem.test_paths:
         return ()
     return tuple(dict.fromkeys((*task.problem.test_paths, *_outside_test_paths(files, task))))
 
 
-def _outside_test_paths(files: dict[str, None], task: Task) -> tuple[str, ...]:
+def _outside_test_paths(files: tuple[str, ...], task: Task) -> tuple[str, ...]:
     paths = task.problem.test_paths
     if not paths and task.answer_key.pass_to_pass == "baseline":
         return ()  # pytest's own default: everything, these files included
@@ -233,6 +229,7 @@ def with_located_tests(
     task: Task,
     paths: Iterable[PurePosixPath],
     content: Callable[[PurePosixPath], bytes | None],
+    runner: TestRunner,
 ) -> Task:
     """The task whose lists have ids relative to the repository.
 
@@ -244,6 +241,7 @@ def with_located_tests(
         task: The task.
         paths: The files of the repository, with the hidden tests.
         content: The content of such a file; None if it has none.
+        runner: The runner of its tests.
     """
     key = task.answer_key
     by_name: dict[str, list[PurePosixPath]] = {}
@@ -251,17 +249,17 @@ def with_located_tests(
         by_name.setdefault(path.name, []).append(path)
 
     def located(node_id: NodeId) -> NodeId:
-        file, colons, name = node_id.partition("::")
+        file = file_of(node_id)
         similar = [p for p in by_name.get(PurePosixPath(file).name, ()) if p.match(file)]
-        if not colons or [p.as_posix() for p in similar] in ([], [file]):
+        if not is_node_id(node_id) or [p.as_posix() for p in similar] in ([], [file]):
             return node_id
-        function = name.partition("[")[0].rpartition("::")[2].encode()
+        function = runner.name_in_source(node_id).encode()
         similar = [p for p in similar if function in (content(p) or b"")]
         is_tested = [p for p in similar if _is_below(p.as_posix(), task.problem.test_paths)]
         exact = [p for p in similar if p.as_posix() == file]
         for found in (exact, is_tested, similar):
             if len(found) == 1:
-                return NodeId(f"{found[0]}::{name}")
+                return node_id_of(found[0].as_posix(), name_in_file(node_id))
         return node_id
 
     passing = key.pass_to_pass
@@ -283,7 +281,7 @@ def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
     if not key.fail_to_pass or key.pass_to_pass == "baseline":
         return facts
     listed = {*key.fail_to_pass, *key.pass_to_pass}
-    names = [name for name in listed if "::" not in name]
+    names = [name for name in listed if not is_node_id(name)]
     cases = tuple(
         case
         for case in facts.cases
@@ -292,7 +290,7 @@ def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
     return facts.model_copy(update={"cases": cases})
 
 
-def judged_evidence(context: StageContext, run: PytestRun) -> Evidence:
+def judged_evidence(context: StageContext, run: TestRun) -> Evidence:
     """The evidence of a judged run: its listed tests, their memory limit and their time."""
     return Evidence(
         command=run.command,
@@ -316,7 +314,7 @@ def unchanged_tests(
     expected = with_node_ids(expected_tests(context.task), baseline)
     listed = expected.fail_to_pass or outcomes_of(baseline)
     found = {}
-    for name in dict.fromkeys(node_id.partition("::")[0] for node_id in listed):
+    for name in files_of(listed):
         path = PurePosixPath(name)
         content = prepared.content(path)
         if content is not None:

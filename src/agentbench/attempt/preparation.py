@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePosixPath
 from uuid import uuid4
@@ -9,7 +10,13 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from agentbench.attempt import preparation_cache
-from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext, limits_of
+from agentbench.attempt.context import (
+    HiddenTests,
+    PreparedContext,
+    StageContext,
+    StageOutput,
+    limits_of,
+)
 from agentbench.attempt.judged_tests import with_located_tests
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
@@ -36,10 +43,13 @@ from agentbench.errors import (
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.sandbox.egress.plan import NetworkPlan, open_with_network
 from agentbench.sandbox.interface import Command, ImageId, OutputSink, Sandbox, SnapshotId
-from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_runs.python_runners import runner_of
 
+# Errors before the first stage which that stage records.
+_RECORDED = (UnavailableError, SandboxError, GitCloneError, OSError, RunCancelled)
 _LOCK_POLL = 0.2  # seconds
 _TRUST_INDEX = ("touch", "-d", "2100-01-01T00:00:00", ".git/index")
 _TOUCH_TIMEOUT = timedelta(minutes=1)
@@ -61,154 +71,175 @@ def prepare_task(task: Task, resources: RunResources) -> PreparedContext:
     with owned_folder("agentbench-logs-") as logs:
         slot = AttemptSlot(folder=logs, run_id=RunId("prepare"), attempt=1)
         stages = StageRunner(resources, slot)
-        ready = TaskPreparation(task, resources, stages).prepare()
-    if ready is None:
-        failure = stages.last_failure()
-        if failure is not None and failure.reason is FailureReason.INTERRUPTED:
-            raise RunCancelled
-        why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
-        raise UnavailableError(f"{task.id} cannot be prepared: {why}")
-    return replace(ready, cancel=resources.cancel, save=lambda _name, _content: None)
+        with prepared_task(task, resources, stages) as ready:
+            if isinstance(ready, PreparedContext):
+                return replace(ready, cancel=resources.cancel, save=lambda _name, _content: None)
+    failure = stages.last_failure()
+    if failure is not None and failure.reason is FailureReason.INTERRUPTED:
+        raise RunCancelled
+    why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
+    raise UnavailableError(f"{task.id} cannot be prepared: {why}")
 
 
-class TaskPreparation:
-    """The preparation of one task for one attempt, and its entries in the cache."""
+@dataclass(frozen=True, kw_only=True)
+class NotPrepared:
+    """What is known of a task whose preparation failed; the results of the stages say why."""
 
-    def __init__(self, task: Task, resources: RunResources, stages: StageRunner) -> None:
-        self._task = task
-        self.task = task  # with the name of its image, once that is known
-        self._resources = resources
-        self._stages = stages
-        self._context: StageContext | None = None  # None: the image is not resolved yet
-        self._key: str | None = None
-        # Other attempts at the task share it as long as one of them has it.
-        self._baseline: preparation_cache.StoredBaseline | None = None
+    task: Task  # with the name of its image, if that could be resolved
+    image: ImageId | None
 
-    @property
-    def image(self) -> ImageId | None:
-        """The image, if it could be resolved."""
-        return self._context.image if self._context is not None else None
 
-    def prepare(self) -> PreparedContext | None:
-        """The inputs of the later stages; None if a stage failed."""
-        with self._lock_and_load() as found, preparation_cache.closing_sandboxes() as opened:
-            limit = attempt_time_limit(self._task, self._resources.settings)
-            self._stages.deadline.begin(limit)  # does not count the wait for another attempt
-            prepared = found if found is not None else self._run_stages(opened)
-            if prepared is None or self._context is None:
-                return None
-            self._store_results(prepared)
-            self._resources.background.remove(opened.pop_all().close)
-        sealed = self._resources.cache.sealed_memory(self._baseline_key, self._task)
-        ready = self._context.after_setup(prepared, self._control_memory(), sealed)
-        with suppress(GitCheckoutError, GitCloneError):  # baseline_run raises it again
-            hidden = ready.hidden_tests.files
+@contextmanager
+def prepared_task(
+    task: Task, resources: RunResources, stages: StageRunner
+) -> Iterator[PreparedContext | NotPrepared]:
+    """The inputs of the stages after set-up; a state that is not cached is removed at the end.
 
-            def content(path: PurePosixPath) -> bytes | None:
-                file = hidden.get(path)
-                return file.content if file is not None else prepared.content(path)
+    Raises:
+        StorageError: the disk has no space for the files of a stage.
+    """
+    cache, is_cached = resources.cache, resources.settings.use_cache
+    try:
+        inputs = _first_inputs(task, resources, stages)
+        unique = f"{preparation_cache.UNCACHED_PREFIX}{uuid4().hex}"
+        key = cache.key(task, inputs.image) if is_cached else unique
+    except _RECORDED as error:
+        _record_failure(error, stages)
+        yield NotPrepared(task=task, image=None)
+        return
+    try:
+        preparation = _Preparation(
+            task=task, key=key, inputs=inputs, resources=resources, stages=stages
+        )
+        prepared = preparation.prepared()
+        if prepared is None:
+            yield NotPrepared(task=inputs.task, image=inputs.image)
+        else:
+            yield _later_inputs(task, inputs, prepared, resources, key if is_cached else None)
+    finally:
+        if not is_cached:
+            with preparation_cache.log_removal_failure():
+                cache.forget(key)
 
-            self.task = with_located_tests(self.task, {**prepared.base, **hidden}, content)
-        return replace(ready, task=self.task)
 
-    def load_baseline(self) -> StageResult | None:
-        """The stored baseline run; its report, if any, becomes a file of the attempt."""
-        key = self._baseline_key
-        found = self._resources.cache.load_baseline(key) if key is not None else None
-        self._baseline = found
+def _record_failure(error: Exception | RunCancelled, stages: StageRunner) -> None:
+    """Let git_clone end by an error that came before it."""
+
+    def fail(_sink: OutputSink) -> StageOutput:
+        """Raise it."""
+        raise error
+
+    stages.run(StageName.GIT_CLONE, fail)
+
+
+def _first_inputs(task: Task, resources: RunResources, stages: StageRunner) -> StageContext:
+    """The inputs of the first stages, with the image of the task."""
+    task = with_image(task, resources.provider, resources.mirrors)
+    task = with_runtime(task, resources.settings.runtime)
+    return StageContext(
+        task=task,
+        image=resources.image_of(task),
+        settings=resources.settings,
+        provider=resources.provider,
+        mirrors=resources.mirrors,
+        hidden_tests=HiddenTests(task, resources.mirrors),
+        cancel=stages.deadline,
+        sink=lambda _stream, _chunk: None,
+        save=stages.save,
+        runner=runner_of(parse_test_command(task.problem.test_command)),
+        background=resources.background,
+        extend=stages.deadline.extend,
+    )
+
+
+def _later_inputs(
+    task: Task,
+    inputs: StageContext,
+    prepared: preparation_cache.PreparedTask,
+    resources: RunResources,
+    key: str | None,
+) -> PreparedContext:
+    """The inputs of the stages after set-up; without a key, their state is not cached."""
+    cache = resources.cache
+    baseline_key = None if key is None else preparation_cache.baseline_key(task, key)
+    memory = ControlMemory() if baseline_key is None else cache.control_memory(baseline_key)
+    ready = inputs.after_setup(
+        prepared, memory, cache.sealed_memory(baseline_key, task), baseline_key
+    )
+    with suppress(GitCheckoutError, GitCloneError):  # baseline_run raises it again
+        hidden = ready.hidden_tests.files
+
+        def content(path: PurePosixPath) -> bytes | None:
+            """A file as the final test has it."""
+            file = hidden.get(path)
+            return file.content if file is not None else prepared.content(path)
+
+        paths = {**prepared.base, **hidden}
+        return replace(ready, task=with_located_tests(ready.task, paths, content, ready.runner))
+    return ready
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Preparation:
+    """One preparation of a task, under its key in the cache."""
+
+    task: Task
+    key: str
+    inputs: StageContext
+    resources: RunResources
+    stages: StageRunner
+
+    def prepared(self) -> preparation_cache.PreparedTask | None:
+        """The state after set-up, loaded or made; None if a stage failed."""
+        with ExitStack() as lock, preparation_cache.closing_sandboxes() as opened:
+            found, inputs = None, self.inputs
+            with suppress(*_RECORDED):  # the first stage meets the same error, which is recorded
+                if self.resources.settings.use_cache:
+                    lock.enter_context(self._locked(self.key))
+                    found = self._loaded()
+                    if found is None and self.task.setup.shared:
+                        inputs = replace(inputs, shared_setup=self._shared_state())
+            # The time that an attempt waits for the preparation by another one does not count.
+            self.stages.deadline.begin(attempt_time_limit(self.task, self.resources.settings))
+            prepared = found if found is not None else self._run_stages(inputs, opened)
+            if prepared is not None:
+                self._store_results(prepared)
+                self.resources.background.remove(opened.pop_all().close)
+            return prepared
+
+    def _loaded(self) -> preparation_cache.PreparedTask | None:
+        """The stored state, of this machine or of a registry, with the results of its stages."""
+        shared = self.resources.shared
+        found = self.resources.cache.load(self.key)
+        if found is None and shared is not None:
+            found = shared.fetch(self.key, self.task, self.inputs.image)
         if found is None:
             return None
-        if found.report:  # a script leaves no report
-            self._stages.save("baseline.json", found.report)
-        return found.result
-
-    def store_baseline(self, result: StageResult, report: bytes) -> None:
-        """Store a baseline run for later attempts."""
-        key = self._baseline_key
-        if key is not None:
-            stored = preparation_cache.StoredBaseline(result=result, report=report)
-            with preparation_cache.log_cache_failure():
-                self._resources.cache.keep_baseline(key, stored)
-
-    def forget_uncached(self) -> None:
-        """Remove a preparation that only this attempt may use."""
-        if self._key is not None and self._cached_key is None:
-            with preparation_cache.log_removal_failure():
-                self._resources.cache.forget(self._key)
-
-    @property
-    def _cached_key(self) -> str | None:
-        return self._key if self._resources.settings.use_cache else None
-
-    @property
-    def _baseline_key(self) -> str | None:
-        key = self._cached_key
-        return None if key is None else preparation_cache.baseline_key(self._task, key)
-
-    def _inputs(self) -> StageContext:
-        """The inputs of the first stages; resolves the image when first called."""
-        if self._context is None:
-            resources = self._resources
-            task = with_image(self._task, resources.provider, resources.mirrors)
-            task = with_runtime(task, resources.settings.runtime)
-            self.task = task
-            self._context = StageContext(
-                task=task,
-                image=resources.image_of(task),
-                settings=resources.settings,
-                provider=resources.provider,
-                mirrors=resources.mirrors,
-                hidden_tests=HiddenTests(task, resources.mirrors),
-                cancel=self._stages.deadline,
-                sink=lambda _stream, _chunk: None,
-                save=self._stages.save,
-                background=resources.background,
-                extend=self._stages.deadline.extend,
-            )
-        return self._context
-
-    @contextmanager
-    def _lock_and_load(self) -> Iterator[preparation_cache.PreparedTask | None]:
-        """Take the preparation's lock, and load the preparation if another attempt stored it."""
-        with ExitStack() as locks:
-            found = None
-            # The first stage raises the same error, which records it.
-            with suppress(UnavailableError, SandboxError, GitCloneError, OSError, RunCancelled):
-                found = self._load(locks)
-            yield found
-
-    def _load(self, locks: ExitStack) -> preparation_cache.PreparedTask | None:
-        image, cache, shared = self._inputs().image, self._resources.cache, self._resources.shared
-        if not self._resources.settings.use_cache:
-            self._key = f"{preparation_cache.UNCACHED_PREFIX}{uuid4().hex}"
-            return None
-        self._key = key = cache.key(self._task, image)
-        locks.enter_context(self._locked(key))
-        found = cache.load(key)
-        if found is None and shared is not None:
-            found = shared.fetch(key, self._task, image)
-        if found is None and self._task.setup.shared:
-            self._context = replace(self._inputs(), shared_setup=self._shared_setup(image))
-            if self._context.shared_setup is not None and self._task.source.url is not None:
-                self._context = replace(self._context, shared_setup=self._shared_checkout(image))
-        prepared, results = found or (None, ())
-        self._stages.results.extend(results)
+        prepared, results = found
+        self.stages.results.extend(results)
         return prepared
 
-    def _shared_setup(self, image: ImageId) -> SnapshotId | None:
+    def _shared_state(self) -> SnapshotId | None:
+        """The state from which set-up starts, if the task shares commands with other tasks."""
+        after_setup = self._shared_setup()
+        if after_setup is None or self.task.source.url is None:
+            return after_setup
+        return self._shared_checkout(after_setup)
+
+    def _shared_setup(self) -> SnapshotId | None:
         """The state after the shared commands, created once for all tasks with equal commands.
 
         None if a command fails: then set-up runs the commands itself, and returns the evidence.
         """
-        task, cache = self._task, self._resources.cache
+        task, cache, image = self.task, self.resources.cache, self.inputs.image
         key = cache.shared_key(task, image)
         with self._locked(key), preparation_cache.closing_sandboxes() as opened:
             if key in cache.failed_shared_setups:
                 return None
             if (found := cache.load(key)) is not None:
                 return found[0].snapshot
-            deadline, limits = self._stages.deadline, limits_of(task)
-            network, provider = task.setup.network, self._resources.provider
+            deadline, limits = self.stages.deadline, limits_of(task)
+            network, provider = task.setup.network, self.resources.provider
             sandbox = opened.enter_context(
                 open_with_network(
                     lambda mounts: provider.open(
@@ -221,7 +252,7 @@ class TaskPreparation:
                     NetworkPlan(first=network),
                 )
             )
-            timeout = stage_timeout(StageName.SETUP, task, self._resources.settings)
+            timeout = stage_timeout(StageName.SETUP, task, self.resources.settings)
             for line in task.setup.shared:
                 argv, env = ("sh", "-c", line), task.environment.env
                 if not sandbox.run(Command(argv=argv, timeout=timeout, env=env)).ok:
@@ -231,26 +262,26 @@ class TaskPreparation:
             cache.keep_results(key, ())
             return snapshot
 
-    def _shared_checkout(self, image: ImageId) -> SnapshotId | None:
+    def _shared_checkout(self, after_setup: SnapshotId) -> SnapshotId:
         """The state after the shared commands with the checkout of a similar commit.
 
         Its files take disk space only once for all tasks that start from it.
         """
-        cache, inputs = self._resources.cache, self._inputs()
-        source = self._task.source
-        shared_key = cache.shared_key(self._task, image)
+        cache, inputs = self.resources.cache, replace(self.inputs, shared_setup=after_setup)
+        source = self.task.source
+        shared_key = cache.shared_key(self.task, inputs.image)
         with self._locked(shared_key), preparation_cache.closing_sandboxes() as opened:
-            mirror = self._resources.mirrors.of(source)
+            mirror = self.resources.mirrors.of(source)
             checkouts = SharedCheckouts(cache, shared_key, source.url or "")
             if (similar := checkouts.similar_to(mirror)) is not None:
                 return similar
             if not mirror.has_commit:
-                return inputs.shared_setup
+                return after_setup
             sandbox, fetched = fetched_commit(inputs, opened, mirror)
             # Git hashes files again that are not older than its index, and touches their objects.
             trust = Command(argv=_TRUST_INDEX, timeout=_TOUCH_TIMEOUT)
             if not (fetched.ok and check_out(inputs, sandbox).ok and sandbox.run(trust).ok):
-                return inputs.shared_setup
+                return after_setup
             key = checkouts.add(mirror.commit)
             snapshot = cache.keep(key, sandbox).snapshot
             cache.keep_results(key, ())
@@ -258,8 +289,8 @@ class TaskPreparation:
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
-        lock = FileLock(self._resources.cache.lock_path(key))
-        while not self._stages.deadline.is_set():
+        lock = FileLock(self.resources.cache.lock_path(key))
+        while not self.stages.deadline.is_set():
             try:
                 lock.acquire(timeout=_LOCK_POLL)
                 break
@@ -270,36 +301,35 @@ class TaskPreparation:
         finally:
             lock.release()
 
-    def _run_stages(self, opened: ExitStack) -> preparation_cache.PreparedTask | None:
-        def inputs(sink: OutputSink) -> StageContext:
-            """The inputs of one stage with its log."""
-            return replace(self._inputs(), sink=sink)
+    def _run_stages(
+        self, inputs: StageContext, opened: ExitStack
+    ) -> preparation_cache.PreparedTask | None:
+        """Clone, check out and set up; None if a stage failed."""
 
-        run = self._stages.run_to_success
-        clone = run(StageName.GIT_CLONE, lambda sink: git_clone(inputs(sink), opened))
+        def store(sandbox: Sandbox) -> preparation_cache.PreparedTask:
+            """Store the state."""
+            return self.resources.cache.keep(self.key, sandbox)
+
+        run = self.stages.run_to_success
+        clone = run(StageName.GIT_CLONE, lambda sink: git_clone(replace(inputs, sink=sink), opened))
         if clone is None:
             return None
-        if run(StageName.GIT_CHECKOUT, lambda sink: git_checkout(inputs(sink), clone)) is None:
+        checked_out = run(
+            StageName.GIT_CHECKOUT, lambda sink: git_checkout(replace(inputs, sink=sink), clone)
+        )
+        if checked_out is None:
             return None
-        done = run(StageName.SETUP, lambda sink: setup(inputs(sink), clone, self._store_snapshot))
+        done = run(StageName.SETUP, lambda sink: setup(replace(inputs, sink=sink), clone, store))
         return done.prepared if done is not None else None
 
-    def _store_snapshot(self, sandbox: Sandbox) -> preparation_cache.PreparedTask:
-        assert self._key is not None  # git_clone needs the image that the key contains
-        return self._resources.cache.keep(self._key, sandbox)
-
     def _store_results(self, prepared: preparation_cache.PreparedTask) -> None:
-        fresh = [result for result in self._stages.results if not result.cached]
-        shared, image = self._resources.shared, self.image
-        if self._cached_key is None or image is None or len(fresh) != len(PREPARATION):
+        fresh = [result for result in self.stages.results if not result.cached]
+        shared, image = self.resources.shared, self.inputs.image
+        if not self.resources.settings.use_cache or len(fresh) != len(PREPARATION):
             return
         with preparation_cache.log_cache_failure():
-            self._resources.cache.keep_results(self._cached_key, fresh)
+            self.resources.cache.keep_results(self.key, fresh)
             if shared is not None:
-                self._resources.background.submit(
-                    lambda: shared.offer(prepared.snapshot, self._task, image, fresh)
+                self.resources.background.submit(
+                    lambda: shared.offer(prepared.snapshot, self.task, image, fresh)
                 )
-
-    def _control_memory(self) -> ControlMemory:
-        key = self._baseline_key
-        return ControlMemory() if key is None else self._resources.cache.control_memory(key)

@@ -10,7 +10,7 @@ from agentbench.core.choices import AGENT_USER, UserName, VerifierPlace
 from agentbench.core.display_text import list_with_more
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
-from agentbench.integrity.records import BYTE_CODE, TEST_OF_TASK, Controls, DroppedPath
+from agentbench.integrity.records import TEST_OF_TASK, Controls, DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, StageResult
@@ -18,6 +18,7 @@ from agentbench.scoring.expectation import ExpectedTests, with_node_ids
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.scoring.verdict import CaseChange, ChangeCounts, Verdict, judge
 from agentbench.tasks.problem import TaskId
+from agentbench.test_runs.python_files import BYTE_CODE
 
 RunId = NewType("RunId", str)
 """UTC time and some random letters: sorts by time."""

@@ -32,7 +32,6 @@ from agentbench.sandbox.interface import (
 from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
-from agentbench.test_runs.execution import reporter_mounts
 
 
 @contextmanager
@@ -114,7 +113,9 @@ def open_test_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
     use = SandboxUse(brief=context.settings.use_cache)
     with ExitStack() as keep:
         yield keep.enter_context(
-            open_sandbox(context, context.prepared.snapshot, mounts=reporter_mounts(), use=use)
+            open_sandbox(
+                context, context.prepared.snapshot, mounts=context.runner.mounts(), use=use
+            )
         )
         context.background.remove(keep.pop_all().close)
 

@@ -14,7 +14,8 @@ from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.integrity.records import DroppedPath
 from agentbench.integrity.trees import EntryKind, TreeEntry
-from agentbench.tasks.problem import parse_pytest_command
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_runs.python_runners import runner_of
 
 _TASK_FILE = "task.toml"
 _ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
@@ -74,19 +75,17 @@ def asserts_nothing(facts: TaskFacts) -> Iterator[RuleHit]:
 def touches_configuration(facts: TaskFacts) -> Iterator[RuleHit]:
     """Protected files are not taken from a fix, and an agent cannot see hidden configuration."""
     key = facts.task.answer_key
-    script_folder = parse_pytest_command(facts.task.problem.test_command).script_folder
+    runner = runner_of(parse_test_command(facts.task.problem.test_command))
     protection = ProtectionRules(
         test_paths=facts.task.problem.test_paths,
         patterns=key.protected,
         hidden=frozenset(facts.hidden),
-        script_folder=script_folder,
+        runner=runner,
     )
     for dropped in _dropped(facts, facts.fixed, protection):
         what = f"solution.patch changes an unjudged file ({dropped.why})"
         yield info(dropped.path, what)
-    nothing = ProtectionRules(
-        test_paths=(), patterns=(), hidden=frozenset(), script_folder=script_folder
-    )
+    nothing = ProtectionRules(test_paths=(), patterns=(), hidden=frozenset(), runner=runner)
     for dropped in _dropped(facts, facts.hidden, nothing):
         what = f"tests.patch changes it ({dropped.why}): hidden tests run unlike the visible ones"
         yield info(dropped.path, what)

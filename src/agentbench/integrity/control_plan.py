@@ -20,6 +20,7 @@ from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
 from agentbench.integrity.records import ChangedExpectation, WeakControl
 from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.node_ids import file_of
 
 _FEWEST_FUNCTIONS = 8
 """With fewer functions to fix, regression tests are added, since one or two could be guessed."""
@@ -211,11 +212,6 @@ class ControlPlan:
         return self._functions.get(key, ())
 
 
-def file_of(node_id: NodeId) -> str:
-    """The file in a node id."""
-    return node_id.partition("::")[0]
-
-
 def decoded(content: bytes | None, file: str) -> tuple[str, str]:
     """The text of a file of tests, and its encoding.
 
@@ -231,8 +227,3 @@ def decoded(content: bytes | None, file: str) -> tuple[str, str]:
         return content.decode(encoding), encoding
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise InputError(f"{file}: cannot be decoded: {error}") from error
-
-
-def files_of(tests: Iterable[NodeId]) -> tuple[str, ...]:
-    """The files of some tests, each once, in order."""
-    return tuple(dict.fromkeys(map(file_of, tests)))

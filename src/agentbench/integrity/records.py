@@ -18,7 +18,6 @@ _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
 TEST_OF_TASK = "a test of the task"
 PROTECTED_BY_TASK = "protected by the task"
-BYTE_CODE = "byte-code"
 """Reasons why a path is not judged."""
 
 

@@ -27,8 +27,9 @@ from agentbench.judge.submitted_change import JUDGE_AGENT
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import AgentEnding, CommandResult
-from agentbench.tasks.problem import Problem, parse_pytest_command
+from agentbench.tasks.problem import Problem
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.tool_calls import answers, arguments
 from agentbench.test_runs.tool_calls.project import CallControl, call_tests, sandbox_project
 
@@ -256,7 +257,7 @@ class Session:
             problem = self.problem
             project = sandbox_project(
                 outside.sandbox,
-                parse_pytest_command(problem.test_command),
+                parse_test_command(problem.test_command),
                 env=problem.test_env,
                 isolated=not problem.network,
             )

@@ -23,7 +23,6 @@ from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox, ServiceReport
 from agentbench.scoring.evidence import Evidence
-from agentbench.test_runs.execution import reporter_mounts
 
 _MAX_FILE_BYTES: Final = 64 << 20
 
@@ -58,7 +57,7 @@ class OutsideAgent:
         context = self._context
         context.hidden_tests.check()
         sandbox = self._sandbox = self._opened.enter_context(
-            open_agent_sandbox(context, reporter_mounts(), plain_workspace=True)
+            open_agent_sandbox(context, context.runner.mounts(), plain_workspace=True)
         )
         self._failures = self._watched.enter_context(watched_services(context, sandbox))
         await_health(context, sandbox)

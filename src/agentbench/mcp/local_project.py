@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.sandbox.process.provider import open_in_place
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.tool_calls import project
 from agentbench.test_runs.tool_calls.envelope import PathMask
 
@@ -90,7 +90,7 @@ def local_project(
 def _interpreter(name: str, path: Path) -> project.PytestInterpreter:
     return project.PytestInterpreter(
         name=f"{name} ({path})",
-        command=PytestCommand(as_module=True, interpreter=str(path), options=_SAME_ROOT),
+        command=TestCommand(as_module=True, interpreter=str(path), options=_SAME_ROOT),
         missing=not path.is_file(),
     )
 

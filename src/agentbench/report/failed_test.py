@@ -11,8 +11,8 @@ from agentbench.core import python_syntax
 from agentbench.integrity.records import SealedMismatch
 from agentbench.report.attempt_files import ReportedCase, StoredReport
 from agentbench.report.patch_lines import frames_of
-from agentbench.scoring.evidence import CaseOutcome
-from agentbench.scoring.expectation import FAILING_OUTCOMES
+from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome
+from agentbench.scoring.node_ids import file_of
 from agentbench.scoring.verdict import CaseChange
 
 _RANKS = {CaseOutcome.FAILED: 0, CaseOutcome.ERROR: 0, CaseOutcome.UNFINISHED: 1}
@@ -86,7 +86,7 @@ def _ending(test: CaseChange) -> str:
 
 
 def _by_mismatch(mismatch: SealedMismatch, what: str) -> FailedTest:
-    file = mismatch.node_id.partition("::")[0]
+    file = file_of(mismatch.node_id)
     return FailedTest(
         node_id=mismatch.node_id,
         what=what,

@@ -103,6 +103,10 @@ class CaseOutcome(StrEnum):
     UNFINISHED = "unfinished"  # the run died or was stopped during the test
 
 
+FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
+"""The outcomes of a test that failed."""
+
+
 class ReportSource(StrEnum):
     """The source of the facts about a pytest run, the most trusted one first."""
 
@@ -111,6 +115,13 @@ class ReportSource(StrEnum):
     JUNIT = "junit"
     TEXT = "text"
     EXIT_CODE = "exit_code"
+
+
+class ReportTrust(StrEnum):
+    """The origin of a report, which `scoring.trust` says how far to trust."""
+
+    IN_PROCESS_STREAM = "in_process_stream"  # agentbench's own reporter saw each phase of a test
+    EXTERNAL_REPORT = "external_report"  # a file that a program wrote
 
 
 class PytestOutcome(StrEnum):
@@ -175,6 +186,11 @@ class ReportFacts(Schema):
     """How the whole run ended."""
     source: ReportSource
     """Where these facts come from."""
+    trust: ReportTrust = Field(
+        default=ReportTrust.IN_PROCESS_STREAM,
+        exclude_if=lambda trust: trust is ReportTrust.IN_PROCESS_STREAM,
+    )
+    """The trust that a report of this runner deserves."""
     complete: bool
     """Whether a session-finish record was written."""
     collected: int = 0

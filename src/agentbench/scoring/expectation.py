@@ -1,25 +1,25 @@
 """The tests that an attempt must fix or keep passing, and whether its final run did so."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import (
+    FAILING_OUTCOMES,
     CaseFact,
     CaseOutcome,
     Evidence,
     NodeId,
     PytestOutcome,
     ReportFacts,
-    ReportSource,
+    ReportTrust,
     reward_shortfall,
 )
+from agentbench.scoring.node_ids import is_node_id
+from agentbench.scoring.trust import distrust_of, lack_of_fixed, lack_of_kept
 
 _NO_REPORT = "no whole report of the final test"
 _CUT_SHORT = "the final test did not run to its end"
-FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
-_ALL_PHASES = (1, 1, 1)
 _FINE = frozenset({CaseOutcome.PASSED, CaseOutcome.SKIPPED, CaseOutcome.XFAILED})
 
 
@@ -40,14 +40,6 @@ class ExpectedTests(Schema):
     """The reward has to be above this number if a script judges; null: tests decide."""
 
 
-class _Shortfall(StrEnum):
-    """Why an expected test does not count."""
-
-    MISSING = "not run"
-    NOT_PASSED = "not passed"
-    BROKEN_PHASES = "without exactly one set-up, call and teardown"
-
-
 class Expectation(NamedTuple):
     """The expected tests with "baseline" expanded; each id is only once in only one list."""
 
@@ -60,7 +52,7 @@ def with_node_ids(expected: ExpectedTests, *evidence: Evidence) -> ExpectedTests
 
     A name means every test of these runs that has it; a name that no test has is kept.
     """
-    names = [name for name in _listed(expected) if "::" not in name]
+    names = [name for name in _listed(expected) if not is_node_id(name)]
     if not names:
         return expected
     cases = [case for one in evidence for case in reported_cases(one) if case.names]
@@ -85,7 +77,7 @@ def with_node_ids(expected: ExpectedTests, *evidence: Evidence) -> ExpectedTests
 
 def has_names(expected: ExpectedTests) -> bool:
     """Whether a listed test is not a node id."""
-    return any("::" not in name for name in _listed(expected))
+    return not all(map(is_node_id, _listed(expected)))
 
 
 def _listed(expected: ExpectedTests) -> tuple[NodeId, ...]:
@@ -113,8 +105,7 @@ def shortfall_of(
 ) -> str | None:
     """Why the final run does not count as resolved; `None` if it counts.
 
-    The report of a run that ended by itself decides, and not its exit code, which a project's own
-    hooks and plugins may set.
+    The report of a run that ended by itself decides, as far as it is trusted.
     """
     if expected.reward_above is not None:
         ended = final.exception is None and final.ran_to_end
@@ -122,9 +113,8 @@ def shortfall_of(
     report = final.report
     if report is None or not report.complete:
         return _NO_REPORT
-    if report.source is not ReportSource.STREAM:
-        # A test that deletes the stream leaves a JSON report, which it may have forged.
-        return f"the streaming reporter's record is gone, and {report.source} is no evidence"
+    if (distrust := distrust_of(report, final.command)) is not None:
+        return distrust
     if final.exception is not None or not final.ran_to_end:
         return _CUT_SHORT
     if expected.fail_to_pass:
@@ -142,7 +132,7 @@ def shared_shortfall(
     The change fixed every test to fix and broke none, so it is not to blame.
     """
     report = final.report
-    if report is None or not report.complete or report.source is not ReportSource.STREAM:
+    if report is None or not report.complete or distrust_of(report, final.command) is not None:
         return None
     unmet = unmet_tests(expectation, final)
     before, after = outcomes_of(baseline), outcomes_of(final)
@@ -184,8 +174,9 @@ def unmet_tests(expectation: Expectation, final: Evidence) -> tuple[UnmetTest, .
     for case in reported_cases(final):
         cases.setdefault(case.node_id, []).append(case)
     fixed, passing = expectation
-    found = [(node_id, _fixed_shortfall(cases.get(node_id))) for node_id in fixed]
-    found += [(node_id, _regression_shortfall(cases.get(node_id))) for node_id in passing]
+    trust = final.report.trust if final.report else ReportTrust.IN_PROCESS_STREAM
+    found = [(node_id, lack_of_fixed(cases.get(node_id, ()), trust)) for node_id in fixed]
+    found += [(node_id, lack_of_kept(cases.get(node_id, ()), trust)) for node_id in passing]
     return tuple(UnmetTest(node_id, lack.value) for node_id, lack in found if lack is not None)
 
 
@@ -194,25 +185,6 @@ def _in_words(unmet: Sequence[UnmetTest]) -> str | None:
         return None
     first = f"{unmet[0].node_id} {unmet[0].why}"
     return f"{first} and {len(unmet) - 1} more" if len(unmet) > 1 else first
-
-
-def _fixed_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
-    if not cases:
-        return _Shortfall.MISSING
-    if any(case.outcome is not CaseOutcome.PASSED for case in cases):
-        return _Shortfall.NOT_PASSED
-    whole = len(cases) == 1 and cases[0].phases == _ALL_PHASES
-    return None if whole else _Shortfall.BROKEN_PHASES
-
-
-def _regression_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
-    if not cases:
-        return _Shortfall.MISSING
-    if any(case.outcome in FAILING_OUTCOMES for case in cases):
-        return _Shortfall.NOT_PASSED
-    # A test that pytest.exit ended early is reported as passed, although it was never called.
-    cut_off = any(case.outcome is CaseOutcome.PASSED and 0 in case.phases for case in cases)
-    return _Shortfall.NOT_PASSED if cut_off else None
 
 
 def reported_cases(evidence: Evidence) -> tuple[CaseFact, ...]:

@@ -12,6 +12,7 @@ from agentbench.scoring.classification import (
     stated_error,
 )
 from agentbench.scoring.evidence import (
+    FAILING_OUTCOMES,
     AgentEnding,
     CaseOutcome,
     CollectionFact,
@@ -25,7 +26,6 @@ from agentbench.scoring.evidence import (
     reward_shortfall,
 )
 from agentbench.scoring.expectation import (
-    FAILING_OUTCOMES,
     Expectation,
     ExpectedTests,
     outcomes_of,
@@ -35,6 +35,7 @@ from agentbench.scoring.expectation import (
     whole_run_shortfall,
     with_node_ids,
 )
+from agentbench.scoring.node_ids import files_of
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")  # addresses, times and counts differ between equal runs
@@ -137,7 +138,7 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
         return failure or _failure(FailureReason.BASELINE_NOT_FAILING, detail)
     if not expected.fail_to_pass and whole_run_shortfall(report) is None:
         return _failure(FailureReason.BASELINE_NOT_FAILING, "the tests pass before any fix")
-    to_fix = {node_id.partition("::")[0] for node_id in expected.fail_to_pass}
+    to_fix = set(files_of(expected.fail_to_pass))
     if failure is None or to_fix.intersection(report.collection_errors):
         return None  # the final test shows if the change mends it
     if not _ran_none(report) and (listed or (outcomes and not expected.fail_to_pass)):
@@ -266,7 +267,7 @@ def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence)
         failure = classify(StageName.FINAL_TEST, final)
         return _as_tasks(failure) if _ended_alike(expected, baseline, final) else failure
     all_known = len(report.collection_facts) == len(report.collection_errors)
-    to_fix = {node_id.partition("::")[0] for node_id in expected.fail_to_pass}
+    to_fix = set(files_of(expected.fail_to_pass))
     # Without lists, every file may have a test to fix.
     of_others = {
         _cause_of(fact) for fact in before.collection_facts if to_fix and fact.file not in to_fix

@@ -20,18 +20,14 @@ from agentbench.core.network import Network
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.node_ids import file_of, is_node_id
 from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks import scripts
 from agentbench.tasks.mcp_servers import McpServer
-from agentbench.tasks.problem import (
-    DEFAULT_COMMANDS,
-    AgentLimits,
-    Seconds,
-    TaskId,
-    parse_pytest_command,
-)
+from agentbench.tasks.problem import AgentLimits, Seconds, TaskId
 from agentbench.tasks.steps import StepTable, check_steps
 from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.test_command import DEFAULT_COMMANDS, parse_test_command
 
 # A workspace is read as a whole, and its files are given to the agent's user.
 _SYSTEM_FOLDERS = frozenset(
@@ -103,16 +99,16 @@ def _commit(commit: str) -> str:
 
 
 def _node_id(node_id: NodeId) -> NodeId:
-    if node_id.startswith("-") or "::" not in node_id:
+    if node_id.startswith("-") or not is_node_id(node_id):
         raise ValueError("is not a pytest node id like tests/test_a.py::test_b")
-    scripts.check_inside(node_id.partition("::")[0])
+    scripts.check_inside(file_of(node_id))
     return NodeId(scripts.check_argument(node_id))
 
 
 def _listed_test(name: NodeId, info: ValidationInfo) -> NodeId:
     """A node id, or a name that the table's runner prints, such as `test_x (module.Class)`."""
     runner = (info.data or {}).get("runner", Runner.PYTEST)
-    if runner is Runner.PYTEST or "::" in name:
+    if runner is Runner.PYTEST or is_node_id(name):
         return _node_id(name)
     if not name.strip():
         raise ValueError("is empty; give a node id or a name that the runner prints")
@@ -131,7 +127,7 @@ def with_usual_command(values: object, key: str) -> object:
 
 
 def _pytest_command(command: str, info: ValidationInfo) -> str:
-    parse_pytest_command(command, (info.data or {}).get("runner"))
+    parse_test_command(command, (info.data or {}).get("runner"))
     return command
 
 
@@ -235,7 +231,7 @@ class PytestTable(Schema):
             ValidationError: it starts no known runner.
         """
         try:
-            runner = parse_pytest_command(command).runner
+            runner = parse_test_command(command).runner
         except ValueError:
             runner = Runner.PYTEST
         return cls(runner=runner, command=command, timeout_s=timeout_s)

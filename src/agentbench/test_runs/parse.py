@@ -11,12 +11,14 @@ from msgspec import Struct
 
 from agentbench.core.schema import JsonObject
 from agentbench.scoring.evidence import (
+    FAILING_OUTCOMES,
     CaseFact,
     CaseOutcome,
     Ending,
     PytestOutcome,
     ReportFacts,
     ReportSource,
+    ReportTrust,
 )
 from agentbench.test_runs import fallback, json_report
 from agentbench.test_runs.chunked_text import (
@@ -46,7 +48,6 @@ _PLAIN_CODES: dict[int | None, PytestOutcome] = {
     3: PytestOutcome.PYTEST_INTERNAL,
     4: PytestOutcome.USAGE,
 }
-_FAILING_OUTCOMES = (CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED)
 _CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
 _MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
 
@@ -112,7 +113,7 @@ def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[C
         return not session.phases
     everything = session.collected.keys() <= session.phases.keys()
     enough = len(session.phases) >= max(1, session.collected_count or 0)
-    return everything and enough and not any(case.outcome in _FAILING_OUTCOMES for case in cases)
+    return everything and enough and not any(case.outcome in FAILING_OUTCOMES for case in cases)
 
 
 def result_of(
@@ -153,12 +154,13 @@ def merge_sessions(stream: ReportedSession, report: ReportedSession) -> Reported
     return stream
 
 
-def facts_of(result: PytestResult) -> ReportFacts:
+def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
     """The part of a result that a verdict needs."""
     counts = Counter(case.outcome for case in result.tests)
     return ReportFacts(
         outcome=result.outcome,
         source=result.source,
+        trust=trust,
         complete=result.complete,
         collected=result.summary.collected,
         passed=counts[CaseOutcome.PASSED],

@@ -5,7 +5,7 @@ In a sandbox only named files are read, of bounded size, as a stream.
 
 import tarfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import islice
@@ -41,34 +41,52 @@ _MAX_SHARE_OF_TIME = 20
 REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
 
 
-def read_report_files(
-    sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
-) -> ReportFiles:
-    """The report files in a folder, which may be missing.
+def read_report_files(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
+    """The report files of agentbench's launcher in a folder, which may be missing.
+
+    Raises:
+        SandboxError: the sandbox is lost. A missing folder is not an error.
+    """
+    files = read_files(sandbox, folder, _LIMITS)
+    names = (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE, RECORDINGS_FILE)
+    stream, report, junit, recordings = map(files.get, names)
+    return ReportFiles(stream=stream, json_report=report, junit=junit, recordings=recordings)
+
+
+def read_files(
+    sandbox: Sandbox, folder: PurePosixPath, limits: Mapping[str, int]
+) -> dict[str, ReportText]:
+    """Some files of a folder with untrusted content, which may be missing.
+
+    Args:
+        sandbox: The sandbox.
+        folder: The folder.
+        limits: The files by their names in the folder, each with its largest size in bytes.
 
     Raises:
         SandboxError: the sandbox is lost. A missing folder is not an error.
     """
     try:
         with sandbox.read_tree(folder) as chunks:
-            files = dict(_named_files(limited(chunks, total_limit)))
+            return dict(_named_files(limited(chunks, TOTAL_LIMIT), limits))
     except SandboxError:
         # A test may have removed the folder. If the sandbox is lost, this raises as well.
         with sandbox.read_tree(sandbox.results) as chunks:
             next(iter(chunks), None)
-        files = {}
-    names = (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE, RECORDINGS_FILE)
-    stream, report, junit, recordings = map(files.get, names)
-    return ReportFiles(stream=stream, json_report=report, junit=junit, recordings=recordings)
+        return {}
 
 
-def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
+def _named_files(
+    chunks: Iterable[bytes], limits: Mapping[str, int]
+) -> Iterator[tuple[str, ReportText]]:
     names: set[str] = set()
     try:
         with open_tar_stream(chunks) as archive:
             for member in islice(archive, _MEMBER_LIMIT):
                 name = str(PurePosixPath(member.name))
-                if name not in names and _is_report_file(name, member):
+                # By its header a regular file; sparse files and links are none.
+                is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+                if is_file and name not in names and 0 <= member.size <= limits.get(name, -1):
                     names.add(name)
                     file = archive.extractfile(member) or BytesIO()
                     if member.size > _COMPRESS_FROM:
@@ -77,12 +95,6 @@ def _named_files(chunks: Iterable[bytes]) -> Iterator[tuple[str, ReportText]]:
                         yield name, file.read().decode("utf-8", "replace")
     except tarfile.TarError:
         return  # truncated, or beyond the limit: earlier files count
-
-
-def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
-    """Whether a member is a regular file, by its header; sparse files and links are not."""
-    regular = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
-    return regular and 0 <= member.size <= _LIMITS.get(name, -1)
 
 
 class RunProgress(Struct, frozen=True, kw_only=True):

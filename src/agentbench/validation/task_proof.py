@@ -36,8 +36,8 @@ from agentbench.scoring.evidence import (
 from agentbench.scoring.expectation import reported_cases
 from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.loading import TASK_FILE
-from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.environment.found_tests import is_collected_by_default
 
@@ -444,7 +444,7 @@ def _narrowed(task: Task) -> Task | None:
 
 
 def _runs_pytest(task: Task) -> bool:
-    return parse_pytest_command(task.problem.test_command).runner is Runner.PYTEST
+    return parse_test_command(task.problem.test_command).runner is Runner.PYTEST
 
 
 def _is_python(path: str) -> bool:

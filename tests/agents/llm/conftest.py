@@ -12,8 +12,8 @@ from agentbench.agents.llm.tools import use_tool
 from agentbench.models.conversation import ModelToolCall
 from agentbench.models.interface import ApiFormat
 from agentbench.sandbox.interface import Limits
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.tool_calls.project import sandbox_project
 from tests.agents.llm.raw import arguments_text
 from tests.fakes.ended_sandbox import EndedSandbox
@@ -55,7 +55,7 @@ def budget_of(*, steps=30, seconds=120.0):
 
 
 def desk_of(sandbox, budget=None):
-    project = sandbox_project(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
+    project = sandbox_project(sandbox, TestCommand(as_module=True), env={}, isolated=True)
     return ToolContext(sandbox=sandbox, budget=budget or budget_of(), project=project)
 
 

@@ -19,8 +19,8 @@ from agentbench.scoring.evidence import (
     PytestOutcome,
     ReportSource,
 )
-from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
+from agentbench.test_runs.runner import TestRun
 
 IDS = tuple(NodeId(f"t.py::test_{n}") for n in range(2))
 SOURCE = "".join(f"def test_{n}():\n    assert f() == {n + 5}\n" for n in range(2))
@@ -53,7 +53,7 @@ class Runs:
         return "reference" if self.reference else None
 
 
-def ended(outcomes) -> PytestRun:
+def ended(outcomes) -> TestRun:
     cases = tuple(
         CaseResult(node_id=node_id, outcome=outcome, duration=0.0)
         for node_id, outcome in outcomes.items()
@@ -69,7 +69,7 @@ def ended(outcomes) -> PytestRun:
         outcome=PytestOutcome.FAILED,
         source=ReportSource.STREAM,
     )
-    return PytestRun(command=command, result=result)
+    return TestRun(command=command, result=result)
 
 
 def settle(plan, runs, first):

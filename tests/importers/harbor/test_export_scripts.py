@@ -6,8 +6,8 @@ from agentbench.importers.harbor import export, exported_image
 from agentbench.importers.harbor.exported_table import WORKDIR
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import RepoSource
+from agentbench.tasks.test_command import parse_test_command
 from tests.e2e.small_task import SmallTask
 
 
@@ -25,14 +25,14 @@ def task(tmp_path):
     ],
 )
 def test_the_projects_own_command_runs_with_the_judge(command, line):
-    text = export.test_sh(parse_pytest_command(command), ["tests/a.py"], [], WORKDIR, ())
+    text = export.test_sh(parse_test_command(command), ["tests/a.py"], [], WORKDIR, ())
     assert text.splitlines()[-1].endswith(f" {line}")
     subprocess.run(["bash", "-n"], input=text.encode(), check=True)
 
 
 def test_commands_before_the_tests_run_after_the_hidden_tests_are_copied():
     build = ("python setup.py build_ext", "echo 'a b'")
-    text = export.test_sh(parse_pytest_command("pytest"), [], [], WORKDIR, build)
+    text = export.test_sh(parse_test_command("pytest"), [], [], WORKDIR, build)
     lines = text[text.index("cp -R") :].splitlines()
     assert lines[1:3] == [
         "sh -c 'python setup.py build_ext' || exit 1",
@@ -70,7 +70,7 @@ def test_a_bundle_is_removed_from_the_image(task):
 
 
 def test_files_that_the_hidden_tests_take_away_are_removed():
-    text = export.test_sh(parse_pytest_command("pytest"), [], ["tests/old one.py"], WORKDIR, ())
+    text = export.test_sh(parse_test_command("pytest"), [], ["tests/old one.py"], WORKDIR, ())
     assert "rm -f -- 'tests/old one.py'\n" in text
 
 

@@ -23,7 +23,7 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SandboxUse,
 )
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.python_runners import reporter_mounts
 from tests.sandbox.adapted_provider import AdaptedProvider
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.conformance_commands import CommandConformance

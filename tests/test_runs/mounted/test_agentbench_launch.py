@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import PytestRequest, execute_tests, reporter_mounts
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import reporter_mounts, runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.test_runs.interpreters import NEWEST, interpreter, requirements
 
@@ -33,8 +35,10 @@ def run_in(open_sandbox):
     def run_in_(files, *, as_module=True, env=None, options=()):
         sandbox = open_sandbox(files, *requirements(NEWEST))
         options = ("-p", "no:cacheprovider", *options)
-        command = PytestCommand(as_module=as_module, options=options)
-        request = PytestRequest(command=command, timeout=timedelta(minutes=10), env=env or {})
+        command = TestCommand(as_module=as_module, options=options)
+        request = RunRequest(
+            runner=runner_of(command), timeout=timedelta(minutes=10), env=env or {}
+        )
         return sandbox, execute_tests(sandbox, request).result
 
     return run_in_
@@ -109,8 +113,10 @@ def test_where_the_project_is_pytest_its_own_copy_runs_and_the_result_says_so(tm
     (site,) = (tmp_path / "venv").glob("lib/*/site-packages")
     (site / "editable.pth").write_text(str(sandbox.workspace / "src"))
 
-    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
-    request = PytestRequest(command=command, timeout=timedelta(minutes=10), targets=("test_m.py",))
+    command = TestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+    request = RunRequest(
+        runner=runner_of(command), timeout=timedelta(minutes=10), targets=("test_m.py",)
+    )
     result = execute_tests(sandbox, request).result
     assert result.outcome == "passed", result.text_output
     assert result.versions.in_project
@@ -142,7 +148,7 @@ def test_a_project_with_the_report_plugin_and_warnings_as_errors_runs(open_sandb
         "pytest.ini": "[pytest]\nfilterwarnings = error\n",
     }
     sandbox = open_sandbox(files, f"pytest=={version}", "pytest-json-report==1.5.0")
-    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
-    request = PytestRequest(command=command, timeout=timedelta(minutes=10), env={})
+    command = TestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+    request = RunRequest(runner=runner_of(command), timeout=timedelta(minutes=10), env={})
     result = execute_tests(sandbox, request).result
     assert result.outcome == "passed", result

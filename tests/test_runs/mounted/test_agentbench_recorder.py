@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from agentbench.integrity.sealing.canonical import Leaf, read_recordings, shown
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
-from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.integrity.sealing.recorded import record
 from tests.test_runs.interpreters import NEWEST, PYTEST_VERSIONS, find_python, requirements
 
@@ -232,8 +234,8 @@ def recordings_in(sandbox):
 @pytest.mark.parametrize("version", PYTEST_VERSIONS)
 def test_recordings_belong_to_the_tests_that_pytest_runs(open_sandbox, version):
     sandbox = open_sandbox({"test_m.py": SEALED_PYTEST}, *requirements(version))
-    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
-    request = PytestRequest(command=command, timeout=timedelta(minutes=10), env={})
+    command = TestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+    request = RunRequest(runner=runner_of(command), timeout=timedelta(minutes=10), env={})
     result = execute_tests(sandbox, request).result
     outcomes = {test.node_id.partition("::")[2]: test.outcome.value for test in result.tests}
     assert outcomes == {
@@ -251,8 +253,10 @@ def test_recordings_belong_to_the_tests_that_pytest_runs(open_sandbox, version):
 
 def test_recordings_belong_to_the_tests_that_unittest_runs(open_sandbox):
     sandbox = open_sandbox({"test_m.py": SEALED_UNITTEST})
-    command = parse_pytest_command("python -m unittest")
-    execute_tests(sandbox, PytestRequest(command=command, timeout=timedelta(minutes=10), env={}))
+    command = parse_test_command("python -m unittest")
+    execute_tests(
+        sandbox, RunRequest(runner=runner_of(command), timeout=timedelta(minutes=10), env={})
+    )
     assert recordings_in(sandbox) == {
         "test_m.py::T::test_a": [1, 2],
         "test_m.py::T::test_b": [1, 3],
@@ -262,8 +266,8 @@ def test_recordings_belong_to_the_tests_that_unittest_runs(open_sandbox):
 
 def test_a_run_without_recordings_leaves_an_empty_file(open_sandbox):
     sandbox = open_sandbox({"test_m.py": "def test_a(): pass\n"}, *requirements(NEWEST))
-    request = PytestRequest(
-        command=PytestCommand(as_module=True), timeout=timedelta(minutes=10), env={}
+    request = RunRequest(
+        runner=runner_of(TestCommand(as_module=True)), timeout=timedelta(minutes=10), env={}
     )
     execute_tests(sandbox, request)
     assert recordings_in(sandbox) == {}

@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.patience import HANGS_OF_XDIST, with_growing_limit
 from tests.test_runs.interpreters import NEWEST, PYTEST_VERSIONS, requirements
 
@@ -14,8 +16,10 @@ from tests.test_runs.interpreters import NEWEST, PYTEST_VERSIONS, requirements
 def run_in(open_sandbox):
     def run_in_(source, version=NEWEST, options=()):
         sandbox = open_sandbox({"test_m.py": source}, *requirements(version))
-        command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider", *options))
-        return execute_tests(sandbox, PytestRequest(command=command, timeout=timedelta(minutes=10)))
+        command = TestCommand(as_module=True, options=("-p", "no:cacheprovider", *options))
+        return execute_tests(
+            sandbox, RunRequest(runner=runner_of(command), timeout=timedelta(minutes=10))
+        )
 
     return run_in_
 
@@ -100,11 +104,12 @@ def test_a_second_reporter_of_the_project_is_not_in_the_way(open_sandbox):
     )
     options = ("-p", "no:cacheprovider", "--json-report", "--json-report-file=mine.json")
     for workers in ((), ("-n", "1")):
-        command = PytestCommand(as_module=True, options=(*options, *workers))
+        command = TestCommand(as_module=True, options=(*options, *workers))
         result = with_growing_limit(
             lambda seconds, command=command: (
                 execute_tests(
-                    sandbox, PytestRequest(command=command, timeout=timedelta(seconds=seconds))
+                    sandbox,
+                    RunRequest(runner=runner_of(command), timeout=timedelta(seconds=seconds)),
                 ).result
             ),
             lambda result: result.outcome != "timeout",

@@ -7,8 +7,10 @@ import pytest
 
 from agentbench.core.choices import Runner
 from agentbench.scoring.evidence import PytestOutcome
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
-from agentbench.test_runs.execution import PytestRequest, execute_tests
+from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runner import RunRequest
 from tests.patience import with_growing_limit
 
 HEAD = "import os, sys, unittest\n"
@@ -19,8 +21,8 @@ FAILING = HEAD + "class T(unittest.TestCase):\n    def test_a(self): self.assert
 def run_in(open_sandbox):
     def run_in_(files, *, targets=(), python="3.11", env=None, command="python -m unittest"):
         files = {"test_m.py": files} if isinstance(files, str) else files
-        request = PytestRequest(
-            command=parse_pytest_command(command),
+        request = RunRequest(
+            runner=runner_of(parse_test_command(command)),
             timeout=timedelta(minutes=5),
             targets=targets,
             env=env or {},
@@ -91,8 +93,8 @@ def test_the_deadline_keeps_what_was_known(open_sandbox):
     sandbox = open_sandbox({"test_m.py": hanging})
 
     def run_within(seconds):
-        command, limit = parse_pytest_command("python -m unittest"), timedelta(seconds=seconds)
-        return execute_tests(sandbox, PytestRequest(command=command, timeout=limit)).result
+        command, limit = parse_test_command("python -m unittest"), timedelta(seconds=seconds)
+        return execute_tests(sandbox, RunRequest(runner=runner_of(command), timeout=limit)).result
 
     result = with_growing_limit(run_within, lambda result: len(result.tests) == 2)
     assert result.outcome is PytestOutcome.TIMEOUT
@@ -196,9 +198,9 @@ def test_a_script_of_another_project_is_run_from_its_folder(open_sandbox):
         "checks/shop/tests.py": FAILING,
         "checks/shop/data.json": "{}",
     }
-    command = PytestCommand(as_module=False, runner=Runner.DJANGO, script="checks/runtests.py")
-    request = PytestRequest(
-        command=command,
+    command = TestCommand(as_module=False, runner=Runner.DJANGO, script="checks/runtests.py")
+    request = RunRequest(
+        runner=runner_of(command),
         timeout=timedelta(minutes=5),
         targets=("checks/shop/tests.py", "checks/shop/data.json", "checks", "README.rst"),
     )

@@ -14,8 +14,8 @@ from agentbench.scoring.evidence import (
     PytestOutcome,
     ReportSource,
 )
-from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
+from agentbench.test_runs.runner import TestRun
 from agentbench.test_runs.tool_calls import answers
 from agentbench.test_runs.tool_calls.answers import (
     SIZE_LIMIT,
@@ -60,7 +60,7 @@ def a_run(tests, *, outcome=PytestOutcome.PASSED, text="", report=None, **comman
         stdout=text,
         **command,
     )
-    return PytestRun(command=ended, result=result)
+    return TestRun(command=ended, result=result)
 
 
 def compact(run):

@@ -3,8 +3,8 @@ from threading import Event
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.tool_calls.arguments import DiscoverArguments, ExecuteArguments
 from agentbench.test_runs.tool_calls.project import CallControl, call_tests, sandbox_project
 from tests.fakes.local_sandbox import LocalSandbox
@@ -19,7 +19,7 @@ def sandbox(tmp_path, plain_python):
 
 
 def asked(sandbox, arguments, watch=None):
-    project = sandbox_project(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
+    project = sandbox_project(sandbox, TestCommand(as_module=True), env={}, isolated=True)
     return call_tests(project, arguments, watch or CallControl(cancel=Event()))
 
 
@@ -56,7 +56,7 @@ def test_tests_of_another_runner_are_run_found_and_selected_by_id_and_name(sandb
         "import unittest\nclass T(unittest.TestCase):\n"
         "    def test_a(self): pass\n    def test_b(self): self.fail()\n"
     )
-    command = parse_pytest_command("python -m unittest")
+    command = parse_test_command("python -m unittest")
     project = sandbox_project(sandbox, command, env={}, isolated=True)
 
     def answer(arguments):

@@ -4,8 +4,8 @@ from datetime import timedelta
 import pytest
 
 from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome, ReportSource
-from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import PytestResult, PytestSummary
+from agentbench.test_runs.runner import TestRun
 from agentbench.test_runs.tool_calls.envelope import ERROR_OF_OUTCOME, message_of, signal_name
 
 
@@ -21,7 +21,7 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
     ended = CommandResult(
         **{"argv": (), "ending": Ending.EXITED, "duration": timedelta(), **command}
     )
-    run = PytestRun(command=ended, result=result)
+    run = TestRun(command=ended, result=result)
     return message_of(run, 2.0)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.tool_calls.arguments import (
     InvalidArgumentsError,
     PathOutsideRootError,

@@ -1,15 +1,15 @@
 import sys
 from pathlib import Path
 
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.tool_calls.project import sandbox_project
 from tests.fakes.local_sandbox import LocalSandbox
 
 
 def test_a_sandbox_that_is_open_stays_open_from_call_to_call(tmp_path):
     sandbox = LocalSandbox(tmp_path / "sandbox", Path(sys.executable), reporter_mounts())
-    project = sandbox_project(sandbox, PytestCommand(as_module=True), env={"A": "b"}, isolated=True)
+    project = sandbox_project(sandbox, TestCommand(as_module=True), env={"A": "b"}, isolated=True)
     for _ in range(2):
         with project.open() as opened:
             assert opened is sandbox

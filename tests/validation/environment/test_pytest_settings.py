@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.tasks.problem import parse_pytest_command
+from agentbench.tasks.test_command import parse_test_command
 from agentbench.validation.environment.project_settings import (
     PLAIN_COMMAND,
     PytestSettings,
@@ -72,7 +72,7 @@ def test_required_plugins_are_known(tmp_path):
 )
 def test_options_that_would_spoil_a_judged_run_are_left_out(options, kept):
     command = judged_command(PytestSettings(added_options=options))
-    assert parse_pytest_command(command).options == ("-o", f"addopts={kept}")
+    assert parse_test_command(command).options == ("-o", f"addopts={kept}")
 
 
 @pytest.mark.parametrize("options", ["", "-ra --strict-markers", "unbalanced '", "-p no:x"])

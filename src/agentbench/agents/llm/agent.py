@@ -28,7 +28,8 @@ from agentbench.models.interface import ModelEndpoint, ModelErrorKind
 from agentbench.models.model_catalogue import context_window
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.tasks.problem import Problem, parse_pytest_command
+from agentbench.tasks.problem import Problem
+from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.tool_calls.project import sandbox_project
 
 _BYTES_PER_TOKEN = 3  # a low estimate, so that requests always fit
@@ -213,7 +214,7 @@ class LlmAgent(Struct, frozen=True, kw_only=True):
         """
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
-        command = parse_pytest_command(problem.test_command)
+        command = parse_test_command(problem.test_command)
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
         servers = problem.mcp_servers
         context = ToolContext(sandbox=sandbox, budget=budget, project=project, mcp_servers=servers)

@@ -27,7 +27,7 @@ from agentbench.core.display_text import Redactor
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, SandboxError
 from agentbench.integrity.extraction import ExtractionLimits, WorkspaceChange, read_change
-from agentbench.integrity.protection import JudgedChange, ProtectionRules, is_test_file, protect
+from agentbench.integrity.protection import JudgedChange, ProtectionRules, protect
 from agentbench.integrity.suspicious_code import suspicious_code
 from agentbench.integrity.tool_caches import ToolCache, separate_caches
 from agentbench.integrity.trees import BaseContent
@@ -35,9 +35,9 @@ from agentbench.models.interface import AGENTS_OWN_ERRORS, ModelFailure, ModelTr
 from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
+from agentbench.scoring.node_ids import files_of
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.mirror import tracked_files
-from agentbench.tasks.problem import parse_pytest_command
 
 _GRACE = timedelta(seconds=10)  # for a fresh sandbox to answer
 _DIFFABLE_BYTES = 512 * 1024  # difflib's time grows with the square of a text's length
@@ -127,22 +127,18 @@ def judged_change(context: PreparedContext, change: WorkspaceChange) -> JudgedCh
     """The judged part of a change; saves it as a patch, and all of it if parts were dropped."""
     prepared, task = context.prepared, context.task
     to_fix, to_keep = task.answer_key.fail_to_pass, task.answer_key.pass_to_pass
-    files = dict.fromkeys(test.partition("::")[0] for test in to_fix if "::" in test)
+    kept = () if to_keep == "baseline" else files_of(to_keep)
     # A doctest that has to stay passing is in the source, which the agent may have to change.
-    files |= dict.fromkeys(
-        file
-        for test in (() if to_keep == "baseline" else to_keep)
-        if "::" in test and is_test_file(file := test.partition("::")[0])
-    )
+    kept_tests = (file for file in kept if context.runner.is_test_file(PurePosixPath(file)))
+    is_script = task.answer_key.verifier is not None
     protection = ProtectionRules(
-        test_paths=(*task.problem.test_paths, *files),
+        test_paths=(*task.problem.test_paths, *files_of(to_fix), *kept_tests),
         patterns=task.answer_key.protected,
         hidden=frozenset(context.hidden_tests.files),
-        a_script_judges=task.answer_key.verifier is not None,
-        script_folder=parse_pytest_command(task.problem.test_command).script_folder,
+        runner=None if is_script else context.runner,
     )
     work, caches = change, tuple[ToolCache, ...]()
-    if not protection.a_script_judges:  # a script may test any of these files
+    if not is_script:  # a script may test any of these files
         separated = separate_caches(change.files, prepared.base, lambda: _tracked(context))
         work, caches = replace(change, files=separated.files), separated.caches
     judged = protect(work, protection, prepared.base, prepared.content)

@@ -17,7 +17,7 @@ from agentbench.integrity.control_plan import (
 from agentbench.integrity.records import ControlledTest, ControlRun, WeakControl
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
-from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.runner import TestRun
 
 _ROUNDS = 4
 
@@ -35,8 +35,8 @@ class ControlCalibration(Struct, kw_only=True):
     _dismissed: set[NodeId] = field(default_factory=set)
 
     def settle(
-        self, half: PlannedControlRun, run: PytestRun
-    ) -> tuple[ControlRun, PlannedControlRun, PytestRun]:
+        self, half: PlannedControlRun, run: TestRun
+    ) -> tuple[ControlRun, PlannedControlRun, TestRun]:
         """Repeat the run while needed; returns the last run, its half and its report.
 
         Raises:
@@ -62,7 +62,7 @@ class ControlCalibration(Struct, kw_only=True):
             control_run = self._control_run(half, run)
         return control_run, half, run
 
-    def _again(self, half: PlannedControlRun) -> PytestRun:
+    def _again(self, half: PlannedControlRun) -> TestRun:
         self._run_count += 1
         return self.runs.run(half.files, self.change)
 
@@ -96,7 +96,7 @@ class ControlCalibration(Struct, kw_only=True):
         )
         return bool(uncertain)
 
-    def _control_run(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
+    def _control_run(self, half: PlannedControlRun, run: TestRun) -> ControlRun:
         outcomes = expectation.outcomes_of(Evidence(report=run.facts))
         tests = [
             ControlledTest(

@@ -14,8 +14,6 @@ from agentbench.core.choices import ControlLevel
 from agentbench.integrity.control_plan import (
     ControlledTests,
     ControlPlan,
-    file_of,
-    files_of,
 )
 from agentbench.integrity.records import (
     ControlKind,
@@ -24,6 +22,7 @@ from agentbench.integrity.records import (
 )
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
+from agentbench.scoring.node_ids import file_of, files_of
 
 if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
     from agentbench.attempt.controls.sealed_runs import SealedResult

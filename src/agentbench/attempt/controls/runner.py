@@ -13,7 +13,7 @@ from agentbench.errors import GitCloneError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.scoring.evidence import Evidence
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
-from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.runner import TestRun
 
 Files = Mapping[PurePosixPath, FileContent | None]
 
@@ -49,7 +49,7 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         change: ChangedFiles,
         *,
         timeout_factor: int = _TIMEOUT_FACTOR,
-    ) -> PytestRun:
+    ) -> TestRun:
         """Run the tests with rewritten files on a change, while no other agent's code is judged.
 
         Raises:
@@ -71,7 +71,7 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
             lock=context.judging_lock() if change.is_agents else None,
         ).tests
 
-    def save_report(self, name: str, run: PytestRun) -> None:
+    def save_report(self, name: str, run: TestRun) -> None:
         """Store the report of a control run, without parts that the final test's report has."""
         output = run.result.text_output[-_OUTPUT_CHARACTERS:]
         report = run.result.model_copy(update={"text_output": output, "json_report": {}})

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedPlan
 from agentbench.scoring.evidence import CaseOutcome, CommandResult, NodeId, PytestOutcome
-from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
+from agentbench.test_runs.runner import TestRun
 
 _FAILED = 1  # pytest's exit code
 _RECORDING = re.compile(r"\(?__import__\('agentbench_recorder'\)\.\w+\((\d+).*")
@@ -22,8 +22,8 @@ _NOT_JUDGED = "not judged: other tests gave wrong values without their expected 
 
 
 def sealed_report(
-    run: PytestRun, plan: SealedPlan, judged: JudgedSeal, *, fixed: Collection[NodeId]
-) -> PytestRun:
+    run: TestRun, plan: SealedPlan, judged: JudgedSeal, *, fixed: Collection[NodeId]
+) -> TestRun:
     """The sealed run as a run of the hidden tests, in which tests with wrong values have failed.
 
     Args:
@@ -86,7 +86,7 @@ def _result(result: PytestResult, cases: Iterable[CaseResult]) -> PytestResult:
     return result.model_copy(update=changed)
 
 
-def _command(run: PytestRun) -> CommandResult:
+def _command(run: TestRun) -> CommandResult:
     command = run.command
     if run.result.outcome is not PytestOutcome.PASSED:
         return command

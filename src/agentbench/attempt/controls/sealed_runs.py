@@ -23,7 +23,7 @@ from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedP
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import CaseOutcome, Evidence
 from agentbench.test_runs.chunked_text import joined
-from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.runner import TestRun
 
 SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts
@@ -37,7 +37,7 @@ class SealedResult:
 
     judged: JudgedSeal | None = None  # None: there was no run
     record: SealedRun | None = None
-    report: PytestRun | None = None
+    report: TestRun | None = None
     """The report of code that gave wrong values, which must not see the right ones; None: the
     final test decides."""
     useless: str | None = None  # why there was no run
@@ -150,7 +150,7 @@ class _SealedRuns:
             return "the reference solution passes no test without its expected values"
         return None
 
-    def _run_once(self, change: ChangedFiles) -> PytestRun:
+    def _run_once(self, change: ChangedFiles) -> TestRun:
         run = self.runs.run(self._plan.files, change, timeout_factor=1)
         self._outcomes.append(self._outcome(run))
         return run
@@ -227,7 +227,7 @@ class _SealedRuns:
             values=judged[-1].values,
         )
 
-    def _outcome(self, run: PytestRun) -> SealedOutcome:
+    def _outcome(self, run: TestRun) -> SealedOutcome:
         original = {new: old for old, new in self._plan.renamed.items()}
         passed = expectation.passed_tests(Evidence(report=run.facts))
         recordings = read_recordings(joined(run.recordings).encode())

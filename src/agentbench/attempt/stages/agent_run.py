@@ -40,7 +40,6 @@ from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
 from agentbench.scoring.steps import StepEvidence, combined_work
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
-from agentbench.test_runs.execution import reporter_mounts
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command
@@ -172,7 +171,7 @@ def _agent_sandbox(
     context: PreparedContext, agent: Agent, endpoint: ModelEndpoint | None
 ) -> AbstractContextManager[Sandbox]:
     """The prepared state, with the model endpoint and the agent's own programs."""
-    mounts = list(reporter_mounts())
+    mounts = list(context.runner.mounts())
     if endpoint is not None:
         from agentbench.models.gateway.relay import endpoint_mounts
 

@@ -23,7 +23,7 @@ from agentbench.symbolic import variants
 from agentbench.symbolic.libraries import PROGRAMS_MOUNT
 from agentbench.symbolic.mounted.agentbench_mounted import outcomes
 from agentbench.symbolic.mounted.agentbench_mounted.messages import Observation
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+from agentbench.tasks.test_command import TestCommand, parse_test_command
 
 Observations = dict[str, list[Observation]]
 """Observations by the test's node id, in their order."""
@@ -160,7 +160,7 @@ def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.Sear
     Raises:
         SandboxError: a sandbox is lost.
     """
-    runner = parse_pytest_command(subject.facts.task.problem.test_command).runner
+    runner = parse_test_command(subject.facts.task.problem.test_command).runner
     if runner is not Runner.PYTEST:
         why = f"only tests of pytest can be changed for this, and these run under {runner}"
         return search.SearchResult(left=(NotCompared("tests", why),))
@@ -300,7 +300,7 @@ class _ChangedTestRuns(Struct, kw_only=True):
 
     def _command(self, sandbox: Sandbox, hashes: int) -> Command:
         task = self.subject.facts.task
-        pytest = parse_pytest_command(task.problem.test_command)
+        pytest = parse_test_command(task.problem.test_command)
         return Command(
             argv=(*_pytest_start(pytest), *_OPTIONS, *pytest.options, *map(str, self.changed)),
             timeout=timedelta(seconds=self.seconds),
@@ -314,7 +314,7 @@ class _ChangedTestRuns(Struct, kw_only=True):
         )
 
 
-def _pytest_start(pytest: PytestCommand) -> tuple[str, ...]:
+def _pytest_start(pytest: TestCommand) -> tuple[str, ...]:
     """The working folder is on the path of `python -m pytest`, but not of `pytest`."""
     if pytest.as_module:
         return (pytest.interpreter, "-m", "pytest")

@@ -31,8 +31,8 @@ from agentbench.mcp.symbolic_tools import SymbolicTools
 from agentbench.sandbox.interface import Promise, SandboxProvider, SandboxUse
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
-from agentbench.tasks.problem import parse_pytest_command
-from agentbench.test_runs.execution import reporter_mounts
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.tool_calls.project import PytestProject, sandbox_project
 
 MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
@@ -68,7 +68,7 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
     ) as opened:
         yield sandbox_project(
             opened,
-            parse_pytest_command(task.problem.test_command),
+            parse_test_command(task.problem.test_command),
             env=task.environment.env,
             isolated=Promise.NO_NETWORK in provider.promises,
         )

@@ -25,10 +25,10 @@ from agentbench.importers.harbor.importing import ORIGINALS_FOLDER, SHARED_FOLDE
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, script_files
 from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER, WORKDIR_FOLDER, step_folder
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.tasks.writing import new_folder
 
 _TEST_SCRIPT = """\
@@ -61,7 +61,7 @@ _BASELINE_NOTE = (
 
 
 def test_sh(
-    command: PytestCommand,
+    command: TestCommand,
     targets: Sequence[str],
     removed: Iterable[str],
     place: PurePosixPath,
@@ -174,7 +174,7 @@ def _phases(task: Task) -> Iterator[tuple[Task, PurePosixPath]]:
 
 
 def _pytest_files(task: Task, mirrors: Mirrors) -> _Files:
-    command = parse_pytest_command(task.problem.test_command)
+    command = parse_test_command(task.problem.test_command)
     if command.runner is not Runner.PYTEST:
         raise NotExpressibleError(f"its tests run under {command.runner}; expected pytest")
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))

@@ -27,12 +27,12 @@ from agentbench.importers.swebench.recipes import (
     InstallRecipes,
     find_recipe,
 )
-from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import (
     EnvironmentTable,
     PytestTable,
 )
+from agentbench.tasks.test_command import parse_test_command
 
 DOCKERFILE: Final = "environment/Dockerfile"
 _SETUP_SECONDS = 1800.0
@@ -155,7 +155,7 @@ def runner_of(instance: SwebenchInstance, sources: EnvironmentSources) -> Runner
     else:
         command = next(iter(instance.test_cmds), "")
     try:
-        return parse_pytest_command(command).runner
+        return parse_test_command(command).runner
     except ValueError:
         return Runner.PYTEST
 

@@ -24,8 +24,7 @@ from agentbench.importers.swebench.instance import NameKind, matching_node_ids, 
 from agentbench.importers.swebench.named_functions import UnclearNameError, ids_of_functions
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
-from agentbench.scoring.evidence import CaseFact, CaseOutcome, NodeId
-from agentbench.scoring.expectation import FAILING_OUTCOMES
+from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseFact, CaseOutcome, NodeId
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks import dataset_rows
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin

@@ -14,7 +14,7 @@ from agentbench.tasks.dataset_rows import SwebenchOrigin
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.problem import parse_pytest_command
+from agentbench.tasks.test_command import parse_test_command
 
 _PARAMETERS = "parametrize"
 
@@ -75,7 +75,7 @@ def _sources(folder: Path, mirrors: Mirrors) -> Mapping[str, bytes]:
     """The Python files of the test patch, with the patch applied."""
     try:
         task = load_task(folder, mirrors=mirrors)
-        if parse_pytest_command(task.problem.test_command).runner is not Runner.PYTEST:
+        if parse_test_command(task.problem.test_command).runner is not Runner.PYTEST:
             raise UnclearNameError("its runner prints its own names")
         mirror = mirrors.of(task.source)
         files = apply_patch_to_commit(task.answer_key.tests_patch, mirror)

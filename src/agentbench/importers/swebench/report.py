@@ -17,8 +17,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.schema import Schema
 from agentbench.report.reported_run import ReportedRun
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.evidence import AgentEnding, CaseOutcome, NodeId
-from agentbench.scoring.expectation import FAILING_OUTCOMES
+from agentbench.scoring.evidence import FAILING_OUTCOMES, AgentEnding, CaseOutcome, NodeId
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin
 

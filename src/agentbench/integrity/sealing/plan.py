@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
-from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
+from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded
 from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
@@ -29,6 +29,7 @@ from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
 from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.node_ids import file_of
 from agentbench.test_runs import mounted
 
 _SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)

@@ -8,8 +8,8 @@ from typing import TypeVar
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import cut_middle
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
-from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import CaseResult, CollectionError, PytestResult
+from agentbench.test_runs.runner import TestRun
 from agentbench.test_runs.tool_calls import envelope
 from agentbench.test_runs.tool_calls.envelope import PathMask
 
@@ -26,7 +26,7 @@ FitsLimit = Callable[[PytestResult], bool]
 """Decides whether the answer for a result is small enough."""
 
 
-def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: bool) -> JsonObject:
+def answer_to_run(run: TestRun, mask: PathMask, *, timeout_s: float, full: bool) -> JsonObject:
     """The answer of `execute_tests`."""
 
     def rendered(result: PytestResult) -> JsonObject:
@@ -38,7 +38,7 @@ def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: boo
     return rendered(fit_to_limit(run.result, SIZE_LIMIT, lambda form: _fits(rendered(form))))
 
 
-def answer_to_discovery(run: PytestRun, mask: PathMask, *, timeout_s: float) -> JsonObject:
+def answer_to_discovery(run: TestRun, mask: PathMask, *, timeout_s: float) -> JsonObject:
     """The answer of `discover_tests`: as many ids as fit, and errors of files."""
     node_ids = run.node_ids
     found = run.result.outcome is PytestOutcome.PASSED
@@ -128,7 +128,7 @@ def _rendered(answer: envelope.PytestAnswer, mask: PathMask) -> JsonObject:
     return masked | {"json_report": report, "node_ids": list(answer.node_ids)}
 
 
-def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> envelope.PytestAnswer:
+def _envelope(run: TestRun, result: PytestResult, timeout_s: float) -> envelope.PytestAnswer:
     message = envelope.message_of(run, timeout_s)
     fields: JsonObject = {name: getattr(result, name) for name in envelope.SERIALIZED_FIELDS}
     fields |= {"outcome": result.outcome.value, "message": message, "status": "success"}

@@ -13,7 +13,7 @@ from pydantic import Field, SkipValidation
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, PytestOutcome, ReportSource
 from agentbench.test_runs import model
-from agentbench.test_runs.execution import PytestRun
+from agentbench.test_runs.runner import TestRun
 
 HIDDEN = "<host>"  # the replacement of a path outside the project
 _TOPS = (
@@ -173,7 +173,7 @@ ERROR_OF_OUTCOME: Mapping[str, tuple[PytestErrorType, int]] = {
 """The type and the code of the outcomes that are errors; failing tests are not (ADR-007)."""
 
 
-def message_of(run: PytestRun, timeout_s: float) -> str:
+def message_of(run: TestRun, timeout_s: float) -> str:
     """A one-line summary."""
     result, command = run.result, run.command
     match result.outcome:

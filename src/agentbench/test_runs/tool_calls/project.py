@@ -15,9 +15,11 @@ from agentbench.core.schema import JsonObject, Schema
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import PytestOutcome
-from agentbench.tasks.problem import PytestCommand
-from agentbench.test_runs.execution import PytestRequest, PytestRun, execute_tests
+from agentbench.tasks.test_command import TestCommand
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import ProgressSink, RunProgress
+from agentbench.test_runs.runner import RunRequest, TestRun
 from agentbench.test_runs.tool_calls import answers
 from agentbench.test_runs.tool_calls.arguments import (
     DiscoverArguments,
@@ -104,7 +106,7 @@ class PytestInterpreter(Struct, frozen=True, kw_only=True):
     """An interpreter for pytest, and where it was found; `missing` if it does not exist."""
 
     name: str
-    command: PytestCommand
+    command: TestCommand
     missing: bool = False
 
 
@@ -122,7 +124,7 @@ class PytestProject(Struct, frozen=True, kw_only=True):
 
 
 def sandbox_project(
-    sandbox: Sandbox, command: PytestCommand, *, env: Mapping[str, str], isolated: bool
+    sandbox: Sandbox, command: TestCommand, *, env: Mapping[str, str], isolated: bool
 ) -> PytestProject:
     """A task's project in a sandbox opened with `reporter_mounts`; `env` is that of its tests.
 
@@ -179,7 +181,7 @@ class _NoPytestError(Exception):
 def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallControl) -> JsonObject:
     full = arguments.detail == "full"
     request = partial(
-        PytestRequest,
+        RunRequest,
         timeout=timedelta(seconds=arguments.timeout_s),
         targets=_checked_targets(project, paths=arguments.paths, node_ids=arguments.node_ids),
         keyword=arguments.keyword,
@@ -199,7 +201,7 @@ def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallCon
 
 def _discover(project: PytestProject, arguments: DiscoverArguments, cancel: Event) -> JsonObject:
     request = partial(
-        PytestRequest,
+        RunRequest,
         collect_only=True,
         timeout=timedelta(seconds=DISCOVERY_TIMEOUT),
         targets=_checked_targets(project, paths=arguments.paths),
@@ -223,8 +225,8 @@ def _checked_targets(project: PytestProject, **arguments: Sequence[str] | None) 
 
 
 def _first_with_pytest(
-    project: PytestProject, request: Callable[..., PytestRequest], watch: CallControl
-) -> PytestRun:
+    project: PytestProject, request: Callable[..., RunRequest], watch: CallControl
+) -> TestRun:
     """Run a request with the first interpreter that has pytest."""
     tried: list[str] = []
     for interpreter in project.interpreters():
@@ -232,7 +234,7 @@ def _first_with_pytest(
             tried.append(f"{interpreter.name}: not there")
             continue
         try:
-            asked = request(command=interpreter.command)
+            asked = request(runner=runner_of(interpreter.command))
         except ValueError as error:  # the runner has no markers, for example
             raise InvalidArgumentsError([str(error)]) from None
         with project.open() as sandbox:

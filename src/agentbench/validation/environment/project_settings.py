@@ -10,7 +10,6 @@ from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
     TomlTable,
@@ -20,6 +19,7 @@ from agentbench.tasks.project_declaration import (
 )
 from agentbench.tasks.project_files import option_lines, parse_ini, parse_toml
 from agentbench.tasks.project_versions import RequestedPython, valid_specifiers
+from agentbench.tasks.test_command import parse_test_command
 
 # First releases; https://devguide.python.org/versions/
 _RELEASE_DATES = {
@@ -124,7 +124,7 @@ def judged_command(settings: PytestSettings) -> str:
         return PLAIN_COMMAND
     command = f"{PLAIN_COMMAND} -o {shlex.quote(f'addopts={shlex.join(options)}')}"
     try:
-        parse_pytest_command(command)
+        parse_test_command(command)
     except ValueError:
         return PLAIN_COMMAND
     return command

@@ -17,10 +17,13 @@ from agentbench.attempt.resources import RunResources
 from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
-from agentbench.tasks.problem import Problem, TaskId, parse_pytest_command
+from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
-from agentbench.test_runs.execution import PytestRequest, execute_tests, reporter_mounts
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.model import PytestResult
+from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runner import RunRequest
 from agentbench.validation.environment.proposals import Proposal, propose
 
 _MOST_FAILING = 0.2
@@ -128,14 +131,15 @@ def _try_proposal(
 def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
     task = task_for_trial(tree, proposal)
     prepared = prepare_task(task, resources).prepared
-    request = PytestRequest(
-        command=parse_pytest_command(proposal.tests.command),
+    runner = runner_of(parse_test_command(proposal.tests.command))
+    request = RunRequest(
+        runner=runner,
         targets=proposal.tests.paths,
         timeout=timedelta(seconds=proposal.tests.timeout_s),
         env=task.environment.env,
     )
     with resources.provider.open(
-        prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
+        prepared.snapshot, limits=limits_of(task), network=False, mounts=runner.mounts()
     ) as sandbox:
         return execute_tests(sandbox, request, end_sandbox=True).result
 

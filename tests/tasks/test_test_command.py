@@ -1,29 +1,29 @@
 import pytest
 
 from agentbench.core.choices import Runner
-from agentbench.tasks.problem import DEFAULT_COMMANDS, PytestCommand, parse_pytest_command
+from agentbench.tasks.test_command import DEFAULT_COMMANDS, TestCommand, parse_test_command
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("pytest", PytestCommand(as_module=False)),
+        ("pytest", TestCommand(as_module=False)),
         (
             "pytest -q --tb=short",
-            PytestCommand(as_module=False, options=("-q", "--tb=short")),
+            TestCommand(as_module=False, options=("-q", "--tb=short")),
         ),
-        ("python -m pytest", PytestCommand(as_module=True)),
-        ("python3 -m pytest", PytestCommand(as_module=True, interpreter="python3")),
-        ("python3.12 -m pytest", PytestCommand(as_module=True, interpreter="python3.12")),
+        ("python -m pytest", TestCommand(as_module=True)),
+        ("python3 -m pytest", TestCommand(as_module=True, interpreter="python3")),
+        ("python3.12 -m pytest", TestCommand(as_module=True, interpreter="python3.12")),
         (
             "pytest -k 'a or b' -o \"x=y z\"",
-            PytestCommand(as_module=False, options=("-k", "a or b", "-o", "x=y z")),
+            TestCommand(as_module=False, options=("-k", "a or b", "-o", "x=y z")),
         ),
-        ("pytest -k 'a|b;c'", PytestCommand(as_module=False, options=("-k", "a|b;c"))),
+        ("pytest -k 'a|b;c'", TestCommand(as_module=False, options=("-k", "a|b;c"))),
     ],
 )
 def test_both_spellings_of_pytest_are_taken_apart(text, expected):
-    assert parse_pytest_command(text) == expected
+    assert parse_test_command(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,18 +56,18 @@ def test_both_spellings_of_pytest_are_taken_apart(text, expected):
 )
 def test_anything_else_is_refused_with_what_was_expected_and_found(text, named):
     with pytest.raises(ValueError, match="expected `pytest …`") as caught:
-        parse_pytest_command(text)
+        parse_test_command(text)
     assert named in str(caught.value)
 
 
 def test_commands_of_other_runners_are_taken_apart():
-    assert parse_pytest_command("python3.9 -m unittest discover -s tests") == PytestCommand(
+    assert parse_test_command("python3.9 -m unittest discover -s tests") == TestCommand(
         as_module=True,
         interpreter="python3.9",
         options=("discover", "-s", "tests"),
         runner=Runner.UNITTEST,
     )
-    assert parse_pytest_command("python tests/runtests.py --parallel 1") == PytestCommand(
+    assert parse_test_command("python tests/runtests.py --parallel 1") == TestCommand(
         as_module=False,
         options=("--parallel", "1"),
         runner=Runner.DJANGO,
@@ -77,15 +77,15 @@ def test_commands_of_other_runners_are_taken_apart():
 
 @pytest.mark.parametrize("runner", Runner)
 def test_the_usual_command_of_a_runner_starts_it(runner):
-    assert parse_pytest_command(DEFAULT_COMMANDS[runner], runner).runner is runner
+    assert parse_test_command(DEFAULT_COMMANDS[runner], runner).runner is runner
 
 
 def test_a_command_of_another_runner_is_refused_with_the_key_that_would_take_it():
     with pytest.raises(ValueError, match=r"expected `python\[3\[.N\]\] -m unittest …`") as caught:
-        parse_pytest_command("pytest", Runner.UNITTEST)
+        parse_test_command("pytest", Runner.UNITTEST)
     assert 'runner = "pytest"' in str(caught.value)
     with pytest.raises(ValueError, match=r"tests/runtests.py …`, found 'make test'$"):
-        parse_pytest_command("make test", Runner.DJANGO)
+        parse_test_command("make test", Runner.DJANGO)
 
 
 @pytest.mark.parametrize(
@@ -94,5 +94,5 @@ def test_a_command_of_another_runner_is_refused_with_the_key_that_would_take_it(
 @pytest.mark.parametrize("start", ["pytest", "python -m pytest", "python -m unittest"])
 def test_command_that_runs_no_test_is_refused(start, option):
     with pytest.raises(ValueError, match="expected a command that runs tests") as caught:
-        parse_pytest_command(f"{start} -q {option}")
+        parse_test_command(f"{start} -q {option}")
     assert f"{option} runs none" in str(caught.value)
