@@ -6,7 +6,7 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.attempt.agent_work.agent_outcome import judged_change
-from agentbench.attempt.judged_tests import expected_tests
+from agentbench.attempt.expected_tests import expected_tests
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.extraction import WorkspaceChange

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
+from agentbench.attempt.judged_tests import ControlRunner
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import ControlledTests
@@ -223,7 +223,7 @@ FILES = {"tests/test_hidden.py": HIDDEN.encode(), "tests/test_old.py": OLD.encod
 def control(context: StagedAttempt, files: Mapping[str, bytes] = FILES) -> dict[str, object]:
     """What it sees in a control run, in which, by way of exception, nothing wrong is expected."""
     runs = ControlRunner(context=context.ready, baseline=context.baseline or Evidence())
-    return seen_in(runs.run(files, ChangedFiles.of(context.change)).result.text_output)
+    return seen_in(runs.run(files, context.change).result.text_output)
 
 
 def sealed(context: StagedAttempt) -> dict[str, object]:

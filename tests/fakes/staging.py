@@ -18,6 +18,8 @@ from agentbench.attempt.context import (
     PreparedContext,
     StageContext,
 )
+from agentbench.attempt.judge_by_script import JudgeByScript
+from agentbench.attempt.judge_by_tests import JudgeByTests
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
@@ -149,6 +151,7 @@ class StagedAttempt:
             sink=self.desk.sink,
             save=self.desk.save,
             runner=self.runner or runner_of(parse_test_command(self.task.problem.test_command)),
+            judge=JudgeByScript() if self.task.answer_key.verifier else JudgeByTests(),
             background=self.background,
             extend=self.extend,
         )

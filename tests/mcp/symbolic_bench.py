@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from agentbench.errors import UnavailableError
 from agentbench.mcp.symbolic_tools import SymbolicTools
 from agentbench.symbolic.sandbox import AnalysisSandboxes
-from agentbench.test_runs.tool_calls.envelope import PathMask
+from agentbench.test_tools.envelope import PathMask
 
 MASK = PathMask(PurePosixPath("/project"))
 

@@ -1,7 +1,7 @@
 import json
 
 from agentbench.mcp.pytest_tools import call_result, explanation_answer, internal_error
-from agentbench.test_runs.tool_calls.envelope import PytestAnswer
+from agentbench.test_tools.envelope import PytestAnswer
 
 
 def test_an_explanation_is_no_error():

@@ -6,7 +6,7 @@ import pytest
 from agentbench.mcp.pytest_tools import PytestTool
 from agentbench.mcp.server import INSTRUCTIONS, describe_tool
 from agentbench.mcp.symbolic_tools import SymbolicTool
-from agentbench.test_runs.tool_calls.arguments import InvalidArgumentsError, read_arguments
+from agentbench.test_tools.arguments import InvalidArgumentsError, read_arguments
 
 TESTS = tuple(describe_tool(tool, isolated=False) for tool in PytestTool)
 SYMBOLIC = tuple(describe_tool(tool, isolated=False) for tool in SymbolicTool)

@@ -11,8 +11,8 @@ import pytest
 from agentbench.mcp.pytest_tools import PytestTool
 from agentbench.mcp.symbolic_tools import SymbolicTool
 from agentbench.symbolic.analysis import SymbolicErrorType
-from agentbench.test_runs.tool_calls.arguments import ExecuteArguments
-from agentbench.test_runs.tool_calls.envelope import AnswerOutcome, PytestAnswer
+from agentbench.test_tools.arguments import ExecuteArguments
+from agentbench.test_tools.envelope import AnswerOutcome, PytestAnswer
 from tests.mcp.rows import ROWS
 from tests.mcp.symbolic_rows import ROWS as SYMBOLIC_ROWS
 

@@ -9,7 +9,7 @@ from agentbench.core.extras import install_command
 from agentbench.mcp.server import describe_tool, server_instructions
 from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer, offered_tools
 from agentbench.symbolic.analysis import SymbolicErrorType
-from agentbench.test_runs.tool_calls.arguments import read_arguments
+from agentbench.test_tools.arguments import read_arguments
 from tests.mcp.symbolic_bench import without_sandbox
 
 SEARCHES = tuple(tool for tool in SymbolicTool if tool is not SymbolicTool.HEALTH)

@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.mcp.pytest_tools import ExplainArguments
-from agentbench.test_runs.tool_calls.arguments import InvalidArgumentsError, read_arguments
+from agentbench.test_tools.arguments import InvalidArgumentsError, read_arguments
 
 
 def faults_of(model, given):

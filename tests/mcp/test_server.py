@@ -5,8 +5,8 @@ from agentbench.mcp.pytest_tools import explanation_answer, internal_error
 from agentbench.mcp.server import compact_schema
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 from agentbench.test_runs.model import CaseResult, CollectionError, PytestSummary, Versions
-from agentbench.test_runs.tool_calls.answers import invalid_arguments
-from agentbench.test_runs.tool_calls.envelope import PytestAnswer
+from agentbench.test_tools.answers import invalid_arguments
+from agentbench.test_tools.envelope import PytestAnswer
 
 SCHEMA = compact_schema(PytestAnswer.model_json_schema(mode="serialization"))
 FULL = PytestAnswer(

@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.mcp.symbolic_tools import MAX_CODE_BYTES, CheckArguments, FindPathArguments
-from agentbench.test_runs.tool_calls.arguments import InvalidArgumentsError, read_arguments
+from agentbench.test_tools.arguments import InvalidArgumentsError, read_arguments
 
 FINE = {"code": "def f(): pass\n", "function_name": "f"}
 

@@ -14,13 +14,13 @@ from agentbench.mcp.pytest_tools import ExplainArguments, call_pytest_tool
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.test_runs.python_runners import reporter_mounts
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     ToolArguments,
 )
-from agentbench.test_runs.tool_calls.envelope import SERIALIZED_FIELDS
-from agentbench.test_runs.tool_calls.project import CallControl, sandbox_project
+from agentbench.test_tools.envelope import SERIALIZED_FIELDS
+from agentbench.test_tools.project import CallControl, sandbox_project
 from tests.fakes.replay import RecordingProvider
 from tests.fakes.staging import Desk, go, local_provider, prepare, small_task, staged
 from tests.sandbox.conformance_base import sh

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import get_args
 
-from agentbench.test_runs.tool_calls.envelope import AnswerOutcome
+from agentbench.test_tools.envelope import AnswerOutcome
 from tests.mcp.connection import command_for, misfit_command, over_stdio
 from tests.mcp.rows import ROWS, lay_out
 from tests.test_runs.interpreters import NEWEST, interpreter

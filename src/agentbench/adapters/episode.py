@@ -20,8 +20,8 @@ from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
-from agentbench.test_runs.tool_calls.answers import as_text
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools.answers import as_text
+from agentbench.test_tools.arguments import (
     ExecuteArguments,
     InvalidArgumentsError,
     ToolArguments,

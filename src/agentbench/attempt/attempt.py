@@ -25,7 +25,7 @@ from agentbench.attempt.context import (
     FinalTestOutput,
     PreparedContext,
 )
-from agentbench.attempt.judged_tests import expected_tests
+from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.logs import EXCHANGE_LOG, write_trajectory
 from agentbench.attempt.preparation import NotPrepared, prepared_task
 from agentbench.attempt.preparation_cache import StoredBaseline, log_cache_failure

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import PurePosixPath
 from threading import Event
+from typing import Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -131,6 +132,30 @@ class HiddenTests:
         _ = self.files
 
 
+class Judge(Protocol):
+    """A way to judge. It produces the evidence on which the verdict rests."""
+
+    def baseline(self, context: "PreparedContext") -> Evidence:
+        """The evidence before any change, which has to show the bug."""
+
+    def final(
+        self,
+        context: "PreparedContext",
+        baseline: Evidence,
+        change: JudgedChange,
+        work: AgentRunOutput,
+        /,
+    ) -> FinalTestOutput:
+        """The evidence after the agent's change.
+
+        Args:
+            context: The inputs.
+            baseline: The evidence of the baseline run.
+            change: The judged part of the agent's change.
+            work: The agent's work, for a script that judges in the agent's sandbox.
+        """
+
+
 class StageContext(Struct, frozen=True, kw_only=True):
     """The inputs of every stage."""
 
@@ -144,6 +169,7 @@ class StageContext(Struct, frozen=True, kw_only=True):
     sink: OutputSink  # the log of the stage
     save: SaveArtifact
     runner: TestRunner
+    judge: Judge  # by the task's tests, or by a script of the task
     background: BackgroundTasks
     stage: StageName = StageName.SETUP  # in names of logs; git_clone starts the services of set-up
     shared_setup: SnapshotId | None = None

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from agentbench.attempt.agent_work.agent_outcome import blamed_on_agent
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext
-from agentbench.attempt.judged_tests import has_passed, repeated_if_services_fail
+from agentbench.attempt.expected_tests import has_passed
+from agentbench.attempt.judged_tests import repeated_if_services_fail
 from agentbench.attempt.sandboxes import (
     await_health,
     open_agent_sandbox,
@@ -31,7 +32,7 @@ _JUDGED_IN_PLACE = (
 
 
 class JudgeByScript:
-    """See `judges.Judge`."""
+    """See `context.Judge`."""
 
     def baseline(self, context: PreparedContext) -> Evidence:
         """Run the script before any change, or each step without an agent.

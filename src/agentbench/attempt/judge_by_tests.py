@@ -4,10 +4,10 @@ import secrets
 import time
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext
-from agentbench.attempt.controls.results import run_blind, tests_before
-from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
+from agentbench.attempt.controls.blind_runs import run_blind, tests_before
+from agentbench.attempt.expected_tests import has_passed
 from agentbench.attempt.judged_tests import (
-    has_passed,
+    ControlRunner,
     judged_evidence,
     repeated_if_services_fail,
     run_judged_tests,
@@ -29,7 +29,7 @@ _DIFFERS = "no final test, since the code gave wrong values in the sealed run"
 
 
 class JudgeByTests:
-    """See `judges.Judge`."""
+    """See `context.Judge`."""
 
     def baseline(self, context: PreparedContext) -> Evidence:
         """Run the judged tests before any change; they are expected to fail.
@@ -75,14 +75,14 @@ class JudgeByTests:
         if level is ControlLevel.OFF:
             evidence, off = _run_hidden_tests(context, baseline, change), "turned off"
             return FinalTestOutput(evidence=evidence, controls=Controls(level=level, skipped=off))
-        runs, changed = ControlRunner(context=context, baseline=baseline), ChangedFiles.of(change)
+        runs = ControlRunner(context=context, baseline=baseline)
         seed = secrets.randbits(_SEED_BITS)
         tests, sealed = tests_before(runs), None
         if tests is not None and (change.files or change.emptied):
             # The engine that seals tests takes 0.1 s to import.
             from agentbench.attempt.controls.sealed_runs import sealed_run
 
-            sealed = sealed_run(runs, tests, seed, changed)
+            sealed = sealed_run(runs, tests, seed, change)
             if sealed.report is not None:
                 evidence = _sealed_evidence(context, sealed.report)
                 differs = Controls(level=level, seed=seed, sealed=sealed.record, skipped=_DIFFERS)
@@ -90,7 +90,7 @@ class JudgeByTests:
         evidence = _run_hidden_tests(context, baseline, change)
         began = time.monotonic()
         if has_passed(context.task, baseline, evidence):
-            controls = run_blind(runs, evidence, changed, tests, sealed, seed)
+            controls = run_blind(runs, evidence, change, tests, sealed, seed)
         else:
             controls = Controls(level=level, skipped="the final test did not pass")
         return FinalTestOutput(

@@ -1,4 +1,4 @@
-"""One judged run of a task's tests: its files, its command, and the evidence that it leaves."""
+"""Judged runs of a task's tests, with and without rewritten files, and the evidence they leave."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -6,31 +6,39 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from agentbench.attempt.context import PreparedContext, StageContext
+from agentbench.attempt.expected_tests import expected_tests, judged_targets, listed_only
 from agentbench.attempt.sandboxes import open_test_sandbox, watched_services
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import FileContent
-from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
+from agentbench.errors import DoesNotFitError, GitCloneError, RunCancelled, SandboxError
+from agentbench.integrity.protection import JudgedChange
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, ServiceReport
-from agentbench.scoring.evidence import CommandResult, Evidence, NodeId, ReportFacts
+from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.scoring.expectation import (
-    ExpectedTests,
-    has_names,
     outcomes_of,
-    resolve_expectation,
-    shortfall_of,
     with_node_ids,
 )
-from agentbench.scoring.node_ids import file_of, files_of, is_node_id, name_in_file, node_id_of
+from agentbench.scoring.node_ids import files_of
 from agentbench.scoring.taxonomy import Fault, StageName
-from agentbench.tasks.task import Task
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.version_settings import version_settings
 from agentbench.test_runs.execution import execute_tests, run_without_tests
-from agentbench.test_runs.runner import RunRequest, TestRun, TestRunner
+from agentbench.test_runs.runner import RunRequest, TestRun
 
+NO_CHANGE = JudgedChange(files={}, emptied=(), dropped=())
+"""The state before the agent."""
+
+_Files = Mapping[PurePosixPath, FileContent | None]
+_REFERENCE_ENV = {"AGENTBENCH_RECORDER_SHARE": "4"}
+_OUTPUT_CHARACTERS = 4_096  # of a control run, which prints nearly the same as the final test
+_TIMEOUT_FACTOR = 2  # a control run may take this many times as long as the final test
 _REMOVAL_TIMEOUT = timedelta(minutes=5)
 _POLL = 0.02  # seconds; attempts at one task follow each other
 
@@ -168,17 +176,6 @@ def _remove(sandbox: Sandbox, paths: Iterable[PurePosixPath]) -> None:
         raise SandboxError(f"files could not be removed: {result.stderr.strip()[:200]}")
 
 
-def expected_tests(task: Task) -> ExpectedTests:
-    """The expected outcomes of a task's tests."""
-    key = task.answer_key
-    return ExpectedTests(
-        fail_to_pass=key.fail_to_pass,
-        pass_to_pass=key.pass_to_pass,
-        quarantined=key.quarantined,
-        reward_above=key.verifier.threshold if key.verifier is not None else None,
-    )
-
-
 def judged_request(context: StageContext) -> RunRequest:
     """The pytest run that judges a task; equal in the baseline, the final test and control runs.
 
@@ -198,96 +195,6 @@ def judged_request(context: StageContext) -> RunRequest:
 def judged_timeout(context: StageContext) -> timedelta:
     """The time limit of a judged run."""
     return stage_timeout(StageName.FINAL_TEST, context.task, context.settings)
-
-
-def judged_targets(task: Task) -> tuple[str, ...]:
-    """The files of the listed ids; the task's test paths, too, if not only ids decide.
-
-    These are files, not ids, since pytest would run nothing if one id did not exist. A name that is
-    not an id has no file, so the test paths must include its test.
-    """
-    key = task.answer_key
-    pass_to_pass = () if key.pass_to_pass == "baseline" else key.pass_to_pass
-    listed = (*key.fail_to_pass, *pass_to_pass)
-    files = files_of(listed)
-    names = has_names(expected_tests(task))
-    if key.fail_to_pass and key.pass_to_pass != "baseline" and not names:
-        return files
-    if names and not task.problem.test_paths:
-        return ()
-    return tuple(dict.fromkeys((*task.problem.test_paths, *_outside_test_paths(files, task))))
-
-
-def _outside_test_paths(files: tuple[str, ...], task: Task) -> tuple[str, ...]:
-    paths = task.problem.test_paths
-    if not paths and task.answer_key.pass_to_pass == "baseline":
-        return ()  # pytest's own default: everything, these files included
-    return tuple(file for file in files if not _is_below(file, paths))
-
-
-def with_located_tests(
-    task: Task,
-    paths: Iterable[PurePosixPath],
-    content: Callable[[PurePosixPath], bytes | None],
-    runner: TestRunner,
-) -> Task:
-    """The task whose lists have ids relative to the repository.
-
-    Data sets have pytest's own ids, which are relative to its rootdir: that is a folder of the
-    repository if it has an ini file of its own. An id is located in a file whose path ends like
-    its own, and that contains the test's name; an id that fits no file or several stays as it is.
-
-    Args:
-        task: The task.
-        paths: The files of the repository, with the hidden tests.
-        content: The content of such a file; None if it has none.
-        runner: The runner of its tests.
-    """
-    key = task.answer_key
-    by_name: dict[str, list[PurePosixPath]] = {}
-    for path in paths:
-        by_name.setdefault(path.name, []).append(path)
-
-    def located(node_id: NodeId) -> NodeId:
-        file = file_of(node_id)
-        similar = [p for p in by_name.get(PurePosixPath(file).name, ()) if p.match(file)]
-        if not is_node_id(node_id) or [p.as_posix() for p in similar] in ([], [file]):
-            return node_id
-        function = runner.name_in_source(node_id).encode()
-        similar = [p for p in similar if function in (content(p) or b"")]
-        is_tested = [p for p in similar if _is_below(p.as_posix(), task.problem.test_paths)]
-        exact = [p for p in similar if p.as_posix() == file]
-        for found in (exact, is_tested, similar):
-            if len(found) == 1:
-                return node_id_of(found[0].as_posix(), name_in_file(node_id))
-        return node_id
-
-    passing = key.pass_to_pass
-    lists = {
-        "fail_to_pass": tuple(map(located, key.fail_to_pass)),
-        "pass_to_pass": passing if passing == "baseline" else tuple(map(located, passing)),
-        "quarantined": tuple(map(located, key.quarantined)),
-    }
-    return task.model_copy(update={"answer_key": key.model_copy(update=lists)})
-
-
-def _is_below(file: str, folders: Iterable[str]) -> bool:
-    return any(file == p or file.startswith(f"{p}/") for p in (f.rstrip("/") for f in folders))
-
-
-def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
-    """A report with only the tests that decide, so that a record stays small."""
-    key = task.answer_key
-    if not key.fail_to_pass or key.pass_to_pass == "baseline":
-        return facts
-    listed = {*key.fail_to_pass, *key.pass_to_pass}
-    names = [name for name in listed if not is_node_id(name)]
-    cases = tuple(
-        case
-        for case in facts.cases
-        if case.node_id in listed or any(map(case.has_name, names if case.names else ()))
-    )
-    return facts.model_copy(update={"cases": cases})
 
 
 def judged_evidence(context: StageContext, run: TestRun) -> Evidence:
@@ -323,13 +230,6 @@ def unchanged_tests(
     return found
 
 
-def has_passed(task: Task, baseline: Evidence, final: Evidence) -> bool:
-    """Whether a final test shows that the bug is fixed."""
-    expected = with_node_ids(expected_tests(task), baseline, final)
-    expectation = resolve_expectation(expected, baseline)
-    return shortfall_of(expected, expectation, baseline, final) is None
-
-
 def repeated_if_services_fail(
     run: Callable[[], Evidence], is_final: Callable[[Evidence], bool]
 ) -> Evidence:
@@ -344,3 +244,86 @@ def repeated_if_services_fail(
     second = run()
     warnings = (*(f"in a first run: {each}" for each in first.warnings), *second.warnings)
     return second.model_copy(update={"warnings": warnings})
+
+
+class ControlRunner(Struct, frozen=True, kw_only=True):
+    """Runs the control runs of one attempt, one at a time."""
+
+    context: PreparedContext
+    baseline: Evidence
+
+    def run(
+        self,
+        rewritten: Mapping[str, bytes],
+        change: JudgedChange,
+        *,
+        is_agents: bool = True,
+        timeout_factor: int = _TIMEOUT_FACTOR,
+    ) -> TestRun:
+        """Run the tests with rewritten files on a change, while no other agent's code is judged.
+
+        Args:
+            rewritten: The files of the tests, by path.
+            change: The change that is tested.
+            is_agents: Whether it is an agent's, and not the reference solution's.
+            timeout_factor: How many times the time limit of the final test it has.
+
+        Raises:
+            SandboxError: the sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        context = self.context
+        unchanged = unchanged_tests(context, self.baseline)
+        written = {**unchanged, **change.files, **context.hidden_tests.files}
+        request = judged_request(context)
+        request = replace(request, timeout=timeout_factor * request.timeout)
+        if not is_agents:
+            request = replace(request, env={**request.env, **_REFERENCE_ENV})
+        return run_judged_tests(
+            replace(context, save=_discard),  # the logs of services are the final test's
+            {**written, **_rewritten_files(rewritten, written)},
+            emptied=change.emptied,
+            request=request,
+            lock=context.judging_lock() if is_agents else None,
+        ).tests
+
+    def save_report(self, name: str, run: TestRun) -> None:
+        """Store the report of a control run, without parts that the final test's report has."""
+        output = run.result.text_output[-_OUTPUT_CHARACTERS:]
+        report = run.result.model_copy(update={"text_output": output, "json_report": {}})
+        self.context.save(name, report.model_dump_json(indent=1).encode())
+
+    def reference_change(self) -> JudgedChange | None:
+        """The reference solution, if the task has one that applies."""
+        task = self.context.task
+        if not task.answer_key.solution_patch.strip():
+            return None
+        try:
+            mirror = self.context.mirrors.of(task.source)
+            files = apply_patch_to_commit(task.answer_key.solution_patch, mirror)
+            return replace(NO_CHANGE, files=dict(files))
+        except (PatchDoesNotApplyError, GitCloneError):
+            return None
+
+    def content(self, file: str) -> bytes | None:
+        """A file of tests as the final test has it; `None` if there is none."""
+        path, hidden = PurePosixPath(file), self.context.hidden_tests.files
+        if path in hidden:
+            written = hidden[path]
+            return None if written is None else written.content
+        return self.context.prepared.content(path)
+
+
+def _rewritten_files(rewritten: Mapping[str, bytes], written: _Files) -> _Files:
+    """The rewritten files; a file is executable if the file that it replaces is."""
+    found = {}
+    for file, content in rewritten.items():
+        path = PurePosixPath(file)
+        replaced = written.get(path)
+        executable = replaced is not None and replaced.executable
+        found[path] = FileContent(content=content, executable=executable)
+    return found
+
+
+def _discard(_name: str, _content: bytes) -> None:
+    """Save nothing."""

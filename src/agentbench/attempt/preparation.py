@@ -17,7 +17,9 @@ from agentbench.attempt.context import (
     StageOutput,
     limits_of,
 )
-from agentbench.attempt.judged_tests import with_located_tests
+from agentbench.attempt.expected_tests import with_located_tests
+from agentbench.attempt.judge_by_script import JudgeByScript
+from agentbench.attempt.judge_by_tests import JudgeByTests
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.shared_checkouts import SharedCheckouts
@@ -147,6 +149,7 @@ def _first_inputs(task: Task, resources: RunResources, stages: StageRunner) -> S
         sink=lambda _stream, _chunk: None,
         save=stages.save,
         runner=runner_of(parse_test_command(task.problem.test_command)),
+        judge=JudgeByScript() if task.answer_key.verifier is not None else JudgeByTests(),
         background=resources.background,
         extend=stages.deadline.extend,
     )

@@ -12,7 +12,7 @@ from msgspec import Struct
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt import record
 from agentbench.attempt.context import AgentRunOutput, AttemptOutputs, limits_of
-from agentbench.attempt.judged_tests import expected_tests
+from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import stage_timeout

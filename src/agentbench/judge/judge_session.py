@@ -30,8 +30,8 @@ from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 from agentbench.tasks.task import Task
 from agentbench.tasks.test_command import parse_test_command
-from agentbench.test_runs.tool_calls import answers, arguments
-from agentbench.test_runs.tool_calls.project import CallControl, call_tests, sandbox_project
+from agentbench.test_tools import answers, arguments
+from agentbench.test_tools.project import CallControl, call_tests, sandbox_project
 
 T = TypeVar("T")
 _NO_CHANGE = ""

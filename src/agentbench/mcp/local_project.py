@@ -12,8 +12,8 @@ from agentbench.errors import UnavailableError, UsageError
 from agentbench.sandbox.process.provider import open_in_place
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.python_runners import reporter_mounts
-from agentbench.test_runs.tool_calls import project
-from agentbench.test_runs.tool_calls.envelope import PathMask
+from agentbench.test_tools import project
+from agentbench.test_tools.envelope import PathMask
 
 ENVIRONMENT_FOLDERS = (".venv", "venv", ".virtualenv")
 """The folders of a project's environment, the most usual one first."""

@@ -23,10 +23,10 @@ from agentbench.mcp.pytest_tools import PytestTool
 from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer, offered_tools
 from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.test_runs.report_files import RunProgress
-from agentbench.test_runs.tool_calls import arguments, envelope
-from agentbench.test_runs.tool_calls.answers import invalid_arguments
-from agentbench.test_runs.tool_calls.arguments import NamedTool, input_schema
-from agentbench.test_runs.tool_calls.project import CallControl, PytestProject
+from agentbench.test_tools import arguments, envelope
+from agentbench.test_tools.answers import invalid_arguments
+from agentbench.test_tools.arguments import NamedTool, input_schema
+from agentbench.test_tools.project import CallControl, PytestProject
 
 _NUMBERS = frozenset({"integer", "number"})
 _POLL_SECONDS = 0.1

@@ -9,7 +9,7 @@ from agentbench.core.display_text import counted
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.symbolic import analysis
 from agentbench.symbolic.analysis import AnalysisResult, ComparisonResult, SymbolicErrorType
-from agentbench.test_runs.tool_calls.envelope import PathMask
+from agentbench.test_tools.envelope import PathMask
 
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not examined"
 _MAX_BRANCHES = 200

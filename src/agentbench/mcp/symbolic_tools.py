@@ -18,8 +18,8 @@ from agentbench.mcp import symbolic_answers
 from agentbench.symbolic import analysis
 from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.symbolic.sandbox import AnalysisSandboxes
-from agentbench.test_runs.tool_calls.arguments import NamedTool, ToolArguments
-from agentbench.test_runs.tool_calls.envelope import PathMask
+from agentbench.test_tools.arguments import NamedTool, ToolArguments
+from agentbench.test_tools.envelope import PathMask
 
 _DISTRIBUTIONS = ("crosshair-tool", "hypothesis", "z3-solver")
 MAX_CODE_BYTES = 1_000_000  # bytes of code that are read

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from agentbench.attempt import judged_tests
 from agentbench.attempt.agent_work.agent_outcome import judged_change
 from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.resources import RunResources
@@ -193,7 +194,7 @@ class MutantRunner:
         """Use `mutant_runner_for` to create one."""
         self._context = context
         self._baseline = baseline
-        expected = judged_tests.expected_tests(context.task)
+        expected = expected_tests(context.task)
         self._expected = with_node_ids(expected, baseline, reference.evidence)
         self._expectation = resolve_expectation(self._expected, baseline)
         limit = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
@@ -247,7 +248,7 @@ def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> Muta
     """
     baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
-    expected = with_node_ids(judged_tests.expected_tests(context.task), baseline, ran.evidence)
+    expected = with_node_ids(expected_tests(context.task), baseline, ran.evidence)
     lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
     if lack is not None:
         return f"the reference solution does not pass: {lack}"

@@ -14,7 +14,7 @@ from agentbench.models.interface import ApiFormat
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.python_runners import reporter_mounts
-from agentbench.test_runs.tool_calls.project import sandbox_project
+from agentbench.test_tools.project import sandbox_project
 from tests.agents.llm.raw import arguments_text
 from tests.fakes.ended_sandbox import EndedSandbox
 from tests.fakes.local_sandbox import LocalSandbox

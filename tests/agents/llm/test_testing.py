@@ -8,9 +8,9 @@ from threading import Event
 import pytest
 
 from agentbench.mcp.pytest_tools import PytestTool, call_pytest_tool, call_result
-from agentbench.test_runs.tool_calls.arguments import read_arguments
-from agentbench.test_runs.tool_calls.envelope import PytestAnswer
-from agentbench.test_runs.tool_calls.project import CallControl
+from agentbench.test_tools.arguments import read_arguments
+from agentbench.test_tools.envelope import PytestAnswer
+from agentbench.test_tools.project import CallControl
 from tests.agents.llm.conftest import called, desk_of
 
 SUITE = """\

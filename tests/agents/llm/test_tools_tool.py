@@ -2,7 +2,7 @@ import pytest
 
 from agentbench.agents.llm.tool import Tool, ToolText
 from agentbench.models.conversation import ToolReply
-from agentbench.test_runs.tool_calls.arguments import InvalidArgumentsError, ToolArguments
+from agentbench.test_tools.arguments import InvalidArgumentsError, ToolArguments
 
 
 class _Greeting(ToolArguments):

@@ -1,6 +1,6 @@
 import json
 
-from agentbench.attempt.judged_tests import expected_tests
+from agentbench.attempt.expected_tests import expected_tests
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.scoring.expectation import ExpectedTests
 from tests.e2e.small_task import HIDDEN, LISTED

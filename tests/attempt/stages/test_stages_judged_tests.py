@@ -3,14 +3,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.attempt.judged_tests import (
-    judged_evidence,
-    judged_request,
-    judged_targets,
-    judged_timeout,
-    listed_only,
-    with_located_tests,
-)
+from agentbench.attempt.expected_tests import judged_targets, listed_only, with_located_tests
+from agentbench.attempt.judged_tests import judged_evidence, judged_request, judged_timeout
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.task import AnswerKey
 from agentbench.tasks.test_command import parse_test_command

@@ -5,8 +5,8 @@ import pytest
 from agentbench.cli.serve.mcp import open_task_project
 from agentbench.errors import InputError, UnavailableError
 from agentbench.mcp.pytest_tools import call_pytest_tool
-from agentbench.test_runs.tool_calls.arguments import DiscoverArguments, ExecuteArguments
-from agentbench.test_runs.tool_calls.project import CallControl
+from agentbench.test_tools.arguments import DiscoverArguments, ExecuteArguments
+from agentbench.test_tools.project import CallControl
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import local_provider
 from tests.sandbox.conformance_base import sh

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from decimal import Decimal
 
 import pytest
@@ -166,3 +167,12 @@ def test_a_deep_value_reaches_the_child():
     for _ in range(98):
         value = Group("list", (value,))
     assert len(judged("parse('a') == 61", value).mismatches) == 2
+
+
+def test_the_process_that_forks_is_started_again_after_it_was_killed():
+    assert judged("parse('a') == 61", of_python(61)).values == 3
+    argv = ["pgrep", "-P", str(os.getpid()), "-f", "isolation import _serve"]
+    (server,) = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+    os.kill(int(server), signal.SIGKILL)
+    os.waitpid(int(server), 0)
+    assert judged("parse('a') == 61", of_python(61)).values == 3

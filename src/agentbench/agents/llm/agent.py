@@ -30,7 +30,7 @@ from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem
 from agentbench.tasks.test_command import parse_test_command
-from agentbench.test_runs.tool_calls.project import sandbox_project
+from agentbench.test_tools.project import sandbox_project
 
 _BYTES_PER_TOKEN = 3  # a low estimate, so that requests always fit
 _TOKENS_PER_MESSAGE = 8  # tokens of the API format around a message

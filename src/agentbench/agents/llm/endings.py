@@ -12,7 +12,7 @@ from agentbench.agents.llm.tools import EFFECT_OF_TOOL
 from agentbench.models.conversation import ModelAnswer, ModelToolCall, ToolReply, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.test_runs.tool_calls.arguments import escaped_name
+from agentbench.test_tools.arguments import escaped_name
 
 MAX_REQUEST_TIME = timedelta(minutes=10)
 """The time limit of one request."""

@@ -13,7 +13,7 @@ from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ToolReply
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.test_runs.tool_calls.arguments import ToolArguments
+from agentbench.test_tools.arguments import ToolArguments
 
 CALL_TIMEOUT = timedelta(seconds=60)
 """The time limit of one task."""

@@ -18,7 +18,7 @@ from agentbench.models.conversation import ToolReply
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.tasks.mcp_servers import McpServer
 from agentbench.tasks.problem import Problem
-from agentbench.test_runs.tool_calls.arguments import ToolArguments
+from agentbench.test_tools.arguments import ToolArguments
 
 _CLIENT = "agentbench.agents.llm.in_sandbox"
 _TIMEOUT = timedelta(seconds=120)

@@ -13,12 +13,12 @@ from agentbench.core.schema import JsonObject
 from agentbench.models.conversation import ToolReply, ToolSpec
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.mcp_servers import McpServer
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools.arguments import (
     ToolArguments,
     input_schema,
     read_arguments,
 )
-from agentbench.test_runs.tool_calls.project import PytestProject
+from agentbench.test_tools.project import PytestProject
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements

@@ -24,8 +24,8 @@ from agentbench.core.untrusted_json import cut_middle
 from agentbench.models.conversation import ModelToolCall, ToolReply, ToolSpec
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.test_runs.tool_calls.answers import as_text
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools.answers import as_text
+from agentbench.test_tools.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     InvalidArgumentsError,
@@ -33,7 +33,7 @@ from agentbench.test_runs.tool_calls.arguments import (
     ToolArguments,
     escaped_name,
 )
-from agentbench.test_runs.tool_calls.project import CallControl, call_tests
+from agentbench.test_tools.project import CallControl, call_tests
 
 MAX_OUTPUT_LENGTH = 16_000
 """The most characters of output, from its start and its end."""

@@ -1,25 +1,206 @@
 """Blind runs: tests that expect wrong values, which must fail.
 
-A test that deviates is run once more, as it may be flaky. If it deviates again, or passed where it
-had to fail, the same files are run with the reference solution. Deviations that the reference
-solution shares are ignored and remembered, so that later attempts are controlled in another way.
+They come after a final test that passed, and control the tests that the sealed run does not. A test
+that deviates is run once more, as it may be flaky. If it deviates again, or passed where it had to
+fail, the same files are run with the reference solution. Deviations that the reference solution
+shares are ignored and remembered, so that later attempts are controlled in another way.
 """
+
+from collections.abc import Iterator
+from random import Random
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
+from agentbench.attempt.expected_tests import expected_tests
+from agentbench.attempt.judged_tests import ControlRunner
+from agentbench.core.choices import ControlLevel
 from agentbench.integrity.control_plan import (
+    ControlledTests,
     ControlMemory,
     ControlPlan,
     KnownFunctions,
     PlannedControlRun,
 )
-from agentbench.integrity.records import ControlledTest, ControlRun, WeakControl
+from agentbench.integrity.protection import JudgedChange
+from agentbench.integrity.records import (
+    ControlKind,
+    ControlledTest,
+    ControlRun,
+    Controls,
+    TestControl,
+    WeakControl,
+)
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
+from agentbench.scoring.node_ids import file_of, files_of
 from agentbench.test_runs.runner import TestRun
 
+if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
+    from agentbench.attempt.controls.sealed_runs import SealedResult
+    from agentbench.integrity.sealing.plan import JudgedSeal
+
+
+_PARTITIONS = (0, 1)
+_ID_COMES_LATE = "its id is known only after the final test"
 _ROUNDS = 4
+
+
+class BlindRuns(Struct, frozen=True, kw_only=True):
+    """The blind runs of an attempt."""
+
+    runs: tuple[ControlRun, ...]
+    weak: tuple[WeakControl, ...]
+
+    @property
+    def failed(self) -> dict[NodeId, bool]:
+        """The tests that failed as required, and whether only by an added assertion."""
+        tests = [test for run in self.runs for test in run.tests]
+        return {t.node_id: t.weak for t in tests if t.must == "fail" and t.as_expected}
+
+
+def tests_before(runs: ControlRunner) -> ControlledTests | None:
+    """The deciding tests; None if only the final test shows their ids."""
+    expected = expectation.with_node_ids(expected_tests(runs.context.task), runs.baseline)
+    if not expected.fail_to_pass or expectation.has_names(expected):
+        return None
+    listed = expectation.resolve_expectation(expected, runs.baseline)
+    return _controlled(runs, listed.fail_to_pass, listed.pass_to_pass)
+
+
+def _tests_after(runs: ControlRunner, final: Evidence) -> ControlledTests:
+    """The deciding tests of a task that does not list all of them by their ids."""
+    passed, before = expectation.passed_tests(final), expectation.passed_tests(runs.baseline)
+    expected = expectation.with_node_ids(expected_tests(runs.context.task), runs.baseline, final)
+    if expected.fail_to_pass:
+        listed = expectation.resolve_expectation(expected, runs.baseline)
+        return _controlled(runs, listed.fail_to_pass, listed.pass_to_pass)
+    return _controlled(runs, tuple(sorted(passed - before)), tuple(sorted(passed & before)))
+
+
+def _controlled(
+    runs: ControlRunner, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
+) -> ControlledTests:
+    files = files_of(fail_to_pass)
+    return ControlledTests(
+        files={file: runs.content(file) for file in files},
+        fixed=fail_to_pass,
+        passing=tuple(test for test in pass_to_pass if file_of(test) in files),
+    )
+
+
+def run_blind(
+    runs: ControlRunner,
+    final: Evidence,
+    change: JudgedChange,
+    tests: ControlledTests | None,
+    sealed: "SealedResult | None",
+    seed: int,
+) -> Controls:
+    """The controls of an attempt that passed its final test; runs blind runs where they are needed.
+
+    Args:
+        runs: Runs them.
+        final: The evidence of the final test.
+        change: The agent's change.
+        tests: The deciding tests, as far as they were known before the final test.
+        sealed: The result of the sealed run; None: there was none.
+        seed: The seed of the random choices.
+
+    Raises:
+        SandboxError: a sandbox could not be created or is lost.
+        RunCancelled: the run was cancelled.
+    """
+    level = runs.context.control_level
+    if not change.files and not change.emptied:
+        why = "the agent changed nothing, so no code of the agent was judged"
+        return Controls(level=level, skipped=why)
+    passed = expectation.passed_tests(final)
+    if tests is None:
+        tests = _tests_after(runs, final)
+    judged = sealed.judged if sealed is not None else None
+    fixed = tuple(test for test in tests.fixed if test in passed)
+    left = [test for test in fixed if judged is None or test not in judged.sealed]
+    blind = BlindRuns(runs=(), weak=())
+    # Mismatches are left only without a reference solution; they speak for themselves.
+    if left and not (judged is not None and judged.mismatches):
+        blind = _blind_runs(runs, tests, left, passed, change, seed)
+        if not blind.runs and (sealed is None or sealed.record is None):
+            why = "no test function whose expectations can be changed"
+            return Controls(level=level, skipped=why, weakly_controlled=blind.weak)
+    useless = sealed.useless if sealed is not None and left else None
+    return Controls(
+        level=level,
+        seed=seed,
+        sealed=sealed.record if sealed is not None else None,
+        runs=blind.runs,
+        weakly_controlled=blind.weak,
+        tests=tuple(_kinds(fixed, judged, blind.failed, useless)),
+    )
+
+
+def _blind_runs(
+    runs: ControlRunner,
+    tests: ControlledTests,
+    left: list[NodeId],
+    passed: frozenset[NodeId],
+    change: JudgedChange,
+    seed: int,
+) -> BlindRuns:
+    """Run the blind runs of the tests that are not sealed, one after the other."""
+    context, left_files = runs.context, files_of(left)
+    unconfirmed = not context.task.answer_key.solution_patch.strip()
+    own = ControlledTests(
+        files={file: tests.files[file] for file in left_files},
+        fixed=tuple(left),
+        passing=tuple(
+            test
+            for test in (*tests.fixed, *tests.passing)
+            if test not in left and file_of(test) in left_files
+        ),
+    )
+    plan = ControlPlan(own, seed, certain_only=unconfirmed)
+    memory = context.control_memory
+    settled = []
+    for side in _sides(plan, context.control_level, seed):
+        half = plan.half(side, memory.recall())
+        calibration = ControlCalibration(
+            runs=runs, plan=plan, memory=memory, change=change, side=side, passed=passed
+        )
+        settled.append(calibration.settle(half, runs.run(half.files, change)))
+    for control_run, _, run in settled:
+        runs.save_report(f"control-{control_run.half}.json", run)
+    weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
+    return BlindRuns(
+        runs=tuple(control_run for control_run, _, _ in settled),
+        weak=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
+    )
+
+
+def _sides(plan: ControlPlan, level: ControlLevel, seed: int) -> tuple[int, ...]:
+    """Both sides; for a sample, only one side that has wrong values."""
+    wrong = tuple(side for side in _PARTITIONS if plan.sides[side])
+    if not wrong or level is ControlLevel.FULL:
+        return _PARTITIONS if wrong else ()
+    return (Random(f"{seed}/sample").choice(wrong),)
+
+
+def _kinds(
+    fixed: tuple[NodeId, ...],
+    judged: "JudgedSeal | None",
+    failed: dict[NodeId, bool],
+    useless: str | None,
+) -> Iterator[TestControl]:
+    """How each test to fix is controlled."""
+    for node_id in fixed:
+        if judged is not None and node_id in judged.sealed:
+            yield TestControl(node_id=node_id, control=ControlKind.SEALED)
+            continue
+        none = useless or _ID_COMES_LATE
+        why = none if judged is None else judged.unsealed.get(node_id)
+        is_blind = node_id in failed and not failed[node_id]
+        kind = ControlKind.BLIND if is_blind else ControlKind.WEAK
+        yield TestControl(node_id=node_id, control=kind, why=why)
 
 
 class ControlCalibration(Struct, kw_only=True):
@@ -28,7 +209,7 @@ class ControlCalibration(Struct, kw_only=True):
     runs: ControlRunner
     plan: ControlPlan
     memory: ControlMemory
-    change: ChangedFiles
+    change: JudgedChange
     side: int
     passed: frozenset[NodeId]  # tests that passed the final test; only these are controlled
     _run_count: int = 1
@@ -73,7 +254,9 @@ class ControlCalibration(Struct, kw_only=True):
         reference = self.runs.reference_change() if control_run.deviations else None
         if reference is None:
             return []
-        reference_run = self._control_run(half, self.runs.run(half.files, reference))
+        reference_run = self._control_run(
+            half, self.runs.run(half.files, reference, is_agents=False)
+        )
         wrong = {test.node_id for test in reference_run.deviations}
         return [test for test in control_run.deviations if test.node_id in wrong]
 
@@ -116,16 +299,3 @@ class ControlCalibration(Struct, kw_only=True):
             tests=tuple(tests),
             dismissed=tuple(sorted(self._dismissed)),
         )
-
-
-class BlindRuns(Struct, frozen=True, kw_only=True):
-    """The blind runs of an attempt."""
-
-    runs: tuple[ControlRun, ...]
-    weak: tuple[WeakControl, ...]
-
-    @property
-    def failed(self) -> dict[NodeId, bool]:
-        """The tests that failed as required, and whether only by an added assertion."""
-        tests = [test for run in self.runs for test in run.tests]
-        return {t.node_id: t.weak for t in tests if t.must == "fail" and t.as_expected}

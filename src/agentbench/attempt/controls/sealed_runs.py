@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
-from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
 from agentbench.attempt.controls.sealed_evidence import sealed_report
-from agentbench.attempt.judged_tests import held
+from agentbench.attempt.judged_tests import NO_CHANGE, ControlRunner, held
 from agentbench.integrity.control_plan import ControlledTests
+from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
@@ -44,7 +44,7 @@ class SealedResult:
 
 
 def sealed_run(
-    runs: ControlRunner, tests: ControlledTests, seed: int, change: ChangedFiles
+    runs: ControlRunner, tests: ControlledTests, seed: int, change: JudgedChange
 ) -> SealedResult:
     """Run the sealed tests with a change, and compare their recordings.
 
@@ -76,7 +76,7 @@ class _SealedRuns:
     def _context(self) -> PreparedContext:
         return self.runs.context
 
-    def result(self, change: ChangedFiles) -> SealedResult:
+    def result(self, change: JudgedChange) -> SealedResult:
         useless = self._why_useless()
         if useless is not None:
             return SealedResult(useless=useless)
@@ -150,12 +150,12 @@ class _SealedRuns:
             return "the reference solution passes no test without its expected values"
         return None
 
-    def _run_once(self, change: ChangedFiles) -> TestRun:
+    def _run_once(self, change: JudgedChange) -> TestRun:
         run = self.runs.run(self._plan.files, change, timeout_factor=1)
         self._outcomes.append(self._outcome(run))
         return run
 
-    def _run_reference(self, change: ChangedFiles) -> None:
+    def _run_reference(self, change: JudgedChange) -> None:
         """Run the reference solution under the seal, and store its recordings."""
         known, run = self._reference, self._reference_run(change)
         if not known.runs and not self._outcomes:  # the seal can still change
@@ -172,7 +172,7 @@ class _SealedRuns:
         self._context.sealed_memory.remember(self._reference)
 
     def _with_names(
-        self, known: SealedReference, run: ReferenceRun, change: ChangedFiles
+        self, known: SealedReference, run: ReferenceRun, change: JudgedChange
     ) -> tuple[SealedReference, ReferenceRun]:
         """The given run, or one in which tests keep their names, if more tests pass in it."""
         fixed = frozenset(self.tests.fixed)
@@ -187,12 +187,12 @@ class _SealedRuns:
         return known, run
 
     def _with_pairs(
-        self, known: SealedReference, run: ReferenceRun, change: ChangedFiles
+        self, known: SealedReference, run: ReferenceRun, change: JudgedChange
     ) -> tuple[SealedReference, ReferenceRun]:
         """The given run, or one without the expected sides of comparisons of computed values."""
         if not self._plan.has_pairs:
             return known, run
-        base = self._reference_run(ChangedFiles())
+        base = self._reference_run(NO_CHANGE)
         paired = isolated(self._plan.pairs_fixed_by, run, base)
         if not paired:
             return known, run
@@ -200,8 +200,8 @@ class _SealedRuns:
         self._plan = self._planned(known)
         return known, self._reference_run(change)
 
-    def _reference_run(self, change: ChangedFiles) -> ReferenceRun:
-        run = self.runs.run(self._plan.files, change, timeout_factor=1)
+    def _reference_run(self, change: JudgedChange) -> ReferenceRun:
+        run = self.runs.run(self._plan.files, change, is_agents=False, timeout_factor=1)
         outcome = self._outcome(run)
         return reference_run(outcome.passed, outcome.recordings)
 

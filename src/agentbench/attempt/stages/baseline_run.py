@@ -1,8 +1,7 @@
 """baseline_run: the tests, or the task's script, before any change; they are expected to fail."""
 
 from agentbench.attempt.context import PreparedContext, StageOutput
-from agentbench.attempt.judged_tests import expected_tests
-from agentbench.attempt.judges import judge_of
+from agentbench.attempt.expected_tests import expected_tests
 from agentbench.scoring.verdict import baseline_warnings
 
 
@@ -14,6 +13,6 @@ def baseline_run(context: PreparedContext) -> StageOutput:
         ServiceError: a service has failed.
         SandboxError: the sandbox could not be created or is lost.
     """
-    evidence = judge_of(context.task).baseline(context)
+    evidence = context.judge.baseline(context)
     warnings = baseline_warnings(expected_tests(context.task), evidence)
     return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))

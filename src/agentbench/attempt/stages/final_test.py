@@ -1,7 +1,6 @@
 """final_test: the hidden tests, or the task's script, judge the agent's change."""
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext
-from agentbench.attempt.judges import judge_of
 from agentbench.integrity.protection import JudgedChange
 from agentbench.scoring.evidence import Evidence
 
@@ -21,4 +20,4 @@ def final_test(
         GitCheckoutError: the hidden tests do not fit the base commit.
         SandboxError: the sandbox could not be created or is lost.
     """
-    return judge_of(context.task).final(context, baseline, change, work)
+    return context.judge.final(context, baseline, change, work)

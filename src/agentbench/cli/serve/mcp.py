@@ -33,7 +33,7 @@ from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.python_runners import reporter_mounts
-from agentbench.test_runs.tool_calls.project import PytestProject, sandbox_project
+from agentbench.test_tools.project import PytestProject, sandbox_project
 
 MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
 """The variable with the token of the HTTP server."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
-from agentbench.attempt.judged_tests import judged_targets
+from agentbench.attempt.expected_tests import judged_targets
 from agentbench.core.choices import Runner
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, InputError

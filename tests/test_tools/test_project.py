@@ -5,11 +5,11 @@ import pytest
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command
 from agentbench.test_runs.python_runners import reporter_mounts
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools.arguments import (
     InvalidArgumentsError,
     PathOutsideRootError,
 )
-from agentbench.test_runs.tool_calls.project import (
+from agentbench.test_tools.project import (
     ResolvedPaths,
     check_targets,
     resolve_in_sandbox,

@@ -10,8 +10,8 @@ from agentbench.core.untrusted_json import cut_middle
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
 from agentbench.test_runs.model import CaseResult, CollectionError, PytestResult
 from agentbench.test_runs.runner import TestRun
-from agentbench.test_runs.tool_calls import envelope
-from agentbench.test_runs.tool_calls.envelope import PathMask
+from agentbench.test_tools import envelope
+from agentbench.test_tools.envelope import PathMask
 
 SIZE_LIMIT = 64 * 1024  # the most bytes of a compact answer in a message
 _PROTOCOL_BYTES = 1024  # bytes of the protocol around an answer

@@ -20,14 +20,14 @@ from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import ProgressSink, RunProgress
 from agentbench.test_runs.runner import RunRequest, TestRun
-from agentbench.test_runs.tool_calls import answers
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools import answers
+from agentbench.test_tools.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     InvalidArgumentsError,
     PathOutsideRootError,
 )
-from agentbench.test_runs.tool_calls.envelope import PathMask
+from agentbench.test_tools.envelope import PathMask
 
 _RESOLVE_TIMEOUT = timedelta(seconds=30)
 _RESOLVE_SCRIPT = """

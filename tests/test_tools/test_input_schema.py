@@ -1,7 +1,7 @@
 import jsonschema
 from pydantic import Field
 
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools.arguments import (
     ExecuteArguments,
     ToolArguments,
     input_schema,

@@ -16,14 +16,14 @@ from agentbench.scoring.evidence import (
 )
 from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
-from agentbench.test_runs.tool_calls import answers
-from agentbench.test_runs.tool_calls.answers import (
+from agentbench.test_tools import answers
+from agentbench.test_tools.answers import (
     SIZE_LIMIT,
     answer_to_discovery,
     answer_to_run,
     size_of,
 )
-from agentbench.test_runs.tool_calls.envelope import PathMask
+from agentbench.test_tools.envelope import PathMask
 
 MASK = PathMask(PurePosixPath("/srv/proj"))
 

@@ -4,8 +4,8 @@ from pydantic import ValidationError
 
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.test_runs.model import PytestResult
-from agentbench.test_runs.tool_calls.answers import invalid_arguments, path_outside_root
-from agentbench.test_runs.tool_calls.envelope import SERIALIZED_FIELDS, PytestAnswer
+from agentbench.test_tools.answers import invalid_arguments, path_outside_root
+from agentbench.test_tools.envelope import SERIALIZED_FIELDS, PytestAnswer
 
 
 def test_every_field_that_the_serializer_shows_is_in_the_envelope():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.test_runs.tool_calls.envelope import HIDDEN, PathMask
+from agentbench.test_tools.envelope import HIDDEN, PathMask
 
 MASK = PathMask(PurePosixPath("/srv/proj"), known=["/home/Jane Doe"])
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.python_runners import reporter_mounts
-from agentbench.test_runs.tool_calls.project import sandbox_project
+from agentbench.test_tools.project import sandbox_project
 from tests.fakes.local_sandbox import LocalSandbox
 
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 from agentbench.core.untrusted_json import cut_middle
 from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
 from agentbench.test_runs.model import CaseResult, CollectionError, PytestResult, PytestSummary
-from agentbench.test_runs.tool_calls.answers import fit_to_limit
+from agentbench.test_tools.answers import fit_to_limit
 
 
 def result_of(**fields):

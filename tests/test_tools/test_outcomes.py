@@ -6,7 +6,7 @@ import pytest
 from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome, ReportSource
 from agentbench.test_runs.model import PytestResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
-from agentbench.test_runs.tool_calls.envelope import ERROR_OF_OUTCOME, message_of, signal_name
+from agentbench.test_tools.envelope import ERROR_OF_OUTCOME, message_of, signal_name
 
 
 def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.test_runs.tool_calls.arguments import (
+from agentbench.test_tools.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     InvalidArgumentsError,

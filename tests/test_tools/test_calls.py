@@ -5,8 +5,8 @@ import pytest
 from agentbench.errors import SandboxError
 from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.test_runs.python_runners import reporter_mounts
-from agentbench.test_runs.tool_calls.arguments import DiscoverArguments, ExecuteArguments
-from agentbench.test_runs.tool_calls.project import CallControl, call_tests, sandbox_project
+from agentbench.test_tools.arguments import DiscoverArguments, ExecuteArguments
+from agentbench.test_tools.project import CallControl, call_tests, sandbox_project
 from tests.fakes.local_sandbox import LocalSandbox
 
 
