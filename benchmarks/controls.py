@@ -14,7 +14,7 @@ from measuring import Measure, arguments, show, take_turns
 
 from agentbench import RunOptions, run_tasks
 from agentbench.core.choices import ControlLevel
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 
 _TASKS = Path(__file__).parents[1] / "tasks"
 _SANDBOXES = ("docker", "bubblewrap")

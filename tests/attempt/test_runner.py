@@ -21,8 +21,8 @@ from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.task import TaskEnvironment
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import small_task
 from tests.fakes.unreliable_provider import UnreliableProvider

@@ -10,7 +10,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.small_task import FIX, SmallTask
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import small_task

@@ -17,7 +17,7 @@ from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.bench import WHOLE, Bench
 from tests.e2e.web_shop import COMPOSE, FIX, web_shop
 from tests.fakes.scripted_agent import Given, ScriptedAgent

@@ -38,10 +38,10 @@ from agentbench.integrity.sealing.memory import SealedMemory
 from agentbench.sandbox.interface import Sandbox, SandboxProvider, Stream
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 from tests.e2e.small_task import HIDDEN, SERIAL, SmallTask
 
 

@@ -21,8 +21,8 @@ from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.cleanup import find_dead_orphans
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.evidence import CaseOutcome
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.small_task import BUGGY, FIXED, LISTED
 from tests.fakes.staging import small_task
 from tests.judge.conftest import FIX, HALF, SLOW, OpenJudge, own_threads, patch_to

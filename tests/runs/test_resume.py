@@ -12,7 +12,7 @@ from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import small_task
 

@@ -16,7 +16,7 @@ from agentbench.integrity.records import (
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import Ending, Evidence
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 from tests.runs.records import configuration, crashed, failed, in_steps, lost, resolved
 from tests.scoring import strategies
 from tests.view.conftest import client_of

@@ -35,10 +35,10 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.steps import StepEvidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 
 _CONTROL_RUNS = 2  # at a time, if the attempt shares no slots with others
 SaveArtifact = Callable[[str, bytes], None]

@@ -19,7 +19,7 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import CaseOutcome, Evidence, ExceptionFact
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import PytestResult
 
@@ -67,8 +67,8 @@ class JudgeByTests:
             fact = ExceptionFact(
                 type_name="",
                 message=change.broken,
-                reason=FailureReason.INTERNAL_ERROR.value,
-                fault=Fault.AGENT.value,
+                reason=FailureReason.INTERNAL_ERROR,
+                fault=Fault.AGENT,
             )
             skipped = Controls(level=level, skipped="there was no final test")
             return FinalTestOutput(evidence=Evidence(exception=fact), controls=skipped)

@@ -22,10 +22,10 @@ from agentbench.scoring.expectation import (
     shortfall_of,
     with_node_ids,
 )
-from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 from agentbench.tasks.version_settings import version_settings
+from agentbench.taxonomy import Fault, StageName
 from agentbench.test_runs.execution import (
     PytestRequest,
     PytestRun,
@@ -78,7 +78,7 @@ def run_judged_tests(
             write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
         except DoesNotFitError as error:
             if are_agents:
-                raise error.blamed_on(Fault.AGENT.value) from error
+                raise error.blamed_on(Fault.AGENT) from error
             raise
         broken = _run_before(context, sandbox, request, sink)
         if broken is None:

@@ -37,8 +37,8 @@ from agentbench.integrity.control_plan import ControlMemory
 from agentbench.sandbox.egress.plan import NetworkPlan, open_with_network
 from agentbench.sandbox.interface import Command, ImageId, OutputSink, Sandbox, SnapshotId
 from agentbench.scoring.evidence import StageResult
-from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import FailureReason, StageName
 
 _LOCK_POLL = 0.2  # seconds
 _TRUST_INDEX = ("touch", "-d", "2100-01-01T00:00:00", ".git/index")

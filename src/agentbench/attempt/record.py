@@ -15,9 +15,9 @@ from agentbench.integrity.tool_caches import ToolCache
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, StageResult
 from agentbench.scoring.expectation import ExpectedTests, with_node_ids
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.scoring.verdict import CaseChange, ChangeCounts, Verdict, judge
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 RunId = NewType("RunId", str)
 """UTC time and some random letters: sorts by time."""

@@ -26,10 +26,10 @@ from agentbench.sandbox.runtimes import promises_of
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
 from agentbench.scoring.steps import StepEvidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import judge
 from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 
 _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
 _UNKNOWN_STAGE = StageName.GIT_CLONE  # since the stage that the attempt reached is not known

@@ -15,7 +15,7 @@ from agentbench.core.network import network_text
 from agentbench.integrity.records import ControlKind, Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from agentbench.test_runs.model import PytestResult
 
 _RECORD = "record.json"

@@ -16,7 +16,7 @@ from agentbench.core import extras, host
 from agentbench.core.choices import ExportFormat, RewardKind, VerdictKind
 from agentbench.core.display_text import counted
 from agentbench.errors import UsageError
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 
 if TYPE_CHECKING:
     from agentbench.export.sources import SourceRun, TaskSources

@@ -9,7 +9,7 @@ from msgspec import Struct
 from agentbench.core.choices import ExportFormat, VerdictKind
 from agentbench.errors import UsageError
 from agentbench.runs.store.summaries import AttemptSummary
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 
 _ALL = frozenset(VerdictKind)
 ALLOWED: Mapping[ExportFormat, frozenset[VerdictKind]] = MappingProxyType(

@@ -22,7 +22,7 @@ from agentbench.judge.task_register import ReadyTask, TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.summaries import was_interrupted
-from agentbench.scoring.taxonomy import Fault, StageName
+from agentbench.taxonomy import Fault, StageName
 
 _TRIM_EVERY = 32  # verdicts
 _POLL = 1.0  # seconds between two checks whether other programs have freed memory

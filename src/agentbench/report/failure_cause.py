@@ -27,7 +27,7 @@ from agentbench.scoring.evidence import (
     Severity,
 )
 from agentbench.scoring.expectation import reported_cases
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 from agentbench.test_runs.fallback import collection_fact
 
 _AGENT = StageName.AGENT_RUN
@@ -151,7 +151,7 @@ class _Investigation:
     def _by_exception(self, stage: StageRecord) -> FailureCause:
         exception = stage.evidence.exception
         assert exception is not None
-        reason, during = FailureReason(exception.reason), f"during {_words(stage.name)}"
+        reason, during = exception.reason, f"during {_words(stage.name)}"
         is_ours = exception.type_name == RunCancelled.__name__
         if is_ours or (reason is FailureReason.INTERRUPTED and stage.name is not _AGENT):
             return FailureCause(summary=f"The run was cancelled {during}.")

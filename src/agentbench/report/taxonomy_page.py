@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _MEANINGS = {
     0: "Tests passed",

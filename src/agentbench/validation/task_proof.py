@@ -34,11 +34,11 @@ from agentbench.scoring.evidence import (
     ReportFacts,
 )
 from agentbench.scoring.expectation import reported_cases
-from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
+from agentbench.taxonomy import Fault, StageName
 from agentbench.validation.environment.found_tests import is_collected_by_default
 
 _MAX_DROPPED = 3  # files that an explanation names

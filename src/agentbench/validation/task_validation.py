@@ -22,13 +22,13 @@ from agentbench.errors import InputError
 from agentbench.integrity.records import WeakControl
 from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import Finding, NodeId, Severity
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.dataset_rows import ORIGIN_FILE as ORIGIN
 from agentbench.tasks.loading import PROOF_FILE, TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
+from agentbench.taxonomy import StageName
 from agentbench.validation.mutation_results import MutationScore
 from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding_tests, run_proofs
 

@@ -17,7 +17,7 @@ from agentbench.runs.start import resume_run, start_run
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import was_interrupted
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_model import Asked, Say, ScriptedModel

@@ -26,7 +26,6 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import CaseFact, CaseOutcome, NodeId
 from agentbench.scoring.expectation import FAILING_OUTCOMES
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks import dataset_rows
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
@@ -34,6 +33,7 @@ from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors, tracked_files
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
+from agentbench.taxonomy import Fault
 from agentbench.validation import task_proof
 
 _MAX_NAMES = 3  # tests that a line names

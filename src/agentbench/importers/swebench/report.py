@@ -19,8 +19,8 @@ from agentbench.report.reported_run import ReportedRun
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding, CaseOutcome, NodeId
 from agentbench.scoring.expectation import FAILING_OUTCOMES
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _WITHOUT_ANSWER = frozenset({AgentEnding.TOOL_ERROR, AgentEnding.CRASHED})
 

@@ -17,7 +17,7 @@ from agentbench.core.extras import RAY, require
 from agentbench.runs.executors import FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 
 def slots_elsewhere(executor: ExecutorName) -> int | None:

@@ -45,8 +45,8 @@ from agentbench.sandbox.docker.shared_network import HOLDER, SharedNetwork, hold
 from agentbench.sandbox.interface import ImageId, ServiceReport, Services
 from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
 from agentbench.scoring.classification import network_failure
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image, networked_services
+from agentbench.taxonomy import Fault
 
 _BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
@@ -193,7 +193,7 @@ class ComposeProject:
                 raise self._error(f"service {state.service} {state.failure}{last}", fault)
 
     def _error(self, what: str, fault: Fault = Fault.TASK) -> ServiceError:
-        error = ServiceError(f"{self._model.file}: {what}", fault=fault.value)
+        error = ServiceError(f"{self._model.file}: {what}", fault=fault)
         with suppress(SandboxError):
             error.logs = {each.name: each.log for each in self.reports()}
         return error
@@ -413,7 +413,7 @@ class ComposeRunner:
             names = ", ".join(services)
             raise ServiceError(
                 f"{file}: cannot build {names}: {outcome.last_message[:_LINE]}\n{lines[-2000:]}",
-                fault=fault.value,
+                fault=fault,
             )
 
 

@@ -36,7 +36,7 @@ from agentbench.sandbox.docker.private_files import (
 from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 T = TypeVar("T")
 _ATTEMPTS = 10  # for a call whose error may be temporary
@@ -355,7 +355,7 @@ class DockerContainer:
         may_end = self.plan.owner_id == 0 or self.plan.limits.runtime is not None
         if may_end and not self._was_signalled():
             what = "a program in the sandbox ended the sandbox itself"
-            return SandboxError(what).blamed_on(Fault.AGENT.value)
+            return SandboxError(what).blamed_on(Fault.AGENT)
         return SandboxError(f"another program ended the container {self.name}")
 
     def _was_signalled(self) -> bool:

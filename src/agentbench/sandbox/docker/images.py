@@ -34,7 +34,7 @@ from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
 from agentbench.sandbox.ownership import ENTRYPOINT, KIND, PYTHON, RECIPE, WORKDIR, labels_of
 from agentbench.scoring.classification import network_failure
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 TASK_REPOSITORY = "agentbench/task"
 """The name of all images that are built from tasks' Dockerfiles."""
@@ -149,7 +149,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
             return _build_task_image(engine, tag, dockerfile, folder)
         except UnavailableError as fault:
             error = ImageBuildError(str(fault))
-            error.fault = None if network_failure(str(fault)) else Fault.TASK.value
+            error.fault = None if network_failure(str(fault)) else Fault.TASK
             raise error from fault
     image = image or base_image_name(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:

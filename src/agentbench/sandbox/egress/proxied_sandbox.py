@@ -33,7 +33,7 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.sandbox.relay import LoopThread, Relay, relay_mounts
 from agentbench.scoring.evidence import CommandResult
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 _SOCKET_MOUNT = "agentbench-egress"
 _CA_MOUNT = "agentbench-egress-ca.crt"
@@ -194,7 +194,7 @@ class ProxiedSandbox:
             said = (result.stderr.strip() or str(result.ending)).splitlines()[-1][:200]
             raise SandboxError(
                 f"a network of listed hosts needs Python 3 in the image, for its proxy: {said}"
-            ).blamed_on(Fault.TASK.value)
+            ).blamed_on(Fault.TASK)
         return result.stdout
 
 
