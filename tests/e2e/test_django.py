@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.choices import Runner
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.problem import DEFAULT_COMMANDS, parse_pytest_command
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.taxonomy import FailureReason
 from agentbench.test_runs.execution import PytestRequest, execute_tests, reporter_mounts
 from tests.cheats.cheat import adds

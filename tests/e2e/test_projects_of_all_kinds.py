@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agentbench import AttemptRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError
 from agentbench.integrity.records import ControlKind
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.taxonomy import FailureReason, Fault, StageName

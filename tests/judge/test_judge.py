@@ -10,10 +10,10 @@ from threading import Thread
 import pytest
 
 from agentbench import Judge, RunOptions, Submission
-from agentbench.core.choices import RewardKind
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.judge.judge_verdict import DEADLINE_DETAIL
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.runs.api import run_attempt
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.reading import read_run

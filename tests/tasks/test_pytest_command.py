@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.core.choices import Runner
 from agentbench.tasks.problem import DEFAULT_COMMANDS, PytestCommand, parse_pytest_command
+from agentbench.tasks.test_runner_name import Runner
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from agentbench.attempt.record import AgentRecord, AttemptRecord, PatchRecord, UsageRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import (
     ChangedExpectation,
     ControlledTest,
@@ -33,6 +32,7 @@ from agentbench.scoring.evidence import (
     NodeId,
     Severity,
 )
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import FailureReason, StageName
 from tests.runs.records import configuration, record_of

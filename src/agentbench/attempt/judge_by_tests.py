@@ -14,11 +14,11 @@ from agentbench.attempt.judged_tests import (
     unchanged_tests,
 )
 from agentbench.attempt.sandboxes import require_services, service_warnings
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import CaseOutcome, Evidence, ExceptionFact
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import FailureReason, Fault
 from agentbench.test_runs.execution import PytestRun
 from agentbench.test_runs.model import PytestResult

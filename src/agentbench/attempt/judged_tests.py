@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.sandboxes import open_test_sandbox, watched_services
 from agentbench.attempt.stage_runner import stage_timeout
-from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.sandbox.archives import tar_of_files
@@ -22,6 +21,7 @@ from agentbench.scoring.expectation import (
     shortfall_of,
     with_node_ids,
 )
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 from agentbench.tasks.version_settings import version_settings

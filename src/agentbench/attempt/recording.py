@@ -17,11 +17,11 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.task_image import image_of
-from agentbench.core.choices import installers_of, python_of_base_image
 from agentbench.core.network import Network
 from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.sandbox.python_stacks import installers_of, python_of_base_image
 from agentbench.sandbox.runtimes import promises_of
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult

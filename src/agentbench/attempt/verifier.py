@@ -28,7 +28,6 @@ from agentbench.attempt.sandboxes import (
     watched_services,
 )
 from agentbench.attempt.task_image import resolve_image
-from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
@@ -45,6 +44,7 @@ from agentbench.sandbox.interface import (
 from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
 from agentbench.tasks.scripts import Verifier, script_files
 from agentbench.tasks.task import Task
+from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 from agentbench.taxonomy import Fault, StageName
 
 BASELINE = "baseline"

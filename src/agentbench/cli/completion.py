@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from agentbench.core.choices import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
+from agentbench.agents.built_in import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
 from agentbench.taxonomy import FailureReason, StageName
 
 _RUN_FILE = "run.json"

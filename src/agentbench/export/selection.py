@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from agentbench.core.choices import ExportFormat, VerdictKind
 from agentbench.errors import UsageError
+from agentbench.export.option_values import ExportFormat, VerdictKind
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.taxonomy import FailureReason, Fault
 

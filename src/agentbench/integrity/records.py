@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
+from agentbench.tasks.control_level import ControlLevel
 
 _MAX_LISTED = 3
 _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})

@@ -6,8 +6,8 @@ from typing import Final
 from pydantic import Field
 
 from agentbench.attempt.record import AttemptRecord, RunId
-from agentbench.core.choices import RewardKind
 from agentbench.core.schema import Schema
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.runs.store.summaries import AttemptSummary, was_interrupted
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.tasks.problem import TaskId

@@ -10,10 +10,10 @@ from typing import Annotated, NewType
 from msgspec import Struct
 from pydantic import Field
 
-from agentbench.core.choices import Runner
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.tasks.mcp_servers import McpServer
+from agentbench.tasks.test_runner_name import Runner
 
 TaskId = NewType("TaskId", str)
 """The id of a task: `[a-z0-9._-]+`, unique in a run."""

@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 from msgspec import Struct, field
 
-from agentbench.core.choices import Runner
 from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportFacts
 from agentbench.tasks.problem import PytestCommand
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs import parse, report_files
 from agentbench.test_runs.chunked_text import ReportText
 from agentbench.test_runs.model import PytestResult

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
-from agentbench.core.choices import ControlLevel, Runner
 from agentbench.integrity.records import (
     PROTECTED_BY_TASK,
     TEST_OF_TASK,
@@ -34,9 +33,11 @@ from agentbench.scoring.evidence import (
     ReportFacts,
 )
 from agentbench.scoring.expectation import reported_cases
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import write_test_lists
 from agentbench.taxonomy import Fault, StageName
 from agentbench.validation.environment.found_tests import is_collected_by_default

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.core.choices import VerifierPlace
+from agentbench.tasks.scripts import VerifierPlace
 from agentbench.taxonomy import Fault
 from tests.attempt.stages import test_verifier_run
 from tests.attempt.stages.test_verifier_run import Bench, agent, oracle

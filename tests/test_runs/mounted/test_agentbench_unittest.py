@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.choices import Runner
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs.execution import PytestRequest, execute_tests
 from tests.patience import with_growing_limit
 

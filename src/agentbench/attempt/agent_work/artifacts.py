@@ -10,13 +10,13 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import Artifacts, PreparedContext
-from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.files import FileContent
 from agentbench.errors import SandboxError
 from agentbench.integrity.trees import member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
 from agentbench.sandbox.interface import Command, HasServices, Sandbox, Stream
 from agentbench.tasks.scripts import service_path
+from agentbench.tasks.users import AGENT_USER, ROOT_USER
 from agentbench.taxonomy import Fault
 
 _Found = dict[PurePosixPath, dict[PurePosixPath, FileContent]]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from agentbench.attempt.controls.blind_runs import BlindRuns, ControlCalibration
 from agentbench.attempt.controls.runner import ChangedFiles, ControlRunner
 from agentbench.attempt.judged_tests import expected_tests
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.control_plan import (
     ControlledTests,
     ControlPlan,
@@ -24,6 +23,7 @@ from agentbench.integrity.records import (
 )
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
+from agentbench.tasks.control_level import ControlLevel
 
 if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
     from agentbench.attempt.controls.sealed_runs import SealedResult

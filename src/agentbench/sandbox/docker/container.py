@@ -14,7 +14,6 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.core.choices import UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import readable_copies
 from agentbench.sandbox.docker.attached_stream import AttachedStream
@@ -36,6 +35,7 @@ from agentbench.sandbox.docker.private_files import (
 from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
+from agentbench.tasks.users import UserName
 from agentbench.taxonomy import Fault
 
 T = TypeVar("T")

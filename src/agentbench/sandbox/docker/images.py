@@ -17,14 +17,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from agentbench.core.choices import (
-    AGENT_USER,
-    BASE_IMAGES,
-    DEFAULT_PYTHON,
-    STACKS,
-    UserName,
-    base_image_name,
-)
 from agentbench.errors import ImageBuildError, RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
@@ -33,7 +25,9 @@ from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
 from agentbench.sandbox.ownership import ENTRYPOINT, KIND, PYTHON, RECIPE, WORKDIR, labels_of
+from agentbench.sandbox.python_stacks import BASE_IMAGES, DEFAULT_PYTHON, STACKS, base_image_name
 from agentbench.scoring.classification import network_failure
+from agentbench.tasks.users import AGENT_USER, UserName
 from agentbench.taxonomy import Fault
 
 TASK_REPOSITORY = "agentbench/task"

@@ -18,7 +18,6 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
 from agentbench.sandbox.bubblewrap.private_view import hidden_paths
@@ -42,6 +41,7 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.sandbox.kernel_view import stand_ins
+from agentbench.tasks.users import AGENT_USER, ROOT_USER
 
 _DEBUGGERS = frozenset({"kcmp", "process_vm_readv", "process_vm_writev", "ptrace"})
 """Calls that the engine's own filter allows, too; a sandbox sees only its own processes."""

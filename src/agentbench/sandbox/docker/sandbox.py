@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
-from agentbench.core.choices import ROOT_USER
 from agentbench.core.network import Network
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
@@ -49,6 +48,7 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.sandbox.supervise import OutputCapture, command_result
 from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.tasks.users import ROOT_USER
 
 if TYPE_CHECKING:
     from agentbench.sandbox.docker.compose import ComposeProject
