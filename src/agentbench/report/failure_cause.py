@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from agentbench.attempt.record import AttemptRecord, StageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line
 from agentbench.errors import RunCancelled
-from agentbench.integrity.records import ControlRule
+from agentbench.integrity.finding_rules import ControlRule
 from agentbench.report.attempt_files import AttemptFiles, StoredReport
 from agentbench.report.failed_test import FailedTest, describe_test, failing_tests
 from agentbench.report.patch_lines import TouchedLines, touched_lines

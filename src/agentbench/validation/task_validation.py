@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from agentbench import __version__
-from agentbench.audit.audit import audit_task
+from agentbench.audit.audit import WEAK_CONTROL, audit_task
 from agentbench.audit.task_facts import read_task_facts
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import Schema
@@ -35,7 +35,6 @@ from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding
 _MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many
 _BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
 _QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
-_PROVEN_BY_RUNNING = "weak-control"  # only a run shows how well tests are controlled
 _MAX_KINDS = 6  # in a summary; the rest is counted together
 
 
@@ -291,7 +290,8 @@ def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
     return tuple(
         each
         for each in found
-        if each.rule != _PROVEN_BY_RUNNING and each.severity is not Severity.INFO
+        # Only a run shows how well tests are controlled.
+        if each.rule != WEAK_CONTROL and each.severity is not Severity.INFO
     )
 
 
