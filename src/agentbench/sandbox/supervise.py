@@ -213,7 +213,6 @@ class _Watch:
                     pass
 
     def result(self) -> ChildResult:
-        """Reap the child."""
         _, status, usage = os.wait4(self._child.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._child.returncode = code  # otherwise Popen would assume that it still runs
@@ -228,7 +227,6 @@ class _Watch:
         )
 
     def close(self) -> None:
-        """Close the pipes and the descriptor of the child."""
         self._selector.close()
         os.close(self._pidfd)
         for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):

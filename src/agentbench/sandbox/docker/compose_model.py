@@ -235,7 +235,6 @@ def _service_faults(
 
 
 def _value_faults(service: Service) -> Iterator[tuple[str, str]]:
-    """The refused values of supported settings."""
     for each in service.cap_add:
         if each.upper().removeprefix("CAP_") not in _USUAL_CAPABILITIES:
             yield "cap_add", f"{each} is refused: it is not usual, or sends forged packets"
@@ -278,7 +277,6 @@ def _build_faults(build: JsonTable, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _shared_faults(table: JsonTable) -> Iterator[str]:
-    """The refused settings of a network or a volume."""
     for key in ("external", "driver_opts", "enable_ipv6"):
         if table.get(key):
             yield f"{key}: is refused, since each attempt has its own"

@@ -268,7 +268,6 @@ class _Host(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, url: str) -> "_Host":
-        """Parse a URL."""
         where = urlsplit(url)
         try:
             user, port = where.username, where.port
@@ -303,7 +302,6 @@ class _SshProcess:
                 stream.close()
 
     def close(self) -> None:
-        """End the connection and remove the folder."""
         self.end_process()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -333,7 +333,6 @@ class DockerContainer:
         """Pause it; an engine cannot always freeze a busy container at once."""
 
         def pause() -> None:
-            """Pause it once."""
             try:
                 with self._engine.api("pause a container") as api:
                     api.pause(self.name)
@@ -359,7 +358,6 @@ class DockerContainer:
         return SandboxError(f"another program ended the container {self.name}")
 
     def _was_signalled(self) -> bool:
-        """Whether the engine was asked to end it."""
         filters = {"container": self.name, "event": ["kill", "stop"]}
         with self._engine.api("see how a container ended") as api:
             return any(

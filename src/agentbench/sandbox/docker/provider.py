@@ -194,7 +194,6 @@ class DockerProvider:
             nesting = replace(use, brief=False, nests=True)
 
             def opened() -> AbstractContextManager[interface.Sandbox]:
-                """A container for this sandbox and others after it."""
                 return self.open(
                     source,
                     limits=limits,

@@ -360,7 +360,6 @@ class DockerSandbox:
             stream, _ = api.get_archive(self._container.name, f"{path}/.", chunk_size=1 << 20)
 
         def chunks() -> Iterator[bytes]:
-            """The stream; errors of the engine become SandboxErrors."""
             with self._engine.api(doing):
                 yield from stream
 

@@ -52,7 +52,6 @@ def read_from_container(
         stream, _ = api.get_archive(container, str(path), chunk_size=1 << 20)
 
     def chunks() -> Iterator[bytes]:
-        """The stream; errors of the engine become SandboxErrors."""
         with engine.api(doing):
             yield from stream
 

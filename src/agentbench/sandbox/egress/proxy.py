@@ -104,7 +104,6 @@ class _Exchange(Struct):
     received: int = 0
 
     def record(self) -> EgressRecord:
-        """Its entry in the log."""
         there = self.destination
         return EgressRecord(
             at=self.at,
@@ -304,16 +303,13 @@ class _Server:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
 
     async def send(self, event: h11.Event) -> None:
-        """Send a part of the request."""
         self._writer.write(self._http.send(event) or b"")
         await self._writer.drain()
 
     async def next_event(self) -> "h11.Event | type[h11.PAUSED]":
-        """The next part of the answer."""
         return await _next_event(self._http, self._reader)
 
     def abort(self) -> None:
-        """End it."""
         self._writer.transport.abort()
 
 
