@@ -123,6 +123,11 @@ class EngineAddress(Struct, frozen=True, kw_only=True):
         return self.url is None or self.url.startswith(("unix://", "npipe://", "http+unix://"))
 
     @property
+    def passed_on(self) -> str | None:
+        """The address for another program; None: it finds the engine in the same way."""
+        return None if self.in_context else self.url
+
+    @property
     def socket(self) -> str:
         """The path of a local socket."""
         return (self.url or DEFAULT_SOCKET).removeprefix("http+").removeprefix("unix://")

@@ -279,19 +279,14 @@ class DockerContainer:
         Raises:
             SandboxError: the engine refuses several times.
         """
-        import tenacity  # here, since its import takes long
-
         if self._main is not None:
             self._main.close()
         self._engine.require_answer()
-        for attempt in tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(4),
-            wait=tenacity.wait_exponential(multiplier=0.1),
-            retry=tenacity.retry_if_exception_type(SandboxError),
-            reraise=True,
-        ):
-            with attempt:
-                remove_container(self._engine, self.name)
+        _repeated(
+            lambda: remove_container(self._engine, self.name),
+            lambda fault: isinstance(fault, SandboxError),
+            attempts=4,
+        )
 
     def _switch(self, api: DockerApi, *, connected: bool) -> None:
         """Connect or disconnect the public network, for it or the container that owns its own."""
@@ -375,12 +370,14 @@ def _is_still_paused(fault: BaseException) -> bool:
     return isinstance(fault, SandboxError) and "is paused" in str(fault)
 
 
-def _repeated(call: Callable[[], T], is_passing: Callable[[BaseException], bool]) -> T:
+def _repeated(
+    call: Callable[[], T], is_passing: Callable[[BaseException], bool], attempts: int = _ATTEMPTS
+) -> T:
     """Make a call; repeat it for some seconds while its error may be temporary."""
     import tenacity  # here, since its import takes long
 
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(_ATTEMPTS),
+        stop=tenacity.stop_after_attempt(attempts),
         wait=tenacity.wait_exponential(multiplier=0.1, max=1),
         retry=tenacity.retry_if_exception(is_passing),
         reraise=True,

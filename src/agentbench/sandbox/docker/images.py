@@ -239,7 +239,7 @@ def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
     outcome = find_compose(engine.facts).run_document(
         {"name": "agentbench", "services": {"image": {"image": tag, "build": build}}},
         "build",
-        engine=None if engine.address.in_context else engine.address.url,
+        engine=engine.address.passed_on,
         seconds=_BUILD_SECONDS,
     )
     found = _id_of(engine, tag)
