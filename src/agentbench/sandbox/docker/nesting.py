@@ -23,7 +23,7 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.bubblewrap.private_view import hidden_paths
 from agentbench.sandbox.bubblewrap.profile import seccomp_filter
 from agentbench.sandbox.bubblewrap.program import bundled_bwrap
-from agentbench.sandbox.docker.container import DockerContainer, StartedExec
+from agentbench.sandbox.docker.container import StartedExec
 from agentbench.sandbox.docker.container_options import (
     NESTING_FOLDER,
     NESTING_READY,
@@ -189,7 +189,7 @@ class NestingSandbox(DockerSandbox):
     def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
         """See NestsSandboxes.nested."""
         self._container.require_alive()
-        sandbox = _NestedSandbox(self._engine, self._container, mounts=self._mounts, cancel=cancel)
+        sandbox = _NestedSandbox(self, cancel)
         try:
             yield sandbox
         finally:
@@ -199,15 +199,8 @@ class NestingSandbox(DockerSandbox):
 class _NestedSandbox(DockerSandbox):
     """A sandbox in a container. Its files exist from its first command on."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        container: DockerContainer,
-        *,
-        mounts: Mapping[str, PurePosixPath],
-        cancel: Event | None,
-    ) -> None:
-        super().__init__(engine, container, mounts=mounts, cancel=cancel)
+    def __init__(self, holder: NestingSandbox, cancel: Event | None) -> None:
+        super().__init__(holder._engine, holder._container, mounts=holder._mounts, cancel=cancel)
         self._slot = RESULTS / secrets.token_hex(8)
         self._written: tuple[PurePosixPath, bytes] | None = None
         self._killed = False
