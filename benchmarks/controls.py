@@ -13,8 +13,8 @@ from pathlib import Path
 from measuring import Measure, arguments, show, take_turns
 
 from agentbench import RunOptions, run_tasks
-from agentbench.core.choices import ControlLevel
-from agentbench.scoring.taxonomy import StageName
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import StageName
 
 _TASKS = Path(__file__).parents[1] / "tasks"
 _SANDBOXES = ("docker", "bubblewrap")

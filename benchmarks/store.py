@@ -43,8 +43,8 @@ from agentbench.scoring.evidence import (
     ReportSource,
 )
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 _RUN = RunId("20260102T120000-abcd")

@@ -63,9 +63,9 @@ from agentbench.scoring.evidence import (
     StageResult,
 )
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.scoring.verdict import Verdict, judge
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, StageName
 
 _NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 _PROJECTS = ("cache", "router", "ledger", "parser", "queue", "mailer", "index", "clock")
@@ -259,7 +259,7 @@ def _evidence(
             gone = ExceptionFact(
                 type_name="SandboxError",
                 message=making.say("the engine went away"),
-                reason=FailureReason.SANDBOX_ERROR.value,
+                reason=FailureReason.SANDBOX_ERROR,
             )
             return Evidence(exception=gone)
         case StageName.SETUP if fate is Fate.SETUP_BROKE:

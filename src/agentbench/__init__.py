@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentbench.attempt.record import AttemptRecord
-    from agentbench.core.choices import RewardKind
     from agentbench.judge.judge import Judge
     from agentbench.judge.judge_verdict import JudgeVerdict
+    from agentbench.judge.reward_kind import RewardKind
     from agentbench.judge.scoring import Submission
     from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
@@ -35,7 +35,7 @@ _HOMES = {
     "Judge": "judge.judge",
     "JudgeVerdict": "judge.judge_verdict",
     "RemoteJudge": "service.client",
-    "RewardKind": "core.choices",
+    "RewardKind": "judge.reward_kind",
     "RunOptions": "runs.options",
     "Submission": "judge.scoring",
     "load_tasks": "tasks.loading",

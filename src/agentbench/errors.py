@@ -27,12 +27,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar, Self
 
+from agentbench.taxonomy import FailureReason, Fault
+
 
 class AgentbenchError(Exception):
     """agentbench cannot continue; the message says what was expected, found and is to be done."""
 
     exit_code: ClassVar[int] = 70
-    failure_reason: ClassVar[str | None] = None
+    failure_reason: ClassVar[FailureReason | None] = None
 
 
 class UsageError(AgentbenchError):
@@ -55,13 +57,13 @@ class UnavailableError(AgentbenchError):
     """The sandbox or its engine is unavailable; the message says what to start or install."""
 
     exit_code = 69
-    failure_reason = "SANDBOX_ERROR"
+    failure_reason = FailureReason.SANDBOX_ERROR
 
 
 class ImageBuildError(UnavailableError):
     """An image cannot be built from a task's Dockerfile."""
 
-    fault: str | None = None
+    fault: Fault | None = None
     """Overrides the reason's default fault: the Dockerfile's own faults are the task's."""
 
 
@@ -80,16 +82,16 @@ class OutageError(UnavailableError):
 class AttemptError(AgentbenchError):
     """Ends one attempt with the reason in `failure_reason`."""
 
-    failure_reason = "UNKNOWN"
-    fault: str | None = None
+    failure_reason = FailureReason.UNKNOWN
+    fault: Fault | None = None
     """Overrides the reason's default fault: a model's refusal is an LLMError, and the agent's."""
 
-    def __init__(self, *args: object, fault: str | None = None) -> None:
+    def __init__(self, *args: object, fault: Fault | None = None) -> None:
         super().__init__(*args)
         if fault is not None:
             self.fault = fault
 
-    def blamed_on(self, fault: str) -> Self:
+    def blamed_on(self, fault: Fault) -> Self:
         """A copy of the error with another fault, to be raised from this one."""
         return type(self)(*self.args, fault=fault)
 
@@ -98,7 +100,7 @@ class SandboxError(AttemptError):
     """The engine, the container or the sandbox process is lost."""
 
     exit_code = 69  # if it ended the start of a run, not an attempt
-    failure_reason = "SANDBOX_ERROR"
+    failure_reason = FailureReason.SANDBOX_ERROR
 
 
 class DoesNotFitError(SandboxError):
@@ -108,45 +110,45 @@ class DoesNotFitError(SandboxError):
 class ServiceError(SandboxError):
     """A service of the sandbox does not start, or has failed."""
 
-    fault = "task"  # no agent has touched them, since each stage has fresh services
+    fault = Fault.TASK  # no agent has touched them, since each stage has fresh services
     logs: Mapping[str, bytes] = MappingProxyType({})  # the logs of all services
 
 
 class AttemptTimeoutError(AttemptError):
     """The time limit of the whole attempt is exceeded."""
 
-    failure_reason = "TIMEOUT"
+    failure_reason = FailureReason.TIMEOUT
 
 
 class GitCloneError(AttemptError):
     """The repository could not be fetched from the address in the task."""
 
-    failure_reason = "GIT_CLONE_FAILED"
+    failure_reason = FailureReason.GIT_CLONE_FAILED
 
 
 class GitCloneTimeoutError(GitCloneError):
     """The repository's host did not answer completely within the time limit of a clone."""
 
-    failure_reason = "TIMEOUT"
-    fault = "infrastructure"  # no agent has run yet, and the next try may succeed
+    failure_reason = FailureReason.TIMEOUT
+    fault = Fault.INFRASTRUCTURE  # no agent has run yet, and the next try may succeed
 
 
 class GitCheckoutError(AttemptError):
     """The repository has no such commit."""
 
-    failure_reason = "GIT_CHECKOUT_FAILED"
+    failure_reason = FailureReason.GIT_CHECKOUT_FAILED
 
 
 class LLMError(AttemptError):
     """The model's service failed permanently; raised by agents."""
 
-    failure_reason = "LLM_ERROR"
+    failure_reason = FailureReason.LLM_ERROR
 
 
 class ToolError(AttemptError):
     """A tool of the agent failed permanently; raised by agents."""
 
-    failure_reason = "TOOL_ERROR"
+    failure_reason = FailureReason.TOOL_ERROR
 
 
 class RunCancelled(BaseException):
@@ -157,7 +159,7 @@ class RunCancelled(BaseException):
     """
 
     exit_code: ClassVar[int] = 130
-    failure_reason: ClassVar[str] = "INTERRUPTED"
+    failure_reason: ClassVar[FailureReason] = FailureReason.INTERRUPTED
 
     def __init__(self, message: str = "the run was cancelled") -> None:
         super().__init__(message)

@@ -12,8 +12,8 @@ from agentbench import Judge, RunOptions
 from agentbench.adapters.episode import EPISODE_TOOLS, Episode, headline
 from agentbench.errors import OutageError
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import Fault
 from tests.e2e.small_task import FIXED
 from tests.fakes.staging import local_provider, own_task
 from tests.fakes.unreliable_provider import UnreliableProvider

@@ -5,7 +5,7 @@ import pytest
 from agentbench.attempt.logs import EVENTS, EventKind, EventLog, Write, read_events
 from agentbench.errors import StorageError
 from agentbench.scoring.evidence import CommandResult, Ending, Evidence, ExceptionFact, StageResult
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 
 
 def at_once(write: Write) -> None:
@@ -42,7 +42,9 @@ def test_events_are_read_in_the_order_they_happened(tmp_path):
             "timed_out",
         ),
         (
-            Evidence(exception=ExceptionFact(type_name="SandboxError", message="", reason="X")),
+            Evidence(
+                exception=ExceptionFact(type_name="SandboxError", message="", reason="UNKNOWN")
+            ),
             "SandboxError",
         ),
     ],

@@ -3,7 +3,7 @@ from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.runs.store.summaries import was_interrupted
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.runs.records import RUN
 
 

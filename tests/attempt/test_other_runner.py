@@ -7,12 +7,12 @@ import pytest
 
 from agentbench.attempt.agent_work.agent_outcome import judged_change
 from agentbench.attempt.expected_tests import expected_tests
-from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.scoring.evidence import StageResult
-from agentbench.scoring.taxonomy import FailureReason
 from agentbench.scoring.verdict import judge
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason
 from tests.e2e.small_task import BUGGY, FIXED, LISTED
 from tests.fakes.plain_runner import PlainRunner
 from tests.fakes.staging import go

@@ -1,7 +1,7 @@
 from hypothesis import given
 
 from agentbench.attempt.record import AttemptRecord, rejudge, rescore
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.runs.records import failed, record_of, records, resolved
 
 

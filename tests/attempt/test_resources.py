@@ -3,8 +3,8 @@ from threading import Thread
 import pytest
 
 from agentbench.attempt.resources import LiveStatus
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import StageName
 
 
 def names(board):

@@ -16,13 +16,13 @@ from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.logs import EventKind, read_events
 from agentbench.attempt.resources import AttemptSlot
 from agentbench.attempt.task_image import resolve_image
-from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.task import TaskEnvironment
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import small_task
 from tests.fakes.unreliable_provider import UnreliableProvider

@@ -6,11 +6,11 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.resources import AttemptSlot
-from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.small_task import FIX, SmallTask
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import small_task

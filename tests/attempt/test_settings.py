@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from agentbench.attempt.settings import RunSettings
-from agentbench.core.choices import ControlLevel
 from agentbench.runs.options import RunOptions
+from agentbench.tasks.control_level import ControlLevel
 from tests.runs.records import configuration
 
 CHANGED = {

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import attempt_time_limit, stage_timeout
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from tests.fakes.staging import small_task
 
 

@@ -12,12 +12,12 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.audit.rule import RuleHit
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
-from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import AgentEnding
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, VISIBLE, patch_of

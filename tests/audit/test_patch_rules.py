@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.audit import attempt_rules
-from agentbench.core.choices import ControlLevel
+from agentbench.tasks.control_level import ControlLevel
 from tests.audit.conftest import attempt_of, make_run, told
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED
 

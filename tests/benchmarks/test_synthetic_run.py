@@ -9,8 +9,8 @@ from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import StageResult
-from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import Verdict, judge
+from agentbench.taxonomy import Fault
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.hostile_texts import HOSTILE
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from agentbench import AttemptRecord
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.summaries import was_interrupted
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.program import begun_program, run_program
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
 from tests.sandbox.compose_services import PORT, services_in

@@ -16,7 +16,7 @@ import pytest
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.registry import select_back_end
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.chaos.damage import Damage, damage
 from tests.cli.conftest import Said, call
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask

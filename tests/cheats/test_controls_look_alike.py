@@ -9,7 +9,6 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.attempt.judged_tests import ControlRunner
-from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.protection import JudgedChange
@@ -18,6 +17,7 @@ from agentbench.integrity.sealing.plan import SealedPlan
 from agentbench.sandbox.interface import SandboxProvider, SharesContainers
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence, NodeId
+from agentbench.tasks.control_level import ControlLevel
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, VISIBLE
 from tests.fakes.staging import Desk, StagedAttempt, go, prepare, small_task, staged
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.integrity.repeat import CONTROLS, TASKS, Case, Tally, cases, repeat, table
 from tests.tiers import gate_and_soak
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.choices import ROOT_USER
 from agentbench.models.gateway.relay import ENDPOINT_MOUNT, endpoint_mounts
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import (
@@ -22,6 +21,7 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SandboxUse,
 )
+from agentbench.tasks.users import ROOT_USER
 from tests.fakes.scripted_model import Say, ScriptedModel, for_ever
 from tests.models.gateway.at_the_door import door_to
 from tests.patience import HANG_SECONDS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agentbench import AttemptRecord
 from agentbench.scoring.evidence import Severity
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.cheats.cheat import Cheat
 from tests.cheats.honest import Honest
 from tests.cheats.naive import NaiveHarness

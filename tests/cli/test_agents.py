@@ -1,6 +1,6 @@
 import json
 
-from agentbench.core.choices import BUILT_IN_AGENTS
+from agentbench.agents.built_in import BUILT_IN_AGENTS
 
 
 def test_every_agent_has_a_line_with_its_name_first(cli):

@@ -10,7 +10,7 @@ from agentbench.agents.registry import available_agents
 from agentbench.cli import completion
 from agentbench.cli.app import app
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 from tests.runs.records import configuration
 from tests.scoring.strategies import NOON
 

@@ -3,7 +3,7 @@ import pytest
 from agentbench.cli.show import explanation
 from agentbench.errors import UsageError
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 
 
 def test_without_a_question_all_reasons_are_listed_by_precedence():

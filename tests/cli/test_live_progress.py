@@ -15,8 +15,8 @@ from agentbench.attempt.resources import LiveStatus
 from agentbench.cli import live_progress
 from agentbench.cli.live_progress import RunDisplay, RunningAttemptsTable
 from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraffic, ModelUsage
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import StageName
 from tests.cli.screen import Screen
 from tests.runs.records import failed, resolved
 

@@ -3,8 +3,8 @@ import re
 import pytest
 
 from agentbench.cli.options import SandboxName
-from agentbench.core.choices import ControlLevel
 from agentbench.sandbox.registry import BACK_ENDS_BY_NAME
+from agentbench.tasks.control_level import ControlLevel
 
 
 def test_every_back_end_can_be_asked_for_and_auto(cli):

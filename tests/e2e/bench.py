@@ -14,7 +14,7 @@ from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from tests.e2e.leftovers import left_in_engine, left_on_machine
 from tests.e2e.small_task import SmallTask
 from tests.patience import with_growing_limit

@@ -12,7 +12,7 @@ from agentbench import RunOptions, run_attempt
 from agentbench.agents.command import CommandAgent
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.bench import Bench
 from tests.e2e.conftest import discard_snapshots
 from tests.e2e.models.client import command

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import Bench
 from tests.e2e.program import records_of, run_program

@@ -8,7 +8,7 @@ import pytest
 from agentbench import RunOptions, run_tasks
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.e2e.conftest import discard_snapshots
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.choices import Runner
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import PytestOutcome
-from agentbench.scoring.taxonomy import FailureReason
 from agentbench.tasks.test_command import DEFAULT_COMMANDS, parse_test_command
+from agentbench.tasks.test_runner_name import Runner
+from agentbench.taxonomy import FailureReason
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.python_runners import reporter_mounts, runner_of
 from agentbench.test_runs.runner import RunRequest

@@ -15,8 +15,8 @@ from agentbench.agents.interface import Agent
 from agentbench.agents.predictions import PredictionsAgent
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
-from agentbench.scoring.taxonomy import FailureReason
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason
 from tests.cli.conftest import call
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import FIX, FIXED, PARTIAL_FIX, SERIAL, SmallTask, patch_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 from tests.e2e.program import run_program
 from tests.importers.harbor_corpus.run_agentbench import UNSET, Ours, judge
 from tests.importers.harbor_corpus.run_harbor import AGENTS, EXPECTED

@@ -11,7 +11,7 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.images import build_base_image
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.e2e.conftest import discard_snapshots
 from tests.needed import DOCKER
 

@@ -15,7 +15,7 @@ from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.sandbox.cleanup import find_orphans, remove_orphans
 from agentbench.sandbox.docker.engine import Engine
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.e2e.hosts import silent_host
 from tests.e2e.leftovers import left_in_engine, left_on_machine
 from tests.e2e.program import begun_program, records_of, run_program, started_program

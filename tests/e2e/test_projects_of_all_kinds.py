@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from agentbench import AttemptRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError
 from agentbench.integrity.records import ControlKind
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from agentbench.validation.task_proof import prove
 from tests.e2e.bench import WHOLE, Bench
 from tests.e2e.small_task import BUGGY, FIX, HIDDEN, LISTED, SERIAL, VISIBLE, SmallTask, patch_of

@@ -6,9 +6,9 @@ import pytest
 
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import CaseOutcome
-from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
+from agentbench.taxonomy import FailureReason, StageName
 from agentbench.validation.task_proof import prove
 from tests.cheats.cheat import adds, writes
 from tests.e2e.bench import Bench

@@ -10,12 +10,12 @@ import pytest
 from agentbench.attempt.base_tree import load_base_tree
 from agentbench.attempt.preparation_cache import preparation_key
 from agentbench.attempt.record import AttemptRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.errors import UsageError
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.task import Task
 from tests.e2e.conftest import discard_snapshots
 from tests.e2e.small_task import SmallTask

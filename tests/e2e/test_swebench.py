@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from tests.cli.conftest import call
 from tests.e2e.real_instances import FEW, RECIPES, UPGRADES, make_instance
 from tests.e2e.swebench_tool import Tool

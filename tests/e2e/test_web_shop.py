@@ -10,14 +10,14 @@ import pytest
 from agentbench import AttemptRecord, RunOptions, run_attempt
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import AgentOutcome
-from agentbench.core.choices import ControlLevel
 from agentbench.sandbox.docker.compose_model import SERVICE_LABEL
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.bench import WHOLE, Bench
 from tests.e2e.web_shop import COMPOSE, FIX, web_shop
 from tests.fakes.scripted_agent import Given, ScriptedAgent

@@ -10,9 +10,9 @@ from typing import Any
 import datasets
 import pytest
 
-from agentbench.core.choices import ExportFormat
 from agentbench.core.host import default_cache_dir
 from agentbench.export.data_set import DataSetExport
+from agentbench.export.option_values import ExportFormat
 from agentbench.export.selection import Selection, verdicts_for
 from agentbench.export.settings import ExportCounts, ExportOptions
 from agentbench.export.sources import SourceRun, TaskSources

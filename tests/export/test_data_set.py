@@ -8,12 +8,13 @@ from huggingface_hub import DatasetCard
 from pyarrow import parquet
 
 from agentbench import Judge, RunOptions
-from agentbench.core.choices import ExportFormat, RewardKind, VerdictKind
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.export.leaks import Leak
+from agentbench.export.option_values import ExportFormat, VerdictKind
 from agentbench.export.row_schema import row_schema
 from agentbench.export.sources import SourceRun
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.models.trajectory import Trajectory
 from agentbench.tasks.loading import load_task
 from tests.agents.llm.hunks import edits_of

@@ -6,9 +6,9 @@ import pytest
 
 from agentbench.attempt.logs import EXCHANGE_LOG
 from agentbench.attempt.record import PatchRecord
-from agentbench.core.choices import ExportFormat, VerdictKind
 from agentbench.core.untrusted_json import TEXT_LIMIT
 from agentbench.errors import InputError
+from agentbench.export.option_values import ExportFormat, VerdictKind
 from agentbench.runs.store.store import RunStore
 from tests.models.test_build import TASK, completion, exchange, says
 from tests.runs.records import configuration, failed, lost, resolved

@@ -29,7 +29,6 @@ from agentbench.attempt.stages.git_checkout import git_checkout
 from agentbench.attempt.stages.git_clone import git_clone
 from agentbench.attempt.stages.setup import setup
 from agentbench.core.background_tasks import BackgroundTasks
-from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
@@ -40,11 +39,12 @@ from agentbench.integrity.sealing.memory import SealedMemory
 from agentbench.sandbox.interface import Sandbox, SandboxProvider, Stream
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence
-from agentbench.scoring.taxonomy import StageName
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from agentbench.tasks.test_command import parse_test_command
+from agentbench.taxonomy import StageName
 from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import TestRunner
 from tests.e2e.small_task import HIDDEN, SERIAL, SmallTask

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
@@ -18,6 +17,7 @@ from agentbench.sandbox.interface import (
     SandboxUse,
     SnapshotId,
 )
+from agentbench.tasks.users import AGENT_USER, UserName
 
 
 class UnreliableProvider:

@@ -5,11 +5,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import RegistryError, SandboxError, StorageError, UnavailableError
 from agentbench.importers.task_images import TaskImages, refuse_without_images
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import ImageId, ImageSettings
+from agentbench.tasks.users import AGENT_USER, UserName
 from tests.e2e.small_task import SmallTask
 from tests.fakes.unreliable_provider import UnreliableProvider
 

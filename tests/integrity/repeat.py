@@ -18,7 +18,7 @@ from agentbench.agents.command import CommandAgent
 from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.cheats.honest import HONEST, Honest
 from tests.integrity.unusual.corpus import FIXES
 

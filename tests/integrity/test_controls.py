@@ -1,8 +1,8 @@
 import pytest
 
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import ControlledTest, ControlRun, Controls, control_findings
 from agentbench.scoring.evidence import CaseOutcome, Ending, NodeId, Severity
+from agentbench.tasks.control_level import ControlLevel
 
 PASSED, FAILED, ERROR = CaseOutcome.PASSED, CaseOutcome.FAILED, CaseOutcome.ERROR
 

@@ -12,7 +12,7 @@ import pytest
 
 from agentbench import AttemptRecord, run_tasks
 from agentbench.agents.interface import Agent
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from tests.cheats.cheat import Cheat
 from tests.cheats.conftest import cache_dir, docker, docker_bench
 from tests.cheats.corpus import cheats_in_docker, honest_in_docker

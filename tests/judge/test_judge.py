@@ -10,10 +10,10 @@ from threading import Thread
 import pytest
 
 from agentbench import Judge, RunOptions, Submission
-from agentbench.core.choices import RewardKind
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.judge.judge_verdict import DEADLINE_DETAIL
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.runs.api import run_attempt
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.reading import read_run
@@ -21,8 +21,8 @@ from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.cleanup import find_dead_orphans
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.evidence import CaseOutcome
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.small_task import BUGGY, FIXED, LISTED
 from tests.fakes.staging import small_task
 from tests.judge.conftest import FIX, HALF, SLOW, OpenJudge, own_threads, patch_to

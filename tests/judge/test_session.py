@@ -13,8 +13,8 @@ from agentbench.judge import judge as judge_module
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.cleanup import find_dead_orphans
 from agentbench.scoring.evidence import Ending
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.small_task import FIX, FIXED
 from tests.fakes.staging import small_task
 from tests.judge.conftest import OpenJudge, own_threads

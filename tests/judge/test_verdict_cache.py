@@ -9,8 +9,8 @@ from agentbench.judge import verdict_cache
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.verdict_cache import VerdictCache, rules_version
 from agentbench.runs.store.configuration import TaskEntry
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault
 
 ENTRY = TaskEntry(id=TaskId("small"), folder="/tasks/small", digest="a" * 64)
 VERDICT = JudgeVerdict(

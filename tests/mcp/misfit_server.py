@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 from msgspec.structs import replace
 
-from agentbench.core.choices import ErrorMode
 from agentbench.mcp import transports
+from agentbench.mcp.error_mode import ErrorMode
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import make_server
 

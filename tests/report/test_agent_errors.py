@@ -2,7 +2,7 @@ import pytest
 
 from agentbench.report.summary import common_agent_error
 from agentbench.runs.store.summaries import AttemptSummary
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.runs.records import failed, resolved
 
 

@@ -1,9 +1,9 @@
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import Controls
 from agentbench.report.attempt_text import HEADER, render_attempt, verdict_word
+from agentbench.tasks.control_level import ControlLevel
 from tests.report.rendered import rows_of
 from tests.runs.records import failed, in_steps, lost, resolved
 

@@ -15,7 +15,7 @@ from agentbench.report.cause_text import cause_text
 from agentbench.report.failure_cause import find_cause
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, RewardFacts
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from tests.runs.records import failed, record_of, records, resolved
 from tests.scoring import strategies
 

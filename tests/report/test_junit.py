@@ -7,7 +7,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 
 from agentbench.report.formats import JUnitSuite, junit_lines, xml_text
 from agentbench.runs.store.summaries import AttemptSummary
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 from tests.report.hostile import HOSTILE
 from tests.report.several import attempts
 from tests.runs.records import failed, interrupted

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from agentbench.attempt.record import TimingRecord, UsageRecord
 from agentbench.cli.show import explanation
 from agentbench.errors import UsageError
-from agentbench.integrity.records import ControlRule
+from agentbench.integrity.finding_rules import ControlRule
 from agentbench.report.summary import Rate, ResultSummary, summary_line
 from agentbench.report.taxonomy_page import WORDS
 from tests.runs.records import failed, interrupted, lost, records, resolved

@@ -119,7 +119,7 @@ def lost(**more) -> AttemptRecord:
     """An attempt that the infrastructure failed in its set-up."""
     from agentbench.errors import SandboxError
     from agentbench.scoring.classification import exception_fact
-    from agentbench.scoring.taxonomy import StageName
+    from agentbench.taxonomy import StageName
 
     fact = exception_fact(StageName.SETUP, SandboxError("the engine went away"))
     return record_of((strategies.stage("setup", Evidence(exception=fact)),), **more)
@@ -144,7 +144,7 @@ def crashed(**more) -> AttemptRecord:
 def interrupted(**more) -> AttemptRecord:
     """An attempt that our Ctrl-C cut off."""
     from agentbench.scoring.classification import exception_fact
-    from agentbench.scoring.taxonomy import StageName
+    from agentbench.taxonomy import StageName
 
     fact = exception_fact(StageName.SETUP, RunCancelled())
     return record_of((strategies.stage("setup", Evidence(exception=fact)),), **more)

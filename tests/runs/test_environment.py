@@ -1,4 +1,4 @@
-from agentbench.core.choices import ExecutorName
+from agentbench.attempt.executor_name import ExecutorName
 
 
 def test_attempts_are_made_here_or_on_a_cluster():

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.choices import ExecutorName
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.errors import UsageError
 from agentbench.runs.options import RunOptions
 

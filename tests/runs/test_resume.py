@@ -5,14 +5,14 @@ import pytest
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent
-from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.start import resume_run, start_run
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason, Fault
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import small_task
 

@@ -16,8 +16,8 @@ from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import TaskEnvironment
+from agentbench.taxonomy import FailureReason, Fault
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.unreliable_provider import UnreliableProvider
 from tests.patience import HANG_SECONDS

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from agentbench.core import choices
 from agentbench.errors import SandboxError, UnavailableError, UsageError
+from agentbench.sandbox import python_stacks
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.engine import DockerNotFoundError, ImageFacts
 
@@ -20,7 +20,7 @@ class EngineWith:
 
     def image(self, name: str) -> ImageFacts:
         repository, _, python = name.rpartition(":")
-        if repository == choices.BASE_IMAGES and python in self.pythons:
+        if repository == python_stacks.BASE_IMAGES and python in self.pythons:
             return ImageFacts(id=f"id-{python}", env=(), labels={})
         raise DockerNotFoundError(name)
 
@@ -32,7 +32,7 @@ class EngineWith:
 
 
 def _listed(python: str) -> dict[str, object]:
-    name = choices.base_image_name(python)
+    name = python_stacks.base_image_name(python)
     return {"Id": f"id-{python}", "RepoTags": [name], "Labels": {"agentbench.python": python}}
 
 

@@ -23,7 +23,7 @@ from agentbench.scoring.evidence import (
     StageResult,
 )
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 A, B, C, D = (NodeId(f"tests/test_it.py::test_{name}") for name in "abcd")
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)

@@ -21,7 +21,7 @@ from agentbench.scoring.steps import (
     combined_rewards,
     combined_work,
 )
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 
 MEAN, FINAL = RewardStrategy.MEAN, RewardStrategy.FINAL
 LEAST = {"reward": 1.0}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
+from agentbench.sandbox.python_stacks import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.project_versions import (
     NO_PYTHON_REQUESTED,

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from agentbench.attempt.task_image import check_services
-from agentbench.core.choices import VerifierPlace
 from agentbench.errors import InputError, UnavailableError
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.scripts import VerifierPlace
 from agentbench.tasks.task import Task
 from agentbench.tasks.task_file import parse_task_file
 from agentbench.tasks.writing import task_toml

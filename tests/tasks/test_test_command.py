@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.core.choices import Runner
 from agentbench.tasks.test_command import DEFAULT_COMMANDS, TestCommand, parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.core.choices import STACKS, stack_for
+from agentbench.sandbox.python_stacks import STACKS, stack_for
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.execution import execute_tests

@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 import pytest
 
 from agentbench.scoring.evidence import NodeId
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.loading import load_task
+from agentbench.taxonomy import StageName
 from agentbench.validation.task_validation import StoredProof, read_proof, write_proof
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import mirrors

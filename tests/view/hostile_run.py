@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from agentbench.attempt.record import AgentRecord, AttemptRecord, PatchRecord, UsageRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import (
     ChangedExpectation,
     ControlledTest,
@@ -33,8 +32,9 @@ from agentbench.scoring.evidence import (
     NodeId,
     Severity,
 )
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, StageName
 from tests.runs.records import configuration, record_of
 from tests.scoring import strategies
 from tests.view.hostile import HOSTILE, not_text
@@ -73,7 +73,7 @@ def hostile_record(text: str, attempt: int) -> AttemptRecord:
     said = {"argv": ("sh", "-c", text), "stdout": text, "stderr": text, "exceeded": text}
     final = final.model_copy(update={"command": final.command.model_copy(update=said)})
     agent = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail=text)
-    error = ExceptionFact(type_name=text, message=text, reason=FailureReason.UNKNOWN.value)
+    error = ExceptionFact(type_name=text, message=text, reason=FailureReason.UNKNOWN)
     stages = [*strategies.attempt(final, agent_run=agent)]
     if attempt % 3 == 0:
         stages[-1] = stages[-1].model_copy(update={"evidence": Evidence(exception=error)})

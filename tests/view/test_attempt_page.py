@@ -3,7 +3,6 @@ from datetime import timedelta
 from itertools import pairwise
 
 from agentbench.attempt.record import PatchRecord, StageRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import (
     ChangedExpectation,
     ControlledTest,
@@ -16,7 +15,8 @@ from agentbench.integrity.records import (
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import Ending, Evidence
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason, StageName
 from tests.runs.records import configuration, crashed, failed, in_steps, lost, resolved
 from tests.scoring import strategies
 from tests.view.conftest import client_of

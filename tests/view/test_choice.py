@@ -5,8 +5,8 @@ import pytest
 from agentbench.attempt.record import TimingRecord, UsageRecord
 from agentbench.report.attempt_text import verdict_word
 from agentbench.runs.store.summaries import AttemptSummary
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault
 from agentbench.view.queries import (
     ATTEMPTS_PER_PAGE,
     AttemptQuery,

@@ -1,7 +1,7 @@
 from hypothesis import given
 
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from agentbench.view.attempt_page import (
     ReasonStatus,
     explain_decision,

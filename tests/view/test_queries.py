@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 from agentbench.view.queries import BadQueryError, parse_positive_int, parse_word
 
 

@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 from agentbench.attempt.logs import EventLog
 from agentbench.scoring.evidence import Evidence, StageResult
-from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import judge
+from agentbench.taxonomy import StageName
 from agentbench.view.run_cache import RunningAttempts, read_running_attempt
 from tests.scoring import strategies
 

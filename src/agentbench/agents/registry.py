@@ -11,9 +11,9 @@ from typing import cast
 
 from msgspec import Struct
 
+from agentbench.agents.built_in import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
 from agentbench.agents.reference import NoopAgent, OracleAgent
-from agentbench.core.choices import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
 from agentbench.core.extras import CLIENTS, require
 from agentbench.errors import UsageError
 from agentbench.models.interface import ModelEndpoint

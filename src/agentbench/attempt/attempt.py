@@ -38,9 +38,9 @@ from agentbench.attempt.stages.baseline_run import baseline_run
 from agentbench.attempt.stages.final_test import final_test
 from agentbench.models.interface import ModelEndpoint, ModelGateway
 from agentbench.scoring.evidence import Evidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import baseline_failure
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 
 
 def run_attempt(

@@ -15,7 +15,6 @@ from agentbench.attempt.preparation_cache import PreparedTask, judging_key
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.task_image import services_of
 from agentbench.core.background_tasks import BackgroundTasks
-from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock, machine_lock
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCheckoutError, RunCancelled
@@ -36,10 +35,11 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.steps import StepEvidence
-from agentbench.scoring.taxonomy import StageName
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 from agentbench.test_runs.runner import TestRunner
 
 SaveArtifact = Callable[[str, bytes], None]

@@ -14,12 +14,12 @@ from agentbench.attempt.judged_tests import (
     unchanged_tests,
 )
 from agentbench.attempt.sandboxes import require_services, service_warnings
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import CaseOutcome, Evidence, ExceptionFact
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason, Fault
 from agentbench.test_runs.model import PytestResult
 from agentbench.test_runs.runner import TestRun
 
@@ -67,8 +67,8 @@ class JudgeByTests:
             fact = ExceptionFact(
                 type_name="",
                 message=change.broken,
-                reason=FailureReason.INTERNAL_ERROR.value,
-                fault=Fault.AGENT.value,
+                reason=FailureReason.INTERNAL_ERROR,
+                fault=Fault.AGENT,
             )
             skipped = Controls(level=level, skipped="there was no final test")
             return FinalTestOutput(evidence=Evidence(exception=fact), controls=skipped)

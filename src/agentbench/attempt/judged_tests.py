@@ -13,7 +13,6 @@ from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.expected_tests import expected_tests, judged_targets, listed_only
 from agentbench.attempt.sandboxes import open_test_sandbox, watched_services
 from agentbench.attempt.stage_runner import stage_timeout
-from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, GitCloneError, RunCancelled, SandboxError
@@ -26,9 +25,10 @@ from agentbench.scoring.expectation import (
     with_node_ids,
 )
 from agentbench.scoring.node_ids import files_of
-from agentbench.scoring.taxonomy import Fault, StageName
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.version_settings import version_settings
+from agentbench.taxonomy import Fault, StageName
 from agentbench.test_runs.execution import execute_tests, run_without_tests
 from agentbench.test_runs.runner import RunRequest, TestRun
 
@@ -85,7 +85,7 @@ def run_judged_tests(
             write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
         except DoesNotFitError as error:
             if lock is not None:  # the agent's files do not fit
-                raise error.blamed_on(Fault.AGENT.value) from error
+                raise error.blamed_on(Fault.AGENT) from error
             raise
         with nullcontext() if lock is None else held(context, lock):
             broken = _run_before(context, sandbox, request, sink)

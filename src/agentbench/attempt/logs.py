@@ -22,7 +22,7 @@ from agentbench.core.schema import Schema
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import StageResult
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 
 EVENTS = "events.jsonl"
 

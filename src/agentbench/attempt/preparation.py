@@ -45,9 +45,9 @@ from agentbench.errors import (
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.sandbox.egress.plan import NetworkPlan, open_with_network
 from agentbench.sandbox.interface import Command, ImageId, OutputSink, Sandbox, SnapshotId
-from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.task import Task
 from agentbench.tasks.test_command import parse_test_command
+from agentbench.taxonomy import FailureReason, StageName
 from agentbench.test_runs.python_runners import runner_of
 
 # Errors before the first stage which that stage records.

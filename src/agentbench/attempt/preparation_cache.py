@@ -28,7 +28,6 @@ from agentbench.attempt.base_tree import (
     store_base_tree,
 )
 from agentbench.core.checksums import ChecksummedDocument
-from agentbench.core.choices import AGENT_USER
 from agentbench.core.file_locks import SharedLock, removal_lock, users_file
 from agentbench.core.files import owned_folder, read_or_create_identity, write_atomically
 from agentbench.core.shared_values import SharedValues
@@ -42,6 +41,7 @@ from agentbench.tasks.loading import PROOF_FILE
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.scripts import VERIFIER_FOLDER
 from agentbench.tasks.task import Task
+from agentbench.tasks.users import AGENT_USER
 
 _FORMAT = 3  # incremented when preparations of an older agentbench must not be used
 _BASELINE_FORMAT = 3  # the same for baseline runs

@@ -6,7 +6,6 @@ from typing import Final, Literal, NewType
 from pydantic import Field
 
 from agentbench.core.checksums import ChecksummedDocument
-from agentbench.core.choices import AGENT_USER, UserName, VerifierPlace
 from agentbench.core.display_text import list_with_more
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
@@ -15,9 +14,11 @@ from agentbench.integrity.tool_caches import ToolCache
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, StageResult
 from agentbench.scoring.expectation import ExpectedTests, with_node_ids
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.scoring.verdict import CaseChange, ChangeCounts, Verdict, judge
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.scripts import VerifierPlace
+from agentbench.tasks.users import AGENT_USER, UserName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from agentbench.test_runs.python_files import BYTE_CODE
 
 RunId = NewType("RunId", str)

@@ -17,19 +17,19 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.attempt.task_image import image_of
-from agentbench.core.choices import installers_of, python_of_base_image
 from agentbench.core.network import Network
 from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.sandbox.python_stacks import installers_of, python_of_base_image
 from agentbench.sandbox.runtimes import promises_of
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
 from agentbench.scoring.steps import StepEvidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import judge
 from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 
 _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
 _UNKNOWN_STAGE = StageName.GIT_CLONE  # since the stage that the attempt reached is not known

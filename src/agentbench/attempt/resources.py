@@ -20,10 +20,10 @@ from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.display_text import secrets_in
 from agentbench.models.interface import ModelGateway, ModelTraffic
 from agentbench.sandbox.interface import ImageId, SandboxProvider, SharesContainers
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 
 
 class AttemptStatus(Struct, kw_only=True):

@@ -30,8 +30,8 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import Fault
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def require_services(context: StageContext, failures: Sequence[ServiceReport]) -
         what = "; ".join(service_warnings(failures))
         error = ServiceError(f"{context.task.environment.compose}: {what}")
         is_killed = any(each.killed for each in failures)
-        raise error.blamed_on(Fault.INFRASTRUCTURE.value) if is_killed else error
+        raise error.blamed_on(Fault.INFRASTRUCTURE) if is_killed else error
 
 
 def service_warnings(failures: Sequence[ServiceReport]) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def _unhealthy(step: str | None, result: CommandResult, failures: int) -> Sandbo
     said = f": {last[0][:200]}" if last else ""
     table = "[environment.healthcheck]" if step is None else f"step {step}: [steps.healthcheck]"
     error = SandboxError(f"the environment is not healthy: {table} {how}{said}")
-    return error.blamed_on(Fault.TASK.value)
+    return error.blamed_on(Fault.TASK)
 
 
 def _save_reports(context: StageContext, sandbox: Sandbox) -> list[ServiceReport]:

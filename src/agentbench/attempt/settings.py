@@ -11,9 +11,10 @@ from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from agentbench.core.choices import ControlLevel, ExecutorName
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.core.schema import Schema
 from agentbench.errors import UsageError
+from agentbench.tasks.control_level import ControlLevel
 
 _HOST = r"(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9.-]+(?=:))(?::[0-9]{1,5})?"
 _REPOSITORY_PATH = r"(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"

@@ -16,9 +16,9 @@ from agentbench.errors import AttemptTimeoutError, RunCancelled, StorageError
 from agentbench.sandbox.interface import OutputSink, Stream
 from agentbench.scoring.classification import Failure, classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageResult
-from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.mirror import CLONE_TIMEOUT
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import Fault, StageName
 
 _GIT_CHECKOUT_TIMEOUT = timedelta(minutes=10)
 _OWN_SECONDS = 900.0  # for work of the harness between the commands of stages
@@ -195,7 +195,7 @@ class StageRunner:
         fault = Fault.AGENT if stage in _AGENTS_OWN else Fault.INFRASTRUCTURE
         return AttemptTimeoutError(
             f"the whole attempt was still running after {limit.total_seconds():.0f} s",
-            fault=fault.value,
+            fault=fault,
         )
 
 

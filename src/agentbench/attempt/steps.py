@@ -26,8 +26,8 @@ from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox, Strea
 from agentbench.scoring.classification import exception_fact, last_line
 from agentbench.scoring.evidence import Ending, Evidence, ExceptionFact, Finding
 from agentbench.scoring.steps import StepEvidence, combined_evidence
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.steps import SETUP_SCRIPT, STEPS_FOLDER, TaskStep, step_files
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 SolveStep = Callable[[PreparedContext], Evidence]
 """Lets an agent work on the step that the context's task is in."""
@@ -113,7 +113,7 @@ class StepWalk:
             error = health_error(context, sandbox)
         if error is None:
             return None
-        return exception_fact(StageName.FINAL_TEST, error.blamed_on(fault.value))
+        return exception_fact(StageName.FINAL_TEST, error.blamed_on(fault))
 
     def _judge(self, change: JudgedChange) -> Evidence:
         """The evidence of the verifier, which runs here, or elsewhere while this one is frozen."""
@@ -222,9 +222,7 @@ def _run_setup(context: PreparedContext, sandbox: Sandbox, fault: Fault) -> Exce
     message = (
         f"{SETUP_SCRIPT} of step {context.task.problem.step}: {how.strip()}{last_line(result)}"
     )
-    return ExceptionFact(
-        type_name="StepSetupError", message=message, reason=reason.value, fault=fault.value
-    )
+    return ExceptionFact(type_name="StepSetupError", message=message, reason=reason, fault=fault)
 
 
 def _file_name(step: str) -> str:

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agentbench.core import choices
-from agentbench.core.choices import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
+from agentbench.sandbox import python_stacks
 from agentbench.sandbox.egress.plan import check_networks
 from agentbench.sandbox.interface import (
     EngineProvider,
@@ -17,6 +16,7 @@ from agentbench.sandbox.interface import (
     SandboxProvider,
     Services,
 )
+from agentbench.sandbox.python_stacks import CHOSEN_PYTHONS, DEFAULT_PYTHON
 from agentbench.sandbox.runtimes import check_runtime
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
@@ -50,7 +50,7 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
         return task
     requested = _required_python(task, mirrors, default=DEFAULT_PYTHON)
     named = task.environment.model_copy(
-        update={"image": choices.base_image_name(requested.version)}
+        update={"image": python_stacks.base_image_name(requested.version)}
     )
     return task.model_copy(update={"environment": named})
 
@@ -146,7 +146,9 @@ def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
     if own is not None:
         return TaskImage(python=own)
     name = task.environment.image
-    return TaskImage(name=name, python=None if name is None else choices.python_of_base_image(name))
+    return TaskImage(
+        name=name, python=None if name is None else python_stacks.python_of_base_image(name)
+    )
 
 
 def python_warnings(

@@ -28,7 +28,6 @@ from agentbench.attempt.sandboxes import (
     watched_services,
 )
 from agentbench.attempt.task_image import resolve_image
-from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
@@ -43,9 +42,10 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
-from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.scripts import Verifier, script_files
 from agentbench.tasks.task import Task
+from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
+from agentbench.taxonomy import Fault, StageName
 
 BASELINE = "baseline"
 """The name of the run before the agent works."""
@@ -302,7 +302,7 @@ def empty_script_folders(task: Task, place: Sandbox) -> None:
     emptied = place.run(Command(argv=argv, timeout=_EMPTY_TIMEOUT, user=owner))
     if not emptied.ok:
         raise SandboxError(f"cannot empty /tests: {emptied.stderr.strip()[:200]}").blamed_on(
-            Fault.AGENT.value
+            Fault.AGENT
         )
 
 
@@ -328,7 +328,7 @@ def _write(
     try:
         write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
     except DoesNotFitError as error:
-        raise error.blamed_on(Fault.AGENT.value) from error
+        raise error.blamed_on(Fault.AGENT) from error
 
 
 def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:

@@ -12,10 +12,11 @@ from agentbench.audit.rule import RuleHit, critical, info, warning
 from agentbench.audit.run_facts import AttemptFacts, UnreadableRunFileError
 from agentbench.audit.task_facts import found_in, without
 from agentbench.core.network import network_text
+from agentbench.integrity.finding_rules import ChangeRule
 from agentbench.integrity.records import ControlKind, Controls, control_findings
-from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
+from agentbench.integrity.suspicious_code import suspicious_code
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from agentbench.test_runs.model import PytestResult
 
 _RECORD = "record.json"
@@ -133,7 +134,8 @@ def already_recorded(facts: AttemptFacts) -> Iterator[RuleHit]:
         if not dropped.tampers:  # these have a rule of their own
             yield info(dropped.path, f"not judged: {dropped.why}")
     for one in record.findings:
-        if one.rule != SUSPICIOUS_CODE:  # the patch is scanned again, by a rule of its own
+        # The patch is scanned again for suspicious code, by a rule of its own.
+        if one.rule != ChangeRule.SUSPICIOUS_CODE:
             yield info(one.where, f"recorded ({one.severity.value}): {one.rule}: {one.what}")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from agentbench.audit import attempt_rules, hidden_test_rules, leak_rules, rule,
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.errors import InputError
+from agentbench.integrity.finding_rules import ChangeRule
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.scoring.evidence import Finding, Severity
 from agentbench.tasks.loading import load_task
@@ -19,6 +21,8 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
 _ATTEMPTS_FILE = "attempts.jsonl"
+WEAK_CONTROL: Final = "weak-control"
+"""The rule that tells how well the tests of a task can be controlled."""
 TASK_RULES: rule.Rules[TaskFacts] = {
     "hidden-tests-in-base": leak_rules.hidden_tests_in_base,
     "visible-tests": leak_rules.visible_tests,
@@ -34,7 +38,7 @@ TASK_RULES: rule.Rules[TaskFacts] = {
     "own-network": setup_rules.own_networks_listed,
     "few-tests": hidden_test_rules.few_tests,
     "no-regression-tests": hidden_test_rules.no_regression_tests,
-    "weak-control": hidden_test_rules.weakly_controlled,
+    WEAK_CONTROL: hidden_test_rules.weakly_controlled,
     "controls-off": hidden_test_rules.controls_off,
     "asserts-nothing": hidden_test_rules.asserts_nothing,
     "configuration-touched": hidden_test_rules.touches_configuration,
@@ -57,7 +61,7 @@ ATTEMPT_RULES: rule.Rules[AttemptFacts] = {
     "equals-solution": attempt_rules.equals_solution,
     "hidden-tests-in-patch": attempt_rules.hidden_tests_in_patch,
     "fetched-upstream": attempt_rules.fetched_upstream,
-    "suspicious-code": attempt_rules.suspicious,
+    ChangeRule.SUSPICIOUS_CODE: attempt_rules.suspicious,
     "recorded": attempt_rules.already_recorded,
 }
 """The rules for an attempt."""

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import typer
 
-from agentbench.core.choices import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.agents.built_in import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
+from agentbench.taxonomy import FailureReason, StageName
 
 _RUN_FILE = "run.json"
 _TASK_FILE = "task.toml"

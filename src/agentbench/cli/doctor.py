@@ -15,9 +15,9 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
-from agentbench.core.choices import DEFAULT_PYTHON, STACKS, base_image_name, stack_for
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, STACKS, base_image_name, stack_for
 
 if TYPE_CHECKING:
     from agentbench.sandbox.registry import BackEndProbe

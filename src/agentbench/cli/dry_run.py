@@ -17,8 +17,8 @@ from agentbench.runs.api import run_attempt
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason
 from agentbench.tasks.problem import Problem
+from agentbench.taxonomy import FailureReason
 
 _MODEL = "rehearsed"
 _PROVIDERS = {

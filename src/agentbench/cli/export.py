@@ -13,10 +13,11 @@ from agentbench.cli import completion, options
 from agentbench.cli.report import without_duplicates
 from agentbench.cli.run_execution import print_warnings, say_line
 from agentbench.core import extras, host
-from agentbench.core.choices import ExportFormat, RewardKind, VerdictKind
 from agentbench.core.display_text import counted
 from agentbench.errors import UsageError
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.export.option_values import ExportFormat, VerdictKind
+from agentbench.judge.reward_kind import RewardKind
+from agentbench.taxonomy import FailureReason, Fault
 
 if TYPE_CHECKING:
     from agentbench.export.sources import SourceRun, TaskSources

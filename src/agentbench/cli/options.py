@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import completion, quantities
 from agentbench.cli.run_execution import print_warnings
-from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import InputError, UsageError
+from agentbench.tasks.control_level import ControlLevel
 
 if TYPE_CHECKING:
     from agentbench.tasks.loading import LoadedTasks

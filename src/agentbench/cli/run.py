@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import options
 from agentbench.cli.run_execution import execute_run, print_warnings, say_line, say_nothing
-from agentbench.core.choices import ExecutorName
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UsageError

@@ -14,7 +14,7 @@ from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
 from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 
 if TYPE_CHECKING:
     from agentbench.runs.store.reading import RunRecords

@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from agentbench.attempt.logs import EXCHANGE_LOG
 from agentbench.attempt.record import AttemptRecord
-from agentbench.core.choices import RewardKind
 from agentbench.export.chat import (
     ChatMessage,
     chat_messages,
@@ -19,6 +18,7 @@ from agentbench.export.leaks import find_leak
 from agentbench.export.rows import AttemptFacts, RowKind
 from agentbench.export.sources import SourceRun, TaskSources
 from agentbench.judge.judge_verdict import JudgeVerdict
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.models.gateway.exchange_log import LoggedExchange
 from agentbench.models.interface import ModelUsage
 from agentbench.models.trajectory import (

@@ -10,13 +10,14 @@ import yaml
 from msgspec import Struct
 
 from agentbench import __version__
-from agentbench.core.choices import ExportFormat, RewardKind
 from agentbench.core.display_text import counted, printable
 from agentbench.core.schema import Schema
 from agentbench.export.chat import ChatMessage
 from agentbench.export.folder import MARK
+from agentbench.export.option_values import ExportFormat
 from agentbench.export.rows import PreferenceRow, SftRow, TableRow
 from agentbench.export.settings import ExportCounts, ExportOptions
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.models.trajectory import Trajectory
 from agentbench.report.json_documents import field_docstrings
 from agentbench.runs.store.configuration import RunConfiguration

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter
 
-from agentbench.core.choices import ExportFormat
 from agentbench.errors import InputError
 from agentbench.export.attempts import AttemptReader, ExportedAttempt, LeftOutError
 from agentbench.export.card import CardFacts, card_text
 from agentbench.export.data_files import RowFile, json_lines, parquet
 from agentbench.export.folder import CARD, DATA, data_set_folder
+from agentbench.export.option_values import ExportFormat
 from agentbench.export.pairs import AttemptRef, PairPlan, pair_row
 from agentbench.export.redaction import RowRedactor
 from agentbench.export.rows import (

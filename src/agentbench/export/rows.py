@@ -11,8 +11,8 @@ from agentbench.attempt.record import RunId
 from agentbench.core.schema import Schema
 from agentbench.export.chat import ChatMessage
 from agentbench.scoring.evidence import CaseOutcome, NodeId, Severity
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault
 
 RowKind = Literal["conversation", "patch"]
 

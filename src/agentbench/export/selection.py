@@ -6,10 +6,10 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from agentbench.core.choices import ExportFormat, VerdictKind
 from agentbench.errors import UsageError
+from agentbench.export.option_values import ExportFormat, VerdictKind
 from agentbench.runs.store.summaries import AttemptSummary
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 
 _ALL = frozenset(VerdictKind)
 ALLOWED: Mapping[ExportFormat, frozenset[VerdictKind]] = MappingProxyType(

@@ -4,8 +4,9 @@ from collections import Counter
 
 from msgspec import Struct, field
 
-from agentbench.core.choices import ExportFormat, RewardKind
+from agentbench.export.option_values import ExportFormat
 from agentbench.export.selection import Selection
+from agentbench.judge.reward_kind import RewardKind
 
 
 class ExportOptions(Struct, frozen=True, kw_only=True):

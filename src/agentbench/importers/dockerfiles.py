@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.core.choices import AGENT_USER, BASE_IMAGES, ROOT_USER, UserName
 from agentbench.sandbox.interface import ImageSettings
+from agentbench.sandbox.python_stacks import BASE_IMAGES
+from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 
 FindImage = Callable[[str], ImageSettings | None]
 """Finds the settings of an image by its name; None: they are unknown."""

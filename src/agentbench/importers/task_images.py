@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentbench.attempt.task_image import resolve_image, with_image
-from agentbench.core.choices import python_of_base_image
 from agentbench.core.display_text import one_line
 from agentbench.errors import (
     GitCloneError,
@@ -18,6 +17,7 @@ from agentbench.errors import (
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import BuildsBaseImages, ImageSettings, ManagesImages
+from agentbench.sandbox.python_stacks import python_of_base_image
 from agentbench.tasks.dataset_rows import Rejection, read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors

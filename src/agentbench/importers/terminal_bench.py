@@ -13,7 +13,6 @@ import yaml
 from msgspec import Struct, field
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from agentbench.core.choices import ROOT_USER, UserName, VerifierPlace
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.importers import task_folders
 from agentbench.importers.dockerfiles import parse_dockerfile
@@ -25,7 +24,9 @@ from agentbench.importers.terminal_bench_services import (
 )
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.scripts import VerifierPlace
 from agentbench.tasks.task_file import TaskFile, is_task_id
+from agentbench.tasks.users import ROOT_USER, UserName
 from agentbench.tasks.writing import NewTask
 
 _OWN_VARIABLE = re.compile(r"\$\{?T_BENCH_\w+\}?")

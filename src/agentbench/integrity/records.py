@@ -7,10 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
+from agentbench.integrity.finding_rules import ControlRule
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
+from agentbench.tasks.control_level import ControlLevel
 
 _MAX_LISTED = 3
 _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
@@ -85,14 +86,6 @@ class RewrittenTestFile(Schema):
     weakly_controlled: tuple[UncontrolledFunction, ...] = ()
     renamed: dict[str, str] = Field(default_factory=dict)
     """The new node ids of renamed listed tests."""
-
-
-class ControlRule(StrEnum):
-    """The kinds of findings of control runs."""
-
-    SEALED = "sealed-value-differed"
-    PASSED = "blind-control-passed"
-    DIFFERED = "untouched-test-failed"
 
 
 class ControlledTest(Schema):
@@ -238,7 +231,7 @@ def _sealed_findings(mismatches: Sequence[SealedMismatch]) -> Iterator[Finding]:
         where = one.node_id if one.line is None else f"{one.node_id}, line {one.line}"
         assertion = f" in `{one.assertion}`" if one.assertion else ""
         yield Finding(
-            rule=ControlRule.SEALED.value,
+            rule=ControlRule.SEALED,
             severity=Severity.CRITICAL,
             where=where,
             what=f"without its expected values, the test gave {one.actual}{assertion}; it has to"
@@ -246,7 +239,7 @@ def _sealed_findings(mismatches: Sequence[SealedMismatch]) -> Iterator[Finding]:
         )
     if len(mismatches) > _MAX_LISTED:
         yield Finding(
-            rule=ControlRule.SEALED.value,
+            rule=ControlRule.SEALED,
             severity=Severity.CRITICAL,
             where="sealed run",
             what=f"{len(mismatches) - _MAX_LISTED} more assertions differ in the same way",
@@ -261,12 +254,12 @@ def _findings(run: ControlRun) -> Iterator[Finding]:
     if blind:
         count = f"{len(blind)} of {sum(test.must == 'fail' for test in run.tests)}"
         what = f"{count} tests passed that expect something wrong: {_test_names(blind)}"
-        yield finding(rule=ControlRule.PASSED.value, what=what)
+        yield finding(rule=ControlRule.PASSED, what=what)
     if others:
         what = f"{len(others)} tests did not end as they had to: {_test_names(others)}"
         if run.ending is not Ending.EXITED:
             what = f"{what}; the run ended in {run.ending.value}"
-        yield finding(rule=ControlRule.DIFFERED.value, what=what)
+        yield finding(rule=ControlRule.DIFFERED, what=what)
 
 
 def _test_names(tests: Sequence[ControlledTest]) -> str:

@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from agentbench.core import python_syntax
+from agentbench.integrity.finding_rules import ChangeRule
 from agentbench.scoring.evidence import Finding, Severity
 
-SUSPICIOUS_CODE = "suspicious-code"
 _MOST = 50  # findings of one file
 _PARSED_BYTES = 512 * 1024  # a syntax tree takes a hundred times the memory of its text
 _SCANNED_BYTES = 8 * 1024 * 1024
@@ -85,7 +85,9 @@ def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Find
             known[sighting.what, sighting.text] -= 1
         elif len(findings) < _MOST:
             where, what = f"{path}:{sighting.line}", f"{sighting.what}: {sighting.text}"
-            finding = Finding(rule=SUSPICIOUS_CODE, severity=Severity.INFO, where=where, what=what)
+            finding = Finding(
+                rule=ChangeRule.SUSPICIOUS_CODE, severity=Severity.INFO, where=where, what=what
+            )
             findings.append(finding)
     return tuple(findings)
 

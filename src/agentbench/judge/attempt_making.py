@@ -5,10 +5,10 @@ from math import inf
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.core.choices import ExecutorName
 from agentbench.judge.submitted_change import JUDGE_AGENT
 from agentbench.runs.executors.local import LocalAttempts
 from agentbench.runs.plan import PlannedAttempt

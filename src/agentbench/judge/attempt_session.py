@@ -14,8 +14,8 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.stage_runner import RunningStage
 from agentbench.judge.outside_agent import OutsideAgent
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 
 
 class AttemptSession:

@@ -11,18 +11,18 @@ from msgspec.structs import replace
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
-from agentbench.core.choices import RewardKind
 from agentbench.core.memory_tuning import trim_memory
 from agentbench.errors import OutageError, StorageError
 from agentbench.judge.attempt_making import MakeAttempt
 from agentbench.judge.job_queue import Job, JobKey, JobQueue, OnStart
 from agentbench.judge.judge_verdict import DEADLINE_DETAIL, JudgeVerdict
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.submitted_change import SubmittedChange
 from agentbench.judge.task_register import ReadyTask, TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.summaries import was_interrupted
-from agentbench.scoring.taxonomy import Fault, StageName
+from agentbench.taxonomy import Fault, StageName
 
 _TRIM_EVERY = 32  # verdicts
 _POLL = 1.0  # seconds between two checks whether other programs have freed memory

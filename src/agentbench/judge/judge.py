@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.core.choices import RewardKind
 from agentbench.core.host import available_cpus
 from agentbench.core.memory_tuning import limit_pools
 from agentbench.errors import UsageError
@@ -31,6 +30,7 @@ from agentbench.judge.job_runner import JobRunner, Waiter
 from agentbench.judge.judge_session import InThread, Session, SessionContext, SessionPlan
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.parking import Parking
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.scoring import ScoreStream, Scoring, Seconds, Submission, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT, SubmittedChange
 from agentbench.judge.task_register import TaskRegister

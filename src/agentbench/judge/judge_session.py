@@ -16,12 +16,12 @@ from msgspec import Struct
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.predictions import PredictionsAgent
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.core.choices import RewardKind
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled, SandboxError, UsageError
 from agentbench.judge.attempt_session import AttemptSession
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.outside_agent import OutsideAgent
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.scoring import Seconds, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT
 from agentbench.runs.store.store import RunStore

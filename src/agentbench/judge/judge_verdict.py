@@ -6,12 +6,12 @@ from typing import Final
 from pydantic import Field
 
 from agentbench.attempt.record import AttemptRecord, RunId
-from agentbench.core.choices import RewardKind
 from agentbench.core.schema import Schema
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.runs.store.summaries import AttemptSummary, was_interrupted
 from agentbench.scoring.evidence import CaseOutcome, NodeId
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault
 
 DEADLINE_DETAIL: Final = "the deadline passed before there was a verdict"
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 from agentbench.test_tools import arguments, envelope
 from agentbench.test_tools.answers import answer_to_error, as_text, no_pytest
 from agentbench.test_tools.project import CallControl, PytestProject, call_tests

@@ -15,10 +15,10 @@ from mcp.server.lowlevel import Server
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
-from agentbench.core.choices import ErrorMode
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled
 from agentbench.mcp import pytest_tools
+from agentbench.mcp.error_mode import ErrorMode
 from agentbench.mcp.pytest_tools import PytestTool
 from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer, offered_tools
 from agentbench.symbolic.analysis import SymbolicErrorType

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, ValidationError
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, NodeId
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 
 _MAX_BYTES = 32 * 1024 * 1024
 _TAIL_BYTES = 16 * 1024

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from agentbench.attempt.record import AttemptRecord, StageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line
 from agentbench.errors import RunCancelled
-from agentbench.integrity.records import ControlRule
+from agentbench.integrity.finding_rules import ControlRule
 from agentbench.report.attempt_files import AttemptFiles, StoredReport
 from agentbench.report.failed_test import FailedTest, describe_test, failing_tests
 from agentbench.report.patch_lines import TouchedLines, touched_lines
@@ -27,7 +27,7 @@ from agentbench.scoring.evidence import (
     Severity,
 )
 from agentbench.scoring.expectation import reported_cases
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 from agentbench.test_runs.fallback import collection_fact
 
 _AGENT = StageName.AGENT_RUN
@@ -151,7 +151,7 @@ class _Investigation:
     def _by_exception(self, stage: StageRecord) -> FailureCause:
         exception = stage.evidence.exception
         assert exception is not None
-        reason, during = FailureReason(exception.reason), f"during {_words(stage.name)}"
+        reason, during = exception.reason, f"during {_words(stage.name)}"
         is_ours = exception.type_name == RunCancelled.__name__
         if is_ours or (reason is FailureReason.INTERRUPTED and stage.name is not _AGENT):
             return FailureCause(summary=f"The run was cancelled {during}.")

@@ -34,7 +34,7 @@ from agentbench.report.leaderboard import AgentResult, Leaderboard
 from agentbench.report.summary import TAMPERED, ResultSummary
 from agentbench.report.text_table import TableColumn, print_rows
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 if TYPE_CHECKING:
     from junitparser.junitparser import Element

@@ -29,8 +29,8 @@ from agentbench.report.leaderboard import Leaderboard
 from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.scoring.paired_comparison import Difference
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault
 
 
 class Document(Schema):

@@ -12,8 +12,8 @@ from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring import statistics
 from agentbench.scoring.paired_comparison import TaskPair, TaskPairs
 from agentbench.scoring.statistics import Interval, PassRates, Scores, TaskScore
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault
 
 _Key = TypeVar("_Key")
 

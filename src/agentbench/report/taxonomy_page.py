@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.integrity.finding_rules import ControlRule
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _MEANINGS = {
     0: "Tests passed",
@@ -88,17 +89,16 @@ WORDS: Mapping[str, str] = {
         "may do so, too\n"
         "  what to do     `agentbench show RUN TASK` lists the files"
     ),
-    # The values of `ControlRule`, whose module imports too much for a quick answer.
-    "blind-control-passed": (
+    ControlRule.PASSED: (
         "A critical finding: tests with changed expectations, which must fail, passed.\n"
         "  typical cause  objects that are equal to everything, or code that sets outcomes"
     ),
-    "sealed-value-differed": (
+    ControlRule.SEALED: (
         "A critical finding: a test passed, but with its expected values hidden the code gave "
         "other ones.\n"
         "  typical cause  code that reads the expected values from the test"
     ),
-    "untouched-test-failed": (
+    ControlRule.DIFFERED: (
         "A critical finding: in a control run, a test with unchanged expectations did not pass.\n"
         "  typical cause  code that recognises its test by name or file"
     ),

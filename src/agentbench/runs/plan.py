@@ -20,9 +20,9 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import Schema
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import Fault
 
 _FILE = "durations.jsonl"
 _SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped

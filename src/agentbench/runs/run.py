@@ -8,11 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentbench import __version__
+from agentbench.agents.built_in import BUILT_IN_AGENTS
 from agentbench.agents.interface import Agent
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
-from agentbench.core.choices import BUILT_IN_AGENTS, ExecutorName
 from agentbench.core.display_text import printable
 from agentbench.core.memory_tuning import limit_pools, restore, trimming_memory
 from agentbench.models.interface import ModelGateway

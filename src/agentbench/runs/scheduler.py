@@ -17,8 +17,8 @@ from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.summaries import counts_as_failure, was_interrupted
-from agentbench.scoring.taxonomy import Fault, StageName
 from agentbench.tasks.task import Task, TaskEnvironment
+from agentbench.taxonomy import Fault, StageName
 
 _ATTEMPTS_PER_CORE = 2
 """Measured on two cores: four parallel attempts halve the total time, eight gain nothing more."""

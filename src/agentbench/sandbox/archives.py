@@ -169,7 +169,6 @@ class _ChunkReader(io.RawIOBase):
         self.bytes_read = 0  # so far
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most `size` bytes of one chunk."""
         if not self._rest:
             self._rest = memoryview(next(self._chunks, b""))
         part = self._rest if size < 0 else self._rest[:size]

@@ -102,11 +102,9 @@ class _Tally:
 
     @property
     def usage(self) -> DiskUsage:
-        """The sum so far."""
         return DiskUsage(bytes=self.blocks * _BLOCK, files=self.files)
 
     def take(self, facts: os.stat_result) -> None:
-        """Add a file."""
         self.files += 1
         if facts.st_nlink != 1 and not stat.S_ISDIR(facts.st_mode):
             identity = facts.st_dev, facts.st_ino
@@ -164,7 +162,6 @@ class DiskWatch:
     """Watches one sandbox, over all its commands."""
 
     def __init__(self, gauge: DiskGauge, limits: Limits) -> None:
-        """Watch with a gauge, without measuring yet."""
         self._gauge = gauge
         self._limits = limits
         self._lock = Lock()

@@ -10,7 +10,6 @@ from threading import Event
 
 from msgspec import Struct, field
 
-from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
 from agentbench.sandbox.folder_sandbox import (
@@ -32,6 +31,7 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
 from agentbench.sandbox.trees import FileOwner
+from agentbench.tasks.users import AGENT_USER, UserName
 
 
 class SandboxRequest(Struct, frozen=True, kw_only=True):

@@ -173,7 +173,6 @@ class FolderSandbox(Struct, kw_only=True):
         watch = self.watch
 
         def must_end() -> bool:
-            """Whether the command must end now."""
             is_over = command.cancelled or self._killed.is_set() or self.cancel.is_set()
             return is_over or (watch is not None and bool(watch.exceeded()))
 

@@ -22,6 +22,7 @@ from msgspec import Struct
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.interface import Command, ImageId, Sandbox
+from agentbench.sandbox.python_stacks import base_image_name
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import FileOwner
 
@@ -88,7 +89,7 @@ class HostPython(Struct, frozen=True, kw_only=True):
     @property
     def image_name(self) -> str:
         """The name of a base image with this version in tasks."""
-        return f"agentbench/python:{self.version}"
+        return base_image_name(self.version)
 
 
 def host_python() -> HostPython:

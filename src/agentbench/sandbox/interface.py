@@ -17,10 +17,10 @@ from typing import NewType, Protocol, runtime_checkable
 from msgspec import Struct, field
 
 from agentbench.core.background_tasks import BackgroundTasks
-from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
 from agentbench.scoring.evidence import CommandResult
+from agentbench.tasks.users import AGENT_USER, UserName
 
 SnapshotId = NewType("SnapshotId", str)
 """The name of a stored state; only the provider that stored it can open it."""

@@ -46,7 +46,6 @@ def stand_ins(memory_mib: int) -> Mapping[str, bytes]:
         return {}
 
     def amount(found: "re.Match[bytes]") -> bytes:
-        """A line of meminfo."""
         if found[1] in _FIXED_MEMORY:
             return found[0]
         value = memory_mib << 10 if found[1] in _OWN_MEMORY else 0

@@ -3,7 +3,6 @@
 The bubblewrap and process back ends run commands by `run_child`, and pass in how to kill the tree.
 """
 
-import math
 import os
 import resource
 import selectors
@@ -179,8 +178,6 @@ class _Watch:
         self._command = command
         self._captures = {stream: OutputCapture(command.output_cap) for stream in Stream}
         self._input = memoryview(command.stdin)
-        self._started = time.monotonic()
-        self._deadline = math.inf
         self._timed_out = self._stopped = False
         self._selector = selectors.DefaultSelector()
         self._pidfd = os.pidfd_open(child.pid)
@@ -189,7 +186,11 @@ class _Watch:
         for stream, pipe in self._outputs():
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, partial(self._read, stream, pipe))
-        self._begin()
+        self._started = time.monotonic()
+        self._deadline = self._started + command.timeout.total_seconds()
+        if child.stdin is not None:
+            os.set_blocking(child.stdin.fileno(), False)
+            self._selector.register(child.stdin, selectors.EVENT_WRITE, self._write)
 
     def until_dead(self, end: Callable[[], None], stop: Callable[[], bool]) -> None:
         """Handle events until the child has died, then read the rest of its pipes."""
@@ -213,7 +214,6 @@ class _Watch:
                     pass
 
     def result(self) -> ChildResult:
-        """Reap the child."""
         _, status, usage = os.wait4(self._child.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._child.returncode = code  # otherwise Popen would assume that it still runs
@@ -228,7 +228,6 @@ class _Watch:
         )
 
     def close(self) -> None:
-        """Close the pipes and the descriptor of the child."""
         self._selector.close()
         os.close(self._pidfd)
         for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
@@ -242,14 +241,6 @@ class _Watch:
 
     def _remaining_seconds(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
-
-    def _begin(self) -> None:
-        """Start the clock, and send the input."""
-        self._started = time.monotonic()
-        self._deadline = self._started + self._command.timeout.total_seconds()
-        if (pipe := self._child.stdin) is not None:
-            os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, selectors.EVENT_WRITE, self._write)
 
     def _died(self) -> None:
         self._dead = True

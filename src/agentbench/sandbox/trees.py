@@ -91,17 +91,14 @@ class DeepWalk:
     """A position in a tree, which moves down to a subfolder or up again."""
 
     def __init__(self, root: int, opened: OpenBelow = open_unlocking) -> None:
-        """Begin at an open folder; the caller closes it."""
         self._open = opened
         self._levels: list[WalkLevel] = []
         self._enter("", os.dup(root))
 
     def __enter__(self) -> "DeepWalk":
-        """Begin the walk."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close all folders."""
         for level in self._levels:
             _close(level)
         self._levels.clear()
@@ -384,7 +381,6 @@ def relocation(*, old: str, new: str) -> Callable[[bytes], bytes]:
     """A `change` for `copy_tree` that replaces a path in text; binary content stays."""
 
     def relocated(content: bytes) -> bytes:
-        """The content with the new path."""
         return content if b"\0" in content else content.replace(old.encode(), new.encode())
 
     return relocated

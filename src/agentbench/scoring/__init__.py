@@ -7,7 +7,7 @@ imported on first use.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 if TYPE_CHECKING:
     from agentbench.scoring.classification import Failure, classify

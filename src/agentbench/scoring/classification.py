@@ -17,7 +17,7 @@ from agentbench.scoring.evidence import (
     ReportFacts,
     RewardFacts,
 )
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _NETWORK_PHRASES = re.compile(
     r"could not resolve host"
@@ -219,19 +219,19 @@ def exception_fact(stage: StageName, exception: BaseException) -> ExceptionFact:
     """
     reason = FailureReason.from_stage(stage, 1, exception)
     assert reason is not None  # an exception always has a reason
-    declared = getattr(exception, "fault", None)
+    declared = getattr(exception, "fault", None)  # of an agent's own class: a plain string too
     return ExceptionFact(
         type_name=type(exception).__name__,
         message=str(exception),
-        reason=reason.value,
-        fault=declared if isinstance(declared, str) and declared in set(Fault) else None,
+        reason=reason,
+        fault=Fault(declared) if isinstance(declared, str) and declared in set(Fault) else None,
     )
 
 
 def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
-    reason = FailureReason(fact.reason)
+    reason = fact.reason
     if fact.fault is not None:
-        fault = Fault(fact.fault)
+        fault = fact.fault
     elif stage in _AGENTS_OWN and reason in _FETCH_REASONS | {FailureReason.UNKNOWN}:
         fault = Fault.AGENT  # raised by the agent's own code, or caused by its changes
     elif reason in _FETCH_REASONS and network_failure(fact.message):

@@ -11,7 +11,7 @@ from typing import NewType, assert_never
 from pydantic import Field
 
 from agentbench.core.schema import Schema
-from agentbench.scoring.taxonomy import Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 DECIDING = "reward"
 """The name of the reward that decides if a script writes several."""
@@ -252,9 +252,9 @@ class ExceptionFact(Schema):
     """The class of the exception; empty for a fault that the stage itself found."""
     message: str
     """Its message."""
-    reason: str
-    """The code of its failure reason."""
-    fault: str | None = None
+    reason: FailureReason
+    """Its failure reason."""
+    fault: Fault | None = None
     """The party that caused it, if not the default party of the reason."""
     where: str = ""
     """For an agent in Python: the file and line of its own code."""

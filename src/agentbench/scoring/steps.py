@@ -9,7 +9,7 @@ from pydantic import Field
 from agentbench.core.schema import Schema
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import Ending, Evidence, ExceptionFact, RewardFacts
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 
 _WITHOUT_RESULT = frozenset({Ending.TIMED_OUT, Ending.LOST})
 

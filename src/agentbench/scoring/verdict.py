@@ -36,7 +36,7 @@ from agentbench.scoring.expectation import (
     with_node_ids,
 )
 from agentbench.scoring.node_ids import files_of
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")  # addresses, times and counts differ between equal runs
 _CRASHES = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Scope
 
 from agentbench import __version__
 from agentbench.core.access_policy import AccessPolicy
-from agentbench.core.choices import RewardKind
 from agentbench.judge.judge import Judge
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.service.guard import RequestGuard, RequestLimits, problem_response
 from agentbench.service.job_routes import JobRoutes
 from agentbench.service.jobs import ServiceJobs

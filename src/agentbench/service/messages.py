@@ -7,9 +7,9 @@ from typing import Annotated, Final
 from pydantic import Base64Bytes, Field, model_validator
 
 from agentbench.attempt.record import RunId
-from agentbench.core.choices import RewardKind
 from agentbench.core.schema import Schema
 from agentbench.judge.judge_verdict import JudgeVerdict
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.service.problems import ProblemDetails
 from agentbench.tasks.problem import Problem, TaskId

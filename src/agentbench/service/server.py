@@ -15,8 +15,8 @@ from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentbench.core.access_policy import AccessPolicy
-from agentbench.core.choices import RewardKind
 from agentbench.judge.judge import Judge
+from agentbench.judge.reward_kind import RewardKind
 from agentbench.service.app import ServiceParts, make_app
 from agentbench.service.guard import RequestLimits
 from agentbench.service.job_store import JobStore

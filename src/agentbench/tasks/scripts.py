@@ -3,6 +3,7 @@
 import re
 import stat
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
@@ -10,7 +11,6 @@ from typing import Annotated, Final
 from msgspec import Struct, field
 from pydantic import AfterValidator, Field, model_validator
 
-from agentbench.core.choices import VerifierPlace
 from agentbench.core.files import FileContent
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
@@ -115,6 +115,13 @@ class CollectCommand(Schema):
     timeout_s: Seconds = 60.0
     user: SandboxUser | None = None  # None: that of [environment], or of the service
     service: Annotated[str, Field(pattern=_SERVICE.pattern)] | None = None  # None: the sandbox
+
+
+class VerifierPlace(StrEnum):
+    """The container in which a task's script judges."""
+
+    FRESH = "fresh"  # from the state before the agent, with the agent's files
+    SHARED = "shared"  # the agent's own, with everything that it changed and started
 
 
 class Verifier(Schema):

@@ -12,7 +12,6 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from agentbench.core.choices import UserName, VerifierPlace
 from agentbench.core.files import FileContent
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
@@ -24,8 +23,10 @@ from agentbench.tasks.scripts import (
     HealthCheck,
     SandboxUser,
     Verifier,
+    VerifierPlace,
     script_files,
 )
+from agentbench.tasks.users import UserName
 
 INSTRUCTION_FILE: Final = "instruction.md"
 """The instruction for the agent, in a task's folder or in that of each step."""

@@ -6,15 +6,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from agentbench.core.choices import AGENT_USER, ROOT_USER, ControlLevel, UserName
 from agentbench.core.files import FileContent
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks import scripts
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import Problem, Seconds, TaskId
 from agentbench.tasks.steps import TaskStep, step_files, step_folder
+from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 
 _USUAL_WORKDIR = PurePosixPath("/workspace")
 

@@ -15,7 +15,6 @@ from pydantic import (
     model_validator,
 )
 
-from agentbench.core.choices import AGENT_USER, ControlLevel, Runner
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
@@ -23,11 +22,14 @@ from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of, is_node_id
 from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks import scripts
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.mcp_servers import McpServer
 from agentbench.tasks.problem import AgentLimits, Seconds, TaskId
 from agentbench.tasks.steps import StepTable, check_steps
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.test_command import DEFAULT_COMMANDS, parse_test_command
+from agentbench.tasks.test_runner_name import Runner
+from agentbench.tasks.users import AGENT_USER
 
 # A workspace is read as a whole, and its files are given to the agent's user.
 _SYSTEM_FOLDERS = frozenset(

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from agentbench.core.choices import Runner
+from agentbench.tasks.test_runner_name import Runner
 
 _INTERPRETER = re.compile(r"python(3(\.\d{1,2})?)?")
 _SHELL = re.compile(r"[|&;<>`\n\r\x00]|\$\(|\$\{")

@@ -6,11 +6,11 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import assert_never
 
-from agentbench.core.choices import Runner
 from agentbench.sandbox.interface import ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportTrust
 from agentbench.scoring.node_ids import name_in_file
 from agentbench.tasks.test_command import TestCommand
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs import parse, report_files
 from agentbench.test_runs.python_files import PythonTestFiles, is_test_file
 from agentbench.test_runs.runner import ProtectedFiles, RunRequest, TestRun, TestRunner

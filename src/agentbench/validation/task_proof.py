@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
-from agentbench.core.choices import ControlLevel, Runner
 from agentbench.integrity.records import (
     PROTECTED_BY_TASK,
     TEST_OF_TASK,
@@ -34,11 +33,13 @@ from agentbench.scoring.evidence import (
     ReportFacts,
 )
 from agentbench.scoring.expectation import reported_cases
-from agentbench.scoring.taxonomy import Fault, StageName
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.task import Task
 from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import write_test_lists
+from agentbench.taxonomy import Fault, StageName
 from agentbench.validation.environment.found_tests import is_collected_by_default
 
 _MAX_DROPPED = 3  # files that an explanation names

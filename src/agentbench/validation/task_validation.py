@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from agentbench import __version__
-from agentbench.audit.audit import audit_task
+from agentbench.audit.audit import WEAK_CONTROL, audit_task
 from agentbench.audit.task_facts import read_task_facts
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import Schema
@@ -22,20 +22,19 @@ from agentbench.errors import InputError
 from agentbench.integrity.records import WeakControl
 from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import Finding, NodeId, Severity
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.dataset_rows import ORIGIN_FILE as ORIGIN
 from agentbench.tasks.loading import PROOF_FILE, TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
+from agentbench.taxonomy import StageName
 from agentbench.validation.mutation_results import MutationScore
 from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding_tests, run_proofs
 
 _MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many
 _BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
 _QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
-_PROVEN_BY_RUNNING = "weak-control"  # only a run shows how well tests are controlled
 _MAX_KINDS = 6  # in a summary; the rest is counted together
 
 
@@ -291,7 +290,8 @@ def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
     return tuple(
         each
         for each in found
-        if each.rule != _PROVEN_BY_RUNNING and each.severity is not Severity.INFO
+        # Only a run shows how well tests are controlled.
+        if each.rule != WEAK_CONTROL and each.severity is not Severity.INFO
     )
 
 

@@ -17,7 +17,7 @@ from agentbench.core.display_text import printable
 from agentbench.models.trajectory import Step
 from agentbench.report.attempt_files import log_name
 from agentbench.report.transcript_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from agentbench.view.auth_guard import FILE_CSP
 from agentbench.view.queries import PageSlice
 from agentbench.view.rendering import PageContext

@@ -13,7 +13,7 @@ from agentbench.report.attempt_text import usage_text, verdict_word
 from agentbench.report.cause_text import cause_facts
 from agentbench.report.failure_cause import find_cause, quarantine_text
 from agentbench.scoring.classification import Failure
-from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.taxonomy import FailureReason, StageName
 from agentbench.view import attempt_files
 from agentbench.view.queries import CaseFilter, parse_positive_int, parse_word, select_cases
 from agentbench.view.rendering import PageContext, TemplateValues

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from agentbench.report.attempt_text import verdict_word
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.evidence import CaseOutcome
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import CaseChange
+from agentbench.taxonomy import FailureReason, Fault
 
 _T = TypeVar("_T", bound=StrEnum)
 _Item = TypeVar("_Item")

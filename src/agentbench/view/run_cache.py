@@ -23,7 +23,7 @@ from agentbench.runs.store.lines import ATTEMPTS, RecordLines
 from agentbench.runs.store.reading import RunRecords, last_retries, read_run
 from agentbench.runs.store.store import RunStore, is_run_locked
 from agentbench.runs.store.summaries import AttemptSummary
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from agentbench.view.runs_folder import RUN_FILE
 
 _SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with its content

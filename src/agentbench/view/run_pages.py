@@ -4,7 +4,7 @@ from starlette.requests import Request
 
 from agentbench.report.attempt_text import cost_text, rows, verdict_word
 from agentbench.scoring.statistics import PassRates
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from agentbench.view import queries, rendering
 from agentbench.view.attempt_files import read_stage_tail
 from agentbench.view.queries import AttemptQuery, PageSlice, RetryFilter

@@ -8,8 +8,8 @@ from agentbench import run_attempt
 from agentbench.models.trajectory import Trajectory
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.loading import load_task
+from agentbench.taxonomy import FailureReason, Fault
 from tests.agents.llm.hunks import edits_of
 from tests.e2e import conftest as end_to_end
 from tests.e2e.small_task import SmallTask

@@ -10,8 +10,8 @@ from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.problem import AgentLimits
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.small_task import BUGGY, FIX, VISIBLE
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import go, prepare, small_task, staged
@@ -306,7 +306,7 @@ def test_everything_may_be_removed(attempt_by):
     assert evidence.findings == ()
 
 
-@pytest.mark.parametrize(("dies", "fault"), [(False, Fault.AGENT.value), (True, None)])
+@pytest.mark.parametrize(("dies", "fault"), [(False, Fault.AGENT), (True, None)])
 def test_a_workspace_that_cannot_be_read_is_the_agents_doing_where_the_engine_lives(
     attempt_by, dies, fault
 ):

@@ -5,11 +5,11 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.attempt import judge_by_tests
-from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import FunctionKey
 from agentbench.integrity.protection import JudgedChange
 from agentbench.scoring.evidence import Severity
+from agentbench.tasks.control_level import ControlLevel
 from tests.e2e.small_task import FIXED, LISTED, SmallTask
 from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, prepare, small_task, staged

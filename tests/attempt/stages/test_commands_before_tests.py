@@ -6,7 +6,7 @@ from agentbench.integrity.records import ControlKind
 from agentbench.report.attempt_files import files_in
 from agentbench.report.failure_cause import find_cause
 from agentbench.runs.options import RunOptions
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from agentbench.validation.task_proof import run_proofs, run_to_end
 from tests.e2e.small_task import BUGGY, FIX, FIXED, SERIAL, VISIBLE, SmallTask, patch_of
 from tests.fakes.staging import local_provider, mirrors

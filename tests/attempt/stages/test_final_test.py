@@ -7,7 +7,7 @@ from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 from tests.e2e.small_task import FIXED, LISTED
 from tests.fakes.staging import go, small_task
 
@@ -63,7 +63,7 @@ def test_more_files_than_a_sandbox_may_hold_are_the_agents_doing(attempt_by, tmp
             DoesNotFitError, match=r"cannot be written: .*limit 1000 files"
         ) as caught:
             go(context, "final_test")
-    assert caught.value.fault == Fault.AGENT.value
+    assert caught.value.fault == Fault.AGENT
 
 
 def test_it_starts_from_before_the_agent_each_time(attempt_by):

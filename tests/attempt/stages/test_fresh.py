@@ -5,12 +5,12 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.attempt.sandboxes import open_test_sandbox
-from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import PytestOutcome
+from agentbench.tasks.control_level import ControlLevel
 from tests.e2e.small_task import FIXED
 from tests.fakes.staging import go
 from tests.patience import HANG_SECONDS

@@ -5,7 +5,7 @@ from agentbench.errors import LLMError
 from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraffic, ModelUsage
 from agentbench.scoring.classification import classify, exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 RATE_LIMITED = ModelFailure(kind=ModelErrorKind.RATE_LIMIT, status=429, message="slow down")
 

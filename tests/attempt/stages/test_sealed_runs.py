@@ -4,11 +4,11 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import CaseOutcome, Ending
+from agentbench.tasks.control_level import ControlLevel
 from tests.e2e.small_task import FIXED, LISTED, SERIAL, patch_of
 from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, small_task

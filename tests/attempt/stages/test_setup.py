@@ -3,10 +3,10 @@ from datetime import timedelta
 import pytest
 
 from agentbench.scoring.classification import classify
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.version_settings import version_settings
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.fakes.staging import go, prepare, small_task, staged
 from tests.patience import with_growing_limit
 from tests.tasks.origins import Origin

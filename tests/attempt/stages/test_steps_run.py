@@ -14,9 +14,9 @@ from agentbench.importers.harbor.importing import HARBOR
 from agentbench.importers.task_folders import import_folders
 from agentbench.report.attempt_text import render_attempt
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 from tests.attempt.stages import test_verifier_run
 from tests.attempt.stages.test_verifier_run import Bench, oracle
 from tests.fakes.scripted_agent import Given, ScriptedAgent

@@ -8,11 +8,11 @@ import pytest
 
 from agentbench.attempt import judged_tests
 from agentbench.core import file_locks
-from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import LockHeldError
 from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled
 from agentbench.integrity.protection import JudgedChange
+from agentbench.tasks.control_level import ControlLevel
 from tests.e2e.small_task import FIXED
 from tests.fakes.staging import Desk, go
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agentbench.core.choices import VerifierPlace
-from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.scripts import VerifierPlace
+from agentbench.taxonomy import Fault
 from tests.attempt.stages import test_verifier_run
 from tests.attempt.stages.test_verifier_run import Bench, agent, oracle
 from tests.importers.harbor.harbor_folders import ALL_AGES, DOCKERFILE

@@ -21,10 +21,10 @@ from agentbench.importers.harbor.importing import HARBOR
 from agentbench.importers.task_folders import import_folders
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import local_provider
 from tests.importers.harbor.harbor_folders import ALL_AGES, harbor_folder

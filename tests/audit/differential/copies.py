@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentbench.audit.patch import apply_patch, parse_patch
-from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import RunStore
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.audit.differential.case import Case, Edit

@@ -8,10 +8,10 @@ from agentbench.audit.differential.differential_audit import DifferentialAudit
 from agentbench.audit.differential.search import SearchResult
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import read_task_facts
-from agentbench.core.choices import ControlLevel
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError
 from agentbench.scoring.evidence import Severity
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.audit.conftest import make_run

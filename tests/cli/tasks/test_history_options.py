@@ -1,8 +1,8 @@
 import pytest
 
 from agentbench.cli.tasks.history import RepositoryForm, environment_from_options, repository_url
-from agentbench.core.choices import Runner
 from agentbench.errors import UsageError
+from agentbench.tasks.test_runner_name import Runner
 
 
 @pytest.mark.parametrize(

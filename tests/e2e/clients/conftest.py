@@ -11,7 +11,7 @@ import pytest
 from agentbench import AttemptRecord, run_attempt
 from agentbench.agents.preset import PresetAgent, find_preset
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.cheats.test_secrets import seen_in
 from tests.e2e.bench import Bench
 from tests.e2e.clients.clients import CLIENTS, Client

@@ -8,11 +8,11 @@ import pytest
 
 from agentbench import run_attempt
 from agentbench.agents.command import CommandAgent
-from agentbench.core.choices import ControlLevel
 from agentbench.models.interface import ModelErrorKind
 from agentbench.models.trajectory import Trajectory
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX, SmallTask

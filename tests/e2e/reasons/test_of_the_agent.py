@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import FIX, SmallTask

@@ -20,8 +20,8 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.images import build_base_image
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.problem import Problem
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.bench import PREPARED, Bench
 from tests.e2e.conftest import BACK_ENDS
 from tests.e2e.leftovers import left_on_machine

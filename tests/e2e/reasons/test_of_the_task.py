@@ -7,7 +7,7 @@ import pytest
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.registry import FunctionAgent
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import PREPARED, Bench
 from tests.e2e.hosts import closed_port, silent_host

@@ -7,8 +7,8 @@ import pytest
 from agentbench.importers.swebench.batches import ImportedInstances
 from agentbench.importers.swebench.fidelity import fidelity_markdown, instance_reports
 from agentbench.importers.swebench.import_state import ImportStep, InstanceState
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.dataset_rows import Rejection
+from agentbench.taxonomy import StageName
 from agentbench.validation.task_proof import TaskProof
 from agentbench.validation.task_validation import ValidationResult
 

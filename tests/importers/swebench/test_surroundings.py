@@ -4,7 +4,7 @@ from datetime import date
 import pytest
 from pydantic import ValidationError
 
-from agentbench.core.choices import EnvironmentChoice, Runner
+from agentbench.importers.swebench.environment_choice import EnvironmentChoice
 from agentbench.importers.swebench.environments import (
     DOCKERFILE,
     EnvironmentSources,
@@ -18,6 +18,7 @@ from agentbench.importers.swebench.instance import SwebenchInstance
 from agentbench.importers.swebench.recipes import InstallRecipe, InstallRecipes, shipped_recipes
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable
+from agentbench.tasks.test_runner_name import Runner
 
 SHIPPED = [shipped_recipes()]
 

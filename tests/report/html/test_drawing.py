@@ -1,5 +1,5 @@
 from agentbench.report.html.drawing import COLOUR_BY_CODE, COLOUR_NAMES, HATCHES, Colour
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 
 def test_every_meaning_has_a_code_of_its_own():

@@ -4,7 +4,7 @@ from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.reading import read_run
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 
 _LONG = 240.0  # seconds; a worker of a loaded machine may take a minute to start
 

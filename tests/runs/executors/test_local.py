@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from agentbench.core.choices import ExecutorName
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.core.extras import install_command
 from agentbench.errors import UsageError
 from agentbench.runs.executors.local import slots_elsewhere
@@ -13,7 +13,7 @@ from agentbench.runs.executors.local import slots_elsewhere
 def test_this_machine_has_none_elsewhere_and_ray_is_not_imported():
     program = (
         "import sys\n"
-        "from agentbench.core.choices import ExecutorName\n"
+        "from agentbench.attempt.executor_name import ExecutorName\n"
         "from agentbench.runs.executors.local import slots_elsewhere\n"
         "import agentbench.runs.run\n"
         "print(slots_elsewhere(ExecutorName.LOCAL), 'ray' in sys.modules)\n"

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from agentbench import Judge, __version__
 from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.settings import RunSettings
-from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig
 from agentbench.runs.options import RunOptions
 from agentbench.runs.plan import Plan, PlannedAttempt
@@ -17,7 +17,8 @@ from agentbench.runs.start import resume_run, start_run
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import was_interrupted
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_model import Asked, Say, ScriptedModel

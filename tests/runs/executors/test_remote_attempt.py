@@ -17,7 +17,7 @@ from agentbench.runs.executors.remote_attempt import (
 )
 from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_agent import ScriptedAgent

@@ -4,7 +4,7 @@ from agentbench.runs.executors.local import LocalAttempts
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import StageName
+from agentbench.taxonomy import StageName
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.unreliable_provider import UnreliableProvider
 from tests.runs.records import RUN, configuration

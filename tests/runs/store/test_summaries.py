@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from agentbench.attempt.record import UsageRecord
 from agentbench.runs.store.summaries import AttemptSummary, SummaryReader, attempt_key, by_attempt
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 from tests.runs.records import failed, interrupted, lost, records, resolved, sealed_as
 
 

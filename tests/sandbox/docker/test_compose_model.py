@@ -1,6 +1,5 @@
 """What Compose makes of a file, checked and limited: with the real program, without containers."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,7 +48,7 @@ def written(
         network_options={"mtu": "9"},
         network=network,
     )
-    document: dict[str, dict[str, dict[str, object]]] = json.loads(model.document(settings))
+    document: dict[str, dict[str, dict[str, object]]] = dict(model.document(settings))
     return document
 
 

@@ -5,9 +5,9 @@ import tarfile
 
 import pytest
 
-from agentbench.core.choices import STACKS, stack_for
 from agentbench.errors import UsageError
 from agentbench.sandbox.docker.base_image import build_context, recipe_hash
+from agentbench.sandbox.python_stacks import STACKS, stack_for
 
 _IN_THE_GATE = ("3.9", "3.11")
 

@@ -10,7 +10,6 @@ from threading import Event
 import pytest
 from msgspec.structs import replace
 
-from agentbench.core.choices import ROOT_USER
 from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_files
@@ -23,6 +22,7 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SandboxUse,
 )
+from agentbench.tasks.users import ROOT_USER
 from agentbench.test_runs.python_runners import reporter_mounts
 from tests.sandbox.adapted_provider import AdaptedProvider
 from tests.sandbox.conformance_base import LIMITS, sh

@@ -8,8 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from agentbench.core.network import AllowedHosts
-from agentbench.sandbox.egress.log import EgressRecord
-from agentbench.sandbox.egress.proxy import EgressProxy
+from agentbench.sandbox.egress.proxy import EgressProxy, EgressRecord
 from agentbench.sandbox.relay import LoopThread
 from tests.patience import HANG_SECONDS
 

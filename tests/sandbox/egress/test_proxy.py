@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.egress.log import MAX_RECORDS, EgressLog, EgressRecord
-from agentbench.sandbox.egress.proxy import HEAD_BYTES, MAX_CONNECTIONS
+from agentbench.sandbox.egress.proxy import (
+    HEAD_BYTES,
+    MAX_CONNECTIONS,
+    MAX_RECORDS,
+    EgressLog,
+    EgressRecord,
+)
 from tests.patience import HANG_SECONDS
 from tests.sandbox.egress.proxy_client import ProxyClient, WebServer, read_all, started_proxy
 

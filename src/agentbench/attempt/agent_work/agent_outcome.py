@@ -36,8 +36,8 @@ from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
 from agentbench.scoring.node_ids import files_of
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.mirror import tracked_files
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _GRACE = timedelta(seconds=10)  # for a fresh sandbox to answer
 _DIFFABLE_BYTES = 512 * 1024  # difflib's time grows with the square of a text's length
@@ -88,7 +88,7 @@ def blamed_on_agent(context: PreparedContext) -> Iterator[None]:
         yield
     except SandboxError as error:
         if _back_end_works(context):
-            raise error.blamed_on(Fault.AGENT.value) from error
+            raise error.blamed_on(Fault.AGENT) from error
         raise
 
 
@@ -263,10 +263,10 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
     A `SandboxError` while the sandbox works is a misuse of it, and the agent's fault.
     """
     fact = exception_fact(StageName.AGENT_RUN, error)
-    reason, fault = FailureReason(fact.reason), fact.fault
+    reason, fault = fact.reason, fact.fault
     is_unresponsive = reason is FailureReason.SANDBOX_ERROR and sandbox.is_unresponsive()
     if not is_unresponsive and reason is not FailureReason.LLM_ERROR:
-        fault = Fault.AGENT.value
+        fault = Fault.AGENT
     if not is_unresponsive and reason not in _AGENT_REASONS:
         reason = FailureReason.UNKNOWN
     trace = TracebackException.from_exception(error)
@@ -278,7 +278,7 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
     return fact.model_copy(
         update={
             "message": redact(fact.message),
-            "reason": reason.value,
+            "reason": reason,
             "fault": fault,
             "where": redact(_where(trace)),
             "traceback": redact("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],

@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from msgspec.structs import replace
 
 from agentbench.agents.interface import Budget
-from agentbench.core.choices import UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, SnapshotId, Stream
 from agentbench.scoring.evidence import CommandResult
+from agentbench.tasks.users import UserName
 
 _ANSWERS_WITHIN = timedelta(seconds=60)
 _LEAST = timedelta(seconds=0.05)

@@ -10,14 +10,14 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import Artifacts, PreparedContext
-from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.files import FileContent
 from agentbench.errors import SandboxError
 from agentbench.integrity.trees import member_path
 from agentbench.sandbox.archives import limited, open_tar_stream, tar_of_files
 from agentbench.sandbox.interface import Command, HasServices, Sandbox, Stream
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.scripts import service_path
+from agentbench.tasks.users import AGENT_USER, ROOT_USER
+from agentbench.taxonomy import Fault
 
 _Found = dict[PurePosixPath, dict[PurePosixPath, FileContent]]
 _FOLDER = "artifacts"
@@ -91,7 +91,7 @@ def read_artifacts(context: PreparedContext, sandbox: Sandbox) -> Artifacts:
             _read_of_services(context, sandbox, artifacts)
     except tarfile.TarError as error:
         what = f"the files outside the workspace cannot be read: {error}"
-        raise SandboxError(what).blamed_on(Fault.AGENT.value) from error
+        raise SandboxError(what).blamed_on(Fault.AGENT) from error
     return artifacts
 
 

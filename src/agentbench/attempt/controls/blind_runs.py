@@ -14,7 +14,6 @@ from msgspec import Struct, field
 
 from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.judged_tests import ControlRunner
-from agentbench.core.choices import ControlLevel
 from agentbench.integrity.control_plan import (
     ControlledTests,
     ControlMemory,
@@ -34,6 +33,7 @@ from agentbench.integrity.records import (
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import Evidence, NodeId
 from agentbench.scoring.node_ids import file_of, files_of
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.test_runs.runner import TestRun
 
 if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed

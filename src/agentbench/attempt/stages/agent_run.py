@@ -39,7 +39,7 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
 from agentbench.scoring.steps import StepEvidence, combined_work
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command
@@ -287,7 +287,7 @@ def _exception_fact(
         return ExceptionFact(
             type_name=name,
             message="",
-            reason=FailureReason.UNKNOWN.value,
-            fault=Fault.AGENT.value,
+            reason=FailureReason.UNKNOWN,
+            fault=Fault.AGENT,
             traceback=f"{name}: an exception that cannot be shown\n",
         )

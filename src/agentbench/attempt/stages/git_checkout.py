@@ -6,9 +6,9 @@ from agentbench.core.display_text import without_credentials
 from agentbench.errors import GitCheckoutError
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror
+from agentbench.taxonomy import StageName
 
 # Makes one new commit of the exported files, without a parent, remote, tag, reflog or stray object.
 # The author and date are fixed, so that they reveal nothing about the upstream commit.

@@ -12,8 +12,8 @@ from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import Mirror
+from agentbench.taxonomy import StageName
 
 _MIRROR = "mirror"
 

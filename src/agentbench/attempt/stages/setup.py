@@ -9,9 +9,9 @@ from agentbench.attempt.sandboxes import require_services, watched_services
 from agentbench.attempt.stage_runner import stage_timeout
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
-from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.version_settings import version_settings
+from agentbench.taxonomy import StageName
 
 
 def setup(

@@ -14,7 +14,6 @@ from agentbench.audit.differential.tree_difference import NotCompared
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.audit.rule import RuleHit, warning
 from agentbench.audit.task_facts import TaskFacts
-from agentbench.core.choices import Runner
 from agentbench.core.files import FileContent
 from agentbench.core.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
@@ -24,6 +23,7 @@ from agentbench.symbolic.libraries import PROGRAMS_MOUNT
 from agentbench.symbolic.mounted.agentbench_mounted import outcomes
 from agentbench.symbolic.mounted.agentbench_mounted.messages import Observation
 from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 
 Observations = dict[str, list[Observation]]
 """Observations by the test's node id, in their order."""

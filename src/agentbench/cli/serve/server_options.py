@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.core import memory_tuning
-from agentbench.core.choices import ErrorMode, ExecutorName, RewardKind
+from agentbench.judge.reward_kind import RewardKind
+from agentbench.mcp.error_mode import ErrorMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,10 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.cli.tasks import validation as validating
 from agentbench.core import host
-from agentbench.core.choices import EnvironmentChoice
 from agentbench.core.display_text import counted, printable
 from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
+from agentbench.importers.swebench.environment_choice import EnvironmentChoice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ import typer
 from agentbench.cli.options import PreparationOptions, ValidationOptions, parse_jobs
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import follow_run, print_warnings, say_line
-from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
+from agentbench.tasks.control_level import ControlLevel
 
 if TYPE_CHECKING:
     from agentbench.runs.run import Run

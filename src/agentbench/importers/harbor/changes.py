@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from agentbench.core.choices import AGENT_USER
 from agentbench.importers.harbor.importing import read_harbor_task
 from agentbench.importers.task_folders import ConvertedTask
 from agentbench.sandbox.interface import ImageSettings
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.steps import INSTRUCTION_FILE
 from agentbench.tasks.task_file import TaskFile, parse_task_file
+from agentbench.tasks.users import AGENT_USER
 from agentbench.tasks.writing import task_toml
 
 

@@ -5,7 +5,6 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.core.choices import VerifierPlace
 from agentbench.core.schema import describe_validation_error
 from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.importers.harbor.network import (
@@ -24,6 +23,7 @@ from agentbench.importers.harbor.task_toml import (
 from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks.compose_file import MAIN
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.scripts import VerifierPlace
 from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task_file import TaskFile
 

@@ -8,7 +8,6 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from agentbench.attempt.expected_tests import judged_targets
-from agentbench.core.choices import Runner
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers import task_folders
@@ -29,6 +28,7 @@ from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, script_fi
 from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER, WORKDIR_FOLDER, step_folder
 from agentbench.tasks.task import Task
 from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import new_folder
 
 _TEST_SCRIPT = """\

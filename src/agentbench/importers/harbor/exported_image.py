@@ -5,11 +5,11 @@ import shlex
 import shutil
 from pathlib import Path
 
-from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.importers.harbor.exported_table import NotExpressibleError, account_of, workdir_of
 from agentbench.importers.harbor.services import COMPOSE_FILE
 from agentbench.tasks.compose_file import MAIN, main_table
 from agentbench.tasks.task import Task
+from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 
 REPOSITORY_FOLDER = "agentbench-repo"
 """The folder in environment/ with the repository."""

@@ -5,7 +5,6 @@ from pathlib import PurePosixPath
 
 import tomlkit
 
-from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.core.network import Network
 from agentbench.importers.harbor.task_toml import split_env
 from agentbench.sandbox.interface import USER_ID
@@ -18,6 +17,7 @@ from agentbench.tasks.scripts import (
 )
 from agentbench.tasks.steps import TaskStep
 from agentbench.tasks.task import Task, TaskEnvironment
+from agentbench.tasks.users import AGENT_USER, UserName
 
 WORKDIR = PurePosixPath("/app")
 """The default folder of the repository."""

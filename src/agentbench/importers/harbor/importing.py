@@ -6,7 +6,6 @@ from pathlib import Path, PurePosixPath
 
 from msgspec.structs import replace
 
-from agentbench.core.choices import ROOT_USER
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
 from agentbench.importers.dockerfiles import (
@@ -39,6 +38,7 @@ from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER
 from agentbench.tasks.task_file import is_task_id
+from agentbench.tasks.users import ROOT_USER
 from agentbench.tasks.writing import NewTask
 
 ORIGINALS_FOLDER = "harbor"

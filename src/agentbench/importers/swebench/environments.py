@@ -10,15 +10,9 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import ValidationError
 
-from agentbench.core.choices import (
-    DATING_PIP,
-    DEFAULT_PYTHON,
-    EnvironmentChoice,
-    Runner,
-    base_image_name,
-)
 from agentbench.core.schema import describe_validation_error
 from agentbench.importers.swebench.dialects import apt_packages
+from agentbench.importers.swebench.environment_choice import EnvironmentChoice
 from agentbench.importers.swebench.install_config import InstallConfig
 from agentbench.importers.swebench.instance import SwebenchInstance
 from agentbench.importers.swebench.recipes import (
@@ -27,14 +21,19 @@ from agentbench.importers.swebench.recipes import (
     InstallRecipes,
     find_recipe,
 )
+from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, base_image_name
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import (
     EnvironmentTable,
     PytestTable,
 )
 from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 
 DOCKERFILE: Final = "environment/Dockerfile"
+DATING_PIP: Final = "26.0.1"
+"""A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
+
 _SETUP_SECONDS = 1800.0
 _TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
 _USER = "1000:1000"

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentbench.core.choices import Runner
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench import conversion
@@ -49,6 +48,7 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.project_versions import scm_version
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.task_file import RepoTable
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import write_task
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
 

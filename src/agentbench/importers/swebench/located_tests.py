@@ -17,7 +17,6 @@ from types import MappingProxyType
 from msgspec import Struct, field
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
@@ -25,14 +24,15 @@ from agentbench.importers.swebench.named_functions import UnclearNameError, ids_
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseFact, CaseOutcome, NodeId
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks import dataset_rows
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, Rejection, SwebenchOrigin
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors, tracked_files
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
+from agentbench.taxonomy import Fault
 from agentbench.validation import task_proof
 
 _MAX_NAMES = 3  # tests that a line names

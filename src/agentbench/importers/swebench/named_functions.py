@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from agentbench.core import python_syntax
-from agentbench.core.choices import Runner
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.instance import NameKind, name_kind
@@ -15,6 +14,7 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 
 _PARAMETERS = "parametrize"
 

@@ -10,11 +10,11 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from agentbench.core.choices import Runner
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.tasks.scripts import ShellLine
 from agentbench.tasks.task_file import PytestLine, with_usual_command
+from agentbench.tasks.test_runner_name import Runner
 
 _SHIPPED = "recipes.toml"
 PYTHONS_WITHOUT_DATES: Final = frozenset({"3.6", "3.7", "3.8"})

@@ -18,8 +18,8 @@ from agentbench.core.schema import Schema
 from agentbench.report.reported_run import ReportedRun
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import FAILING_OUTCOMES, AgentEnding, CaseOutcome, NodeId
-from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.dataset_rows import SwebenchOrigin, read_origin
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 _WITHOUT_ANSWER = frozenset({AgentEnding.TOOL_ERROR, AgentEnding.CRASHED})
 

@@ -10,14 +10,14 @@ from msgspec import Struct, field
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.attempt import run_attempt
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.core.choices import ExecutorName
 from agentbench.core.extras import RAY, require
 from agentbench.runs.executors import FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 
 def slots_elsewhere(executor: ExecutorName) -> int | None:

@@ -28,8 +28,8 @@ from agentbench.runs.executors import FinishedAttempt, remote_attempt
 from agentbench.runs.executors.remote_attempt import RemoteAttempt, RemoteResult
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
+from agentbench.taxonomy import Fault
 
 SLOT = "agentbench"
 """The custom resource that nodes offer: one for each parallel attempt."""

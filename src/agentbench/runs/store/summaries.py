@@ -11,8 +11,8 @@ from msgspec.structs import force_setattr
 
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.core.checksums import has_valid_checksum
-from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import FailureReason, Fault
 
 AttemptKey = tuple[TaskId, int]
 """An attempt of a run: its task, and its number."""

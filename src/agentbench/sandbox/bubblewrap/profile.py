@@ -132,12 +132,10 @@ def _step(op: _Op, value: int, *, if_true: int = 0, if_false: int = 0) -> bytes:
 
 
 def _when(op: _Op, value: int, errno: int) -> list[bytes]:
-    """Refuse when the loaded word matches."""
     return [_step(op, value, if_false=1), _step(_Op.RETURN, _ERRNO | errno)]
 
 
 def _unless(offset: _At, value: int, errno: int) -> list[bytes]:
-    """Refuse unless a word has this value."""
     check = _step(_Op.IF_EQUAL, value, if_true=1)
     return [_step(_Op.LOAD, offset), check, _step(_Op.RETURN, _ERRNO | errno)]
 

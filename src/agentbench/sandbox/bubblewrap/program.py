@@ -96,7 +96,6 @@ class MountNamespace:
         target = self._folder / secrets.token_hex(8)
 
         def bind() -> Path:
-            """Bind the source at the target."""
             if source.is_dir():
                 target.mkdir()
             else:
@@ -114,7 +113,6 @@ class MountNamespace:
         """
 
         def unbind() -> None:
-            """Unmount and remove the target."""
             _check(_libc().umount2(os.fsencode(target), _DETACH))
             if target.is_dir():
                 target.rmdir()
@@ -132,7 +130,6 @@ class MountNamespace:
         folder = self._folder / secrets.token_hex(8)
 
         def create() -> Path:
-            """Create the folder."""
             folder.mkdir()
             folder.chmod(0o755)
             for name, numbers in DEVICES.items():
@@ -243,7 +240,6 @@ class BwrapProgram(Struct, frozen=True, kw_only=True):
             command, user = [setpriv, *dropped, "--pdeathsig=KILL", "--", *command], None
 
         def start() -> subprocess.Popen[bytes]:
-            """Start it in the present thread."""
             return subprocess.Popen(
                 command,
                 env={},

@@ -169,7 +169,6 @@ class _Init:
                 stack.callback(os.close, self._handle)
 
     def kill(self) -> None:
-        """Kill all processes inside."""
         if self._handle is None:
             self._child.kill()
             return

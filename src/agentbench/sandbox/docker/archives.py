@@ -1,4 +1,4 @@
-"""Tar archives for containers: owned by the sandbox's user, or readable by all."""
+"""Tar archives for containers, owned by the sandbox's user or readable by all, and from them."""
 
 import io
 import os
@@ -6,9 +6,11 @@ import re
 import stat
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import USER_ID, ReadOnlyMount
 
 _BLOCK = 512
@@ -81,6 +83,26 @@ def owned_folders(
                 member.mode, member.type, member.size = 0o644, tarfile.REGTYPE, len(content)
             archive.addfile(member, io.BytesIO(content or b""))
     return buffer.getvalue()
+
+
+@contextmanager
+def read_archive(
+    engine: Engine, container: str, path: str, doing: str
+) -> Iterator[Iterator[bytes]]:
+    """A file or folder of a container as a tar stream.
+
+    Raises:
+        SandboxError: there is no such path, or the engine is lost; also while the stream is read.
+    """
+    with engine.api(doing, moves_files=True) as api:
+        stream, _ = api.get_archive(container, path, chunk_size=_COPY_CHUNK)
+
+    def chunks() -> Iterator[bytes]:
+        with engine.api(doing):
+            yield from stream
+
+    with closing(stream):
+        yield chunks()
 
 
 def _packed(member: tarfile.TarInfo, path: Path) -> Iterator[bytes]:

@@ -46,11 +46,9 @@ class AttachedStream:
         self.ended = False
 
     def __enter__(self) -> "AttachedStream":
-        """Return the stream itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
     def send(self, data: bytes, patience: float) -> None:

@@ -12,13 +12,13 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from agentbench.core.choices import stack_for
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.ownership import KIND, OURS
+from agentbench.sandbox.python_stacks import stack_for
 
 Progress = Callable[[str], None]
 """Receives lines of text about the progress."""

@@ -30,12 +30,7 @@ from agentbench.sandbox.docker.compose_model import (
     ProjectSettings,
     build_inputs,
 )
-from agentbench.sandbox.docker.compose_program import (
-    NO_FILE,
-    ComposeOutcome,
-    ComposeProgram,
-    find_compose,
-)
+from agentbench.sandbox.docker.compose_program import ComposeProgram, find_compose
 from agentbench.sandbox.docker.compose_schema import JsonTable, Service
 from agentbench.sandbox.docker.container import WritableFolders
 from agentbench.sandbox.docker.container_options import ContainerPlan
@@ -45,8 +40,8 @@ from agentbench.sandbox.docker.shared_network import HOLDER, SharedNetwork, hold
 from agentbench.sandbox.interface import ImageId, ServiceReport, Services
 from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
 from agentbench.scoring.classification import network_failure
-from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image, networked_services
+from agentbench.taxonomy import Fault
 
 _BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
@@ -193,7 +188,7 @@ class ComposeProject:
                 raise self._error(f"service {state.service} {state.failure}{last}", fault)
 
     def _error(self, what: str, fault: Fault = Fault.TASK) -> ServiceError:
-        error = ServiceError(f"{self._model.file}: {what}", fault=fault.value)
+        error = ServiceError(f"{self._model.file}: {what}", fault=fault)
         with suppress(SandboxError):
             error.logs = {each.name: each.log for each in self.reports()}
         return error
@@ -229,13 +224,12 @@ class ComposeProject:
             runs=status == "running",
             is_ready=is_ready,
             failure=failure,
-            stopped=self._stopped(service, health) if status == "exited" else None,
+            # Its health check shows that it must run.
+            stopped="ended with exit code 0"
+            if status == "exited" and health and not self._model.may_end(service)
+            else None,
             killed=status in {"exited", "dead"} and code in _KILLED and not state["OOMKilled"],
         )
-
-    def _stopped(self, service: str, health: Mapping[str, object]) -> str | None:
-        """How a service ended without an error although its health check shows that it must run."""
-        return "ended with exit code 0" if health and not self._model.may_end(service) else None
 
     def _log_of(self, state: _ServiceState) -> bytes:
         with suppress(DockerNotFoundError), self._engine.api("read a service's log") as api:
@@ -310,7 +304,7 @@ class ComposeRunner:
         try:
             if model.beside:
                 try:
-                    self._start(project, document, name, cancel)
+                    self._start(project, document, cancel)
                 except (RunCancelled, SandboxError):
                     self._await_requests(settings)
                     raise
@@ -335,38 +329,23 @@ class ComposeRunner:
     def _program(self) -> ComposeProgram:
         return find_compose(self._engine.facts)
 
-    @property
-    def _address(self) -> str | None:
-        address = self._engine.address
-        return None if address.in_context else address.url
-
     def _model_of(self, services: Services, cancel: Event | None) -> ComposeModel:
-        return _read_model(self._program, services, self._address, cancel)
+        return _read_model(self._program, services, self._engine.address.passed_on, cancel)
 
     def _start(
-        self, project: ComposeProject, document: str, name: str, cancel: Event | None
+        self, project: ComposeProject, document: Mapping[str, object], cancel: Event | None
     ) -> None:
-        outcome = self._compose(
-            document, name, "up", "--detach", "--no-build", seconds=_START_SECONDS, cancel=cancel
+        outcome = self._program.run_document(
+            document,
+            *("up", "--detach", "--no-build"),
+            engine=self._engine.address.passed_on,
+            seconds=_START_SECONDS,
+            cancel=cancel,
         )
         if outcome.code:
             project.require_success()
             raise SandboxError(f"the services cannot be started: {outcome.last_message[:_LINE]}")
         project.wait(cancel)
-
-    def _compose(
-        self, document: str, name: str, *words: str, seconds: float, cancel: Event | None
-    ) -> ComposeOutcome:
-        with owned_folder("agentbench-compose-") as folder:
-            file = folder / "compose.json"
-            file.write_text(document)
-            where = ("--file", str(file), "--project-directory", str(folder))
-            return self._program.run(
-                *(*where, "--project-name", name, "--env-file", NO_FILE, *words),
-                engine=self._address,
-                seconds=seconds,
-                cancel=cancel,
-            )
 
     def _images(
         self,
@@ -403,9 +382,12 @@ class ComposeRunner:
         return found
 
     def _build(self, file: Path, services: Mapping[str, JsonTable], cancel: Event | None) -> None:
-        document = json.dumps({"name": "agentbench", "services": services})
-        outcome = self._compose(
-            document, "agentbench", "build", seconds=_BUILD_SECONDS, cancel=cancel
+        outcome = self._program.run_document(
+            {"name": "agentbench", "services": services},
+            "build",
+            engine=self._engine.address.passed_on,
+            seconds=_BUILD_SECONDS,
+            cancel=cancel,
         )
         if outcome.code:
             lines = (outcome.output + outcome.messages).strip()
@@ -413,7 +395,7 @@ class ComposeRunner:
             names = ", ".join(services)
             raise ServiceError(
                 f"{file}: cannot build {names}: {outcome.last_message[:_LINE]}\n{lines[-2000:]}",
-                fault=fault.value,
+                fault=fault,
             )
 
 

@@ -4,7 +4,6 @@ Compose itself resolves variables, `extends` and short forms. A setting that is 
 refused, so that no setting can give a service more of this machine than the sandbox has.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -123,8 +122,8 @@ class ComposeModel:
         own = self.services[MAIN].networks
         return {name: each or Network() for name, each in own.items() if name in used}
 
-    def document(self, project: ProjectSettings) -> str:
-        """The compose file of one project, as JSON, without the sandbox."""
+    def document(self, project: ProjectSettings) -> Mapping[str, object]:
+        """The compose file of one project, without the sandbox."""
         limits, labels = project.limits, dict(project.labels)
         declared = {name: each.memory_mib for name, each in self.beside.items()}
         memory = self._shares(declared, limits.memory_mib, "MiB of memory", "memory_mib")
@@ -153,7 +152,7 @@ class ComposeModel:
         }
         if project.shared is not None:
             project.shared.add_to(tables, project.name, labels)
-        return json.dumps({"name": project.name, **tables})
+        return {"name": project.name, **tables}
 
     def _service(self, name: str, project: ProjectSettings, memory: int, cores: float) -> JsonTable:
         raw = self._config.services[name]
@@ -235,7 +234,6 @@ def _service_faults(
 
 
 def _value_faults(service: Service) -> Iterator[tuple[str, str]]:
-    """The refused values of supported settings."""
     for each in service.cap_add:
         if each.upper().removeprefix("CAP_") not in _USUAL_CAPABILITIES:
             yield "cap_add", f"{each} is refused: it is not usual, or sends forged packets"
@@ -278,7 +276,6 @@ def _build_faults(build: JsonTable, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _shared_faults(table: JsonTable) -> Iterator[str]:
-    """The refused settings of a network or a volume."""
     for key in ("external", "driver_opts", "enable_ipv6"):
         if table.get(key):
             yield f"{key}: is refused, since each attempt has its own"

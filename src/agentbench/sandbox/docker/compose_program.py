@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from threading import Event
-from typing import Final
 
 from msgspec import Struct
 
@@ -17,7 +16,6 @@ from agentbench.core.files import owned_folder
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
 from agentbench.sandbox.docker.engine import EngineFacts, EngineProduct
 
-NO_FILE: Final = "/dev/null"
 _PROGRAMS = (("docker", "compose"), ("docker-compose",))
 _ANSWERS_WITHIN = 60.0  # seconds
 _BOUND = """\
@@ -90,7 +88,7 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
         seconds: float,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
-        """Run it on a resolved compose file, without using another file of this machine.
+        """Run it on a resolved compose file with a name, without another file of this machine.
 
         Raises:
             SandboxError: it did not end in time.
@@ -101,7 +99,7 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
             file.write_text(json.dumps(document))
             where = ("--file", str(file), "--project-directory", str(folder))
             return self.run(
-                *(*where, "--env-file", NO_FILE, *words),
+                *(*where, "--env-file", "/dev/null", *words),
                 engine=engine,
                 seconds=seconds,
                 cancel=cancel,

@@ -103,10 +103,8 @@ class Service(_Read):
         return None if found is None else found * self.replicas
 
 
-class Config(Schema):
+class Config(_Read):
     """The output of `docker compose config`."""
-
-    model_config = ConfigDict(extra="ignore")
 
     services: dict[str, JsonTable]
     networks: dict[str, JsonTable] = Field(default_factory=dict)

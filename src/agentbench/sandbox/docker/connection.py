@@ -123,6 +123,11 @@ class EngineAddress(Struct, frozen=True, kw_only=True):
         return self.url is None or self.url.startswith(("unix://", "npipe://", "http+unix://"))
 
     @property
+    def passed_on(self) -> str | None:
+        """The address for another program; None: it finds the engine in the same way."""
+        return None if self.in_context else self.url
+
+    @property
     def socket(self) -> str:
         """The path of a local socket."""
         return (self.url or DEFAULT_SOCKET).removeprefix("http+").removeprefix("unix://")
@@ -268,7 +273,6 @@ class _Host(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, url: str) -> "_Host":
-        """Parse a URL."""
         where = urlsplit(url)
         try:
             user, port = where.username, where.port
@@ -303,7 +307,6 @@ class _SshProcess:
                 stream.close()
 
     def close(self) -> None:
-        """End the connection and remove the folder."""
         self.end_process()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)

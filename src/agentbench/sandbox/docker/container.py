@@ -14,7 +14,6 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.core.choices import UserName
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import readable_copies
 from agentbench.sandbox.docker.attached_stream import AttachedStream
@@ -36,7 +35,8 @@ from agentbench.sandbox.docker.private_files import (
 from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
 from agentbench.sandbox.supervise import ResourceUse
-from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.users import UserName
+from agentbench.taxonomy import Fault
 
 T = TypeVar("T")
 _ATTEMPTS = 10  # for a call whose error may be temporary
@@ -279,19 +279,14 @@ class DockerContainer:
         Raises:
             SandboxError: the engine refuses several times.
         """
-        import tenacity  # here, since its import takes long
-
         if self._main is not None:
             self._main.close()
         self._engine.require_answer()
-        for attempt in tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(4),
-            wait=tenacity.wait_exponential(multiplier=0.1),
-            retry=tenacity.retry_if_exception_type(SandboxError),
-            reraise=True,
-        ):
-            with attempt:
-                remove_container(self._engine, self.name)
+        _repeated(
+            lambda: remove_container(self._engine, self.name),
+            lambda fault: isinstance(fault, SandboxError),
+            attempts=4,
+        )
 
     def _switch(self, api: DockerApi, *, connected: bool) -> None:
         """Connect or disconnect the public network, for it or the container that owns its own."""
@@ -333,7 +328,6 @@ class DockerContainer:
         """Pause it; an engine cannot always freeze a busy container at once."""
 
         def pause() -> None:
-            """Pause it once."""
             try:
                 with self._engine.api("pause a container") as api:
                     api.pause(self.name)
@@ -355,11 +349,10 @@ class DockerContainer:
         may_end = self.plan.owner_id == 0 or self.plan.limits.runtime is not None
         if may_end and not self._was_signalled():
             what = "a program in the sandbox ended the sandbox itself"
-            return SandboxError(what).blamed_on(Fault.AGENT.value)
+            return SandboxError(what).blamed_on(Fault.AGENT)
         return SandboxError(f"another program ended the container {self.name}")
 
     def _was_signalled(self) -> bool:
-        """Whether the engine was asked to end it."""
         filters = {"container": self.name, "event": ["kill", "stop"]}
         with self._engine.api("see how a container ended") as api:
             return any(
@@ -377,12 +370,14 @@ def _is_still_paused(fault: BaseException) -> bool:
     return isinstance(fault, SandboxError) and "is paused" in str(fault)
 
 
-def _repeated(call: Callable[[], T], is_passing: Callable[[BaseException], bool]) -> T:
+def _repeated(
+    call: Callable[[], T], is_passing: Callable[[BaseException], bool], attempts: int = _ATTEMPTS
+) -> T:
     """Make a call; repeat it for some seconds while its error may be temporary."""
     import tenacity  # here, since its import takes long
 
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(_ATTEMPTS),
+        stop=tenacity.stop_after_attempt(attempts),
         wait=tenacity.wait_exponential(multiplier=0.1, max=1),
         retry=tenacity.retry_if_exception(is_passing),
         reraise=True,

@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 from msgspec import Struct, field
 
-from agentbench.core.choices import AGENT_USER, ROOT_USER, UserName
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
 from agentbench.sandbox.docker.private_files import HOSTS, MASKED_PATHS
 from agentbench.sandbox.docker.public_network import ENGINES_OWN
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
+from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 
 LOG_FOLDERS = ("/logs/agent", "/logs/artifacts", "/logs/verifier")
 SCRIPT_FOLDERS = ("/tests", "/solution", *LOG_FOLDERS)

@@ -98,7 +98,6 @@ def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> Eng
     """The facts in an engine's answers to `info` and `version`."""
 
     def fact(name: str) -> str:
-        """A fact by its name in `info`."""
         return str(info.get(name) or "unknown")
 
     options = info.get("SecurityOptions")

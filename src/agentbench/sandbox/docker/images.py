@@ -17,14 +17,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from agentbench.core.choices import (
-    AGENT_USER,
-    BASE_IMAGES,
-    DEFAULT_PYTHON,
-    STACKS,
-    UserName,
-    base_image_name,
-)
 from agentbench.errors import ImageBuildError, RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
@@ -33,8 +25,10 @@ from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
 from agentbench.sandbox.ownership import ENTRYPOINT, KIND, PYTHON, RECIPE, WORKDIR, labels_of
+from agentbench.sandbox.python_stacks import BASE_IMAGES, DEFAULT_PYTHON, STACKS, base_image_name
 from agentbench.scoring.classification import network_failure
-from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.users import AGENT_USER, UserName
+from agentbench.taxonomy import Fault
 
 TASK_REPOSITORY = "agentbench/task"
 """The name of all images that are built from tasks' Dockerfiles."""
@@ -149,7 +143,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
             return _build_task_image(engine, tag, dockerfile, folder)
         except UnavailableError as fault:
             error = ImageBuildError(str(fault))
-            error.fault = None if network_failure(str(fault)) else Fault.TASK.value
+            error.fault = None if network_failure(str(fault)) else Fault.TASK
             raise error from fault
     image = image or base_image_name(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
@@ -245,7 +239,7 @@ def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
     outcome = find_compose(engine.facts).run_document(
         {"name": "agentbench", "services": {"image": {"image": tag, "build": build}}},
         "build",
-        engine=None if engine.address.in_context else engine.address.url,
+        engine=engine.address.passed_on,
         seconds=_BUILD_SECONDS,
     )
     found = _id_of(engine, tag)

@@ -18,13 +18,12 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from agentbench.core.choices import AGENT_USER, ROOT_USER
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
 from agentbench.sandbox.bubblewrap.private_view import hidden_paths
 from agentbench.sandbox.bubblewrap.profile import seccomp_filter
 from agentbench.sandbox.bubblewrap.program import bundled_bwrap
-from agentbench.sandbox.docker.container import DockerContainer, StartedExec
+from agentbench.sandbox.docker.container import StartedExec
 from agentbench.sandbox.docker.container_options import (
     NESTING_FOLDER,
     NESTING_READY,
@@ -42,6 +41,7 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.sandbox.kernel_view import stand_ins
+from agentbench.tasks.users import AGENT_USER, ROOT_USER
 
 _DEBUGGERS = frozenset({"kcmp", "process_vm_readv", "process_vm_writev", "ptrace"})
 """Calls that the engine's own filter allows, too; a sandbox sees only its own processes."""
@@ -189,7 +189,7 @@ class NestingSandbox(DockerSandbox):
     def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
         """See NestsSandboxes.nested."""
         self._container.require_alive()
-        sandbox = _NestedSandbox(self._engine, self._container, mounts=self._mounts, cancel=cancel)
+        sandbox = _NestedSandbox(self, cancel)
         try:
             yield sandbox
         finally:
@@ -199,15 +199,8 @@ class NestingSandbox(DockerSandbox):
 class _NestedSandbox(DockerSandbox):
     """A sandbox in a container. Its files exist from its first command on."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        container: DockerContainer,
-        *,
-        mounts: Mapping[str, PurePosixPath],
-        cancel: Event | None,
-    ) -> None:
-        super().__init__(engine, container, mounts=mounts, cancel=cancel)
+    def __init__(self, holder: NestingSandbox, cancel: Event | None) -> None:
+        super().__init__(holder._engine, holder._container, mounts=holder._mounts, cancel=cancel)
         self._slot = RESULTS / secrets.token_hex(8)
         self._written: tuple[PurePosixPath, bytes] | None = None
         self._killed = False

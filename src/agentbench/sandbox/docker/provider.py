@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agentbench.core.background_tasks import BackgroundTasks
-from agentbench.core.choices import AGENT_USER, UserName
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
@@ -30,6 +29,7 @@ from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.ownership import ENTRYPOINT, RECIPE, WORKDIR, ProcessOwner
+from agentbench.tasks.users import AGENT_USER, UserName
 
 if TYPE_CHECKING:
     from agentbench.sandbox.docker.compose import ComposeRunner
@@ -194,7 +194,6 @@ class DockerProvider:
             nesting = replace(use, brief=False, nests=True)
 
             def opened() -> AbstractContextManager[interface.Sandbox]:
-                """A container for this sandbox and others after it."""
                 return self.open(
                     source,
                     limits=limits,

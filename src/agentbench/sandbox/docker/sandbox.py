@@ -13,7 +13,7 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import timedelta
 from enum import Enum, auto
 from pathlib import PurePosixPath
@@ -22,15 +22,14 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
-from agentbench.core.choices import ROOT_USER
 from agentbench.core.network import Network
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
-from agentbench.sandbox.docker.archives import owned_by_user
+from agentbench.sandbox.docker.archives import owned_by_user, read_archive
 from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.container import DockerContainer, EndedProcesses, StartedExec
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
-from agentbench.sandbox.docker.service_container import read_from_container, run_in_container
+from agentbench.sandbox.docker.service_container import run_in_container
 from agentbench.sandbox.docker.snapshots import save_snapshot
 from agentbench.sandbox.docker.volumes import (
     HostFolder,
@@ -49,6 +48,7 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.sandbox.supervise import OutputCapture, command_result
 from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.tasks.users import ROOT_USER
 
 if TYPE_CHECKING:
     from agentbench.sandbox.docker.compose import ComposeProject
@@ -356,16 +356,8 @@ class DockerSandbox:
             with read_volume(*found, doing) as tar:
                 yield tar
             return
-        with self._engine.api(doing, moves_files=True) as api:
-            stream, _ = api.get_archive(self._container.name, f"{path}/.", chunk_size=1 << 20)
-
-        def chunks() -> Iterator[bytes]:
-            """The stream; errors of the engine become SandboxErrors."""
-            with self._engine.api(doing):
-                yield from stream
-
-        with closing(stream):
-            yield chunks()
+        with read_archive(self._engine, self._container.name, f"{path}/.", doing) as tar:
+            yield tar
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
         """See Sandbox.write_tree."""
@@ -405,7 +397,8 @@ class DockerSandbox:
         self, service: str, path: PurePosixPath
     ) -> AbstractContextManager[Iterator[bytes]]:
         """See HasServices.read_from_service."""
-        return read_from_container(self._engine, self._service(service), path)
+        doing = f"read {path} of a service"
+        return read_archive(self._engine, self._service(service), str(path), doing)
 
     def _start(self, execution: ContainerExec, command: Command) -> StartedExec:
         return self._container.begin(list(execution.argv), execution.env, command.user)

@@ -1,9 +1,6 @@
-"""Runs commands in the container of a service, and reads its files."""
+"""Runs commands in the container of a service."""
 
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import PurePosixPath
 from threading import Event
 
 from agentbench.errors import RunCancelled
@@ -40,21 +37,3 @@ def run_in_container(
     with engine.api("see how a command in a service ended") as api:
         code = api.exec_inspect(created["Id"])["ExitCode"]
     return None if code is None else int(code)
-
-
-@contextmanager
-def read_from_container(
-    engine: Engine, container: str, path: PurePosixPath
-) -> Iterator[Iterator[bytes]]:
-    """See HasServices.read_from_service."""
-    doing = f"read {path} of a service"
-    with engine.api(doing, moves_files=True) as api:
-        stream, _ = api.get_archive(container, str(path), chunk_size=1 << 20)
-
-    def chunks() -> Iterator[bytes]:
-        """The stream; errors of the engine become SandboxErrors."""
-        with engine.api(doing):
-            yield from stream
-
-    with closing(stream):
-        yield chunks()

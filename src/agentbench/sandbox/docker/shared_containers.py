@@ -117,7 +117,6 @@ class SharedContainers:
 
     def _start(self, opened: OpenContainer) -> Future[_OpenedContainer]:
         def entered() -> _OpenedContainer:
-            """Open a container that another caller closes."""
             with ExitStack() as stack:
                 container = stack.enter_context(opened())
                 return stack.pop_all(), container
@@ -126,7 +125,6 @@ class SharedContainers:
 
     def _remove(self, container: Future[_OpenedContainer]) -> None:
         def close() -> None:
-            """Remove it, unless it could not be created."""
             if container.exception() is None:
                 container.result()[0].close()
 

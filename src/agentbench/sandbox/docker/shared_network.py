@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
-from pydantic import JsonValue
 
 from agentbench.core.network import AllowedHosts, Network
+from agentbench.sandbox.docker.compose_schema import JsonTable
 from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
 
 HOLDER: Final = "agentbench-network"
@@ -21,7 +21,6 @@ _OWN_NETWORK = "agentbench-localhost"
 _OF_ANOTHER_NETWORK = frozenset(
     {"dns", "dns_opt", "domainname", "expose", "extra_hosts", "hostname", "links", "networks"}
 )
-JsonTable = dict[str, JsonValue]
 
 
 class SharedNetwork(Struct, frozen=True, kw_only=True):

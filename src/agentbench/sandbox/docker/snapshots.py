@@ -112,7 +112,6 @@ def _follow_progress(
     faults: list[SandboxError] = []
 
     def work() -> None:
-        """Read the progress to its end."""
         try:
             with engine.api(doing, moves_files=True) as api:
                 for line in call(api):

@@ -85,7 +85,6 @@ def read_volume(
     """
 
     def members(folder: int) -> Iterator[bytes]:
-        """The tar; errors of the file system become SandboxErrors."""
         try:
             yield from tar_stream(folder)
         except OSError as fault:

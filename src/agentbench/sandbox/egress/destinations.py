@@ -162,7 +162,6 @@ def _embedded(address: IpAddress) -> Iterator[IPv4Address]:
 
 
 def _is_own(address: IpAddress) -> bool:
-    """Whether an address belongs to this machine."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:

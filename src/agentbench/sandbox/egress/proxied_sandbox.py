@@ -33,7 +33,7 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.sandbox.relay import LoopThread, Relay, relay_mounts
 from agentbench.scoring.evidence import CommandResult
-from agentbench.scoring.taxonomy import Fault
+from agentbench.taxonomy import Fault
 
 _SOCKET_MOUNT = "agentbench-egress"
 _CA_MOUNT = "agentbench-egress-ca.crt"
@@ -175,13 +175,12 @@ class ProxiedSandbox:
             self._checked(self._relay.probe(_STARTED_WITHIN))
         proxies = {each: address for name in _PROXY_VARIABLES for each in (name, name.lower())}
         bypass = ",".join((*_LOOPBACK, *(each.name for each in self.service_reports())))
-        bundle = {} if ca_bundle(self._proxy.env) is None else self._ca_variables()
+        bundle: Mapping[str, str] = {}
+        if ca_bundle(self._proxy.env) is not None:
+            bundle = ca_variables(str(self._inner.mounted(_CA_MOUNT)))
         settings = _settings_of(AllowedHosts(hosts), self._proxy.env)
         node = {"NODE_USE_ENV_PROXY": "1"}  # without it, its HTTP client ignores the others
         return {**settings, **bundle, **proxies, **node, "NO_PROXY": bypass, "no_proxy": bypass}
-
-    def _ca_variables(self) -> Mapping[str, str]:
-        return ca_variables(str(self._inner.mounted(_CA_MOUNT)))
 
     def _started_port(self) -> int:
         """Start a relay that outlives its command; returns its port."""
@@ -194,7 +193,7 @@ class ProxiedSandbox:
             said = (result.stderr.strip() or str(result.ending)).splitlines()[-1][:200]
             raise SandboxError(
                 f"a network of listed hosts needs Python 3 in the image, for its proxy: {said}"
-            ).blamed_on(Fault.TASK.value)
+            ).blamed_on(Fault.TASK)
         return result.stdout
 
 

@@ -6,6 +6,7 @@ proxy.
 """
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -13,8 +14,10 @@ from datetime import UTC, datetime
 
 import h11
 from msgspec import Struct
+from pydantic import Field
 
 from agentbench.core.network import AllowedHosts
+from agentbench.core.schema import Schema
 from agentbench.sandbox.egress import upstream
 from agentbench.sandbox.egress.destinations import (
     Destination,
@@ -24,7 +27,9 @@ from agentbench.sandbox.egress.destinations import (
     parse_url,
     resolved,
 )
-from agentbench.sandbox.egress.log import EgressLog, EgressRecord
+
+MAX_RECORDS = 10_000
+"""The most requests in a stage's log; further ones are only counted."""
 
 MAX_CONNECTIONS = 256
 """The most connections at a time; further ones are closed."""
@@ -44,6 +49,42 @@ _NOT_FORWARDED = frozenset(
      b"upgrade"}
 )  # fmt: skip
 Headers = list[tuple[bytes, bytes]]
+
+
+class EgressRecord(Schema):
+    """One request for a host outside of the sandbox."""
+
+    at: datetime
+    method: str  # CONNECT: any protocol
+    host: str | None = None  # None: the target was no host with a port
+    port: int | None = None
+    allowed: bool = False
+    why: str | None = None  # it was refused, or failed
+    sent: int = Field(default=0, ge=0)  # bytes
+    received: int = Field(default=0, ge=0)
+
+
+class EgressLog:
+    """The first records of one stage, and the number of later ones."""
+
+    def __init__(self) -> None:
+        self._records: list[EgressRecord] = []
+        self._left_out = 0
+
+    def add(self, record: EgressRecord) -> None:
+        """Add a record."""
+        if len(self._records) < MAX_RECORDS:
+            self._records.append(record)
+        else:
+            self._left_out += 1
+
+    def take(self) -> bytes:
+        """Return the log as JSON lines, and empty it."""
+        lines = [each.model_dump_json(exclude_none=True) for each in self._records]
+        if self._left_out:
+            lines.append(json.dumps({"left_out": self._left_out}))
+        self._records, self._left_out = [], 0
+        return "".join(f"{line}\n" for line in lines).encode()
 
 
 class EgressProxy:
@@ -104,7 +145,6 @@ class _Exchange(Struct):
     received: int = 0
 
     def record(self) -> EgressRecord:
-        """Its entry in the log."""
         there = self.destination
         return EgressRecord(
             at=self.at,
@@ -118,23 +158,51 @@ class _Exchange(Struct):
         )
 
 
-class _Client:
+class _Connection:
+    """One HTTP connection."""
+
+    def __init__(
+        self,
+        role: type[h11.CLIENT | h11.SERVER],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(role, max_incomplete_event_size=HEAD_BYTES)
+
+    async def send(self, event: h11.Event) -> None:
+        self._writer.write(self._http.send(event) or b"")
+        await self._writer.drain()
+
+    async def next_event(self) -> "h11.Event | type[h11.PAUSED]":
+        while True:
+            event = self._http.next_event()
+            if isinstance(event, h11.Event):
+                return event
+            if event is h11.PAUSED:
+                return h11.PAUSED
+            self._http.receive_data(await self._reader.read(_CHUNK))
+
+    def abort(self) -> None:
+        self._writer.transport.abort()
+
+
+class _Client(_Connection):
     """One connection of a program in the sandbox."""
 
     def __init__(
         self, proxy: EgressProxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        super().__init__(h11.SERVER, reader, writer)
         self._proxy = proxy
-        self._reader = reader
-        self._writer = writer
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
         self._exchange = _Exchange(at=datetime.now(UTC))
 
     async def serve_request(self) -> bool:
         """Serve the next request; returns whether another one may follow."""
         try:
             async with asyncio.timeout(_HEAD_SECONDS):
-                request = await self._next_event()
+                request = await self.next_event()
         except TimeoutError:
             return False
         except h11.RemoteProtocolError as error:
@@ -171,16 +239,17 @@ class _Client:
             return  # a part of an answer has been sent
         text = f"agentbench: {why}\n".encode()
         headers = [("Content-Length", str(len(text))), ("Connection", "close")]
-        await self._send(h11.Response(status_code=status, headers=headers))
+        await self.send(h11.Response(status_code=status, headers=headers))
         if self._exchange.method != "HEAD":
-            await self._send(h11.Data(data=text))
-        await self._send(h11.EndOfMessage())
+            await self.send(h11.Data(data=text))
+        await self.send(h11.EndOfMessage())
 
     async def _answer(self, request: h11.Request) -> bool:
         target, is_tunnel = request.target.decode("latin-1"), request.method == b"CONNECT"
         path = ""
         if is_tunnel:
-            _check_without_body(request)
+            if {name for name, _ in request.headers} & {b"content-length", b"transfer-encoding"}:
+                raise WrongTargetError("CONNECT has no body")
             destination = parse_authority(target)
         else:
             destination, path = parse_url(target)
@@ -208,13 +277,13 @@ class _Client:
             path = f"http://{host}{path}"
             headers += [(name.encode(), value.encode()) for name, value in proxy.headers]
         head = h11.Request(method=request.method, target=path.encode("latin-1"), headers=headers)
-        return await self._forward(head, _Server(*streams))
+        return await self._forward(head, _Connection(h11.CLIENT, *streams))
 
     async def _tunnel(self, streams: upstream.Streams) -> None:
         """Copy bytes in both directions until both have ended, or one has failed."""
         reader, writer = streams
         try:
-            await self._send(h11.Response(status_code=200, headers=[], reason=b"Connected"))
+            await self.send(h11.Response(status_code=200, headers=[], reason=b"Connected"))
             early = self._http.trailing_data[0]
             self._exchange.sent += len(early)
             writer.write(early)
@@ -240,7 +309,7 @@ class _Client:
             await self._writer.drain()
         self._writer.write_eof()
 
-    async def _forward(self, head: h11.Request, server: "_Server") -> bool:
+    async def _forward(self, head: h11.Request, server: _Connection) -> bool:
         """Forward a plain HTTP request, and send its answer back."""
         try:
             await server.send(head)
@@ -257,12 +326,12 @@ class _Client:
             return True
         return False
 
-    async def _send_body(self, server: "_Server") -> None:
+    async def _send_body(self, server: _Connection) -> None:
         try:
             while True:
                 if self._http.they_are_waiting_for_100_continue:
-                    await self._send(h11.InformationalResponse(status_code=100, headers=[]))
-                event = await self._next_event()
+                    await self.send(h11.InformationalResponse(status_code=100, headers=[]))
+                event = await self.next_event()
                 if not isinstance(event, h11.Data):
                     await server.send(h11.EndOfMessage())
                     return
@@ -271,68 +340,21 @@ class _Client:
         except (OSError, h11.ProtocolError):
             server.abort()  # this ends the wait for the answer
 
-    async def _send_answer(self, server: "_Server") -> None:
+    async def _send_answer(self, server: _Connection) -> None:
         while True:
             event = await server.next_event()
             if isinstance(event, h11.Response):
                 status, headers = event.status_code, _forwarded(event.headers)
                 answer = h11.Response(status_code=status, headers=headers, reason=event.reason)
-                await self._send(answer)
+                await self.send(answer)
             elif isinstance(event, h11.Data):
                 self._exchange.received += len(event.data)
-                await self._send(h11.Data(data=event.data))
+                await self.send(h11.Data(data=event.data))
             elif isinstance(event, h11.EndOfMessage):
-                await self._send(h11.EndOfMessage())
+                await self.send(h11.EndOfMessage())
                 return
             elif not isinstance(event, h11.InformationalResponse):
                 raise ConnectionError("the server closed the connection")
-
-    async def _next_event(self) -> "h11.Event | type[h11.PAUSED]":
-        return await _next_event(self._http, self._reader)
-
-    async def _send(self, event: h11.Event) -> None:
-        self._writer.write(self._http.send(event) or b"")
-        await self._writer.drain()
-
-
-class _Server:
-    """One connection to a host outside."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
-
-    async def send(self, event: h11.Event) -> None:
-        """Send a part of the request."""
-        self._writer.write(self._http.send(event) or b"")
-        await self._writer.drain()
-
-    async def next_event(self) -> "h11.Event | type[h11.PAUSED]":
-        """The next part of the answer."""
-        return await _next_event(self._http, self._reader)
-
-    def abort(self) -> None:
-        """End it."""
-        self._writer.transport.abort()
-
-
-async def _next_event(
-    http: h11.Connection, reader: asyncio.StreamReader
-) -> "h11.Event | type[h11.PAUSED]":
-    while True:
-        event = http.next_event()
-        if isinstance(event, h11.Event):
-            return event
-        if event is h11.PAUSED:
-            return h11.PAUSED
-        http.receive_data(await reader.read(_CHUNK))
-
-
-def _check_without_body(request: h11.Request) -> None:
-    names = {name for name, _ in request.headers}
-    if names & {b"content-length", b"transfer-encoding"}:
-        raise WrongTargetError("CONNECT has no body")
 
 
 def _forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:

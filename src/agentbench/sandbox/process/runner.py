@@ -53,7 +53,6 @@ class ProcessRunner(Struct, frozen=True, kw_only=True):
             )
 
         def terminate() -> None:
-            """Ask the subreaper to kill the tree."""
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
 

@@ -49,7 +49,6 @@ def main(order: int) -> NoReturn:
 
 
 def _become(request: "CommandOrder", libc: ctypes.CDLL) -> NoReturn:
-    """Turn the forked child into the command."""
     try:
         os.setsid()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, field
 
-from agentbench.core.choices import base_image_name
+from agentbench.sandbox.python_stacks import base_image_name
 from agentbench.tasks.project_declaration import read_project_file
 from agentbench.tasks.project_files import parse_ini
 from agentbench.tasks.project_versions import RequestedPython

@@ -6,9 +6,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from agentbench.core.choices import DEFAULT_PYTHON, STACKS, installers_of, stack_for
 from agentbench.errors import UsageError
 from agentbench.sandbox.docker.base_image import SUITES
+from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, STACKS, installers_of, stack_for
 
 # The package index's releases of November 2026: the newest for each Python, and their metadata.
 RELEASES = {

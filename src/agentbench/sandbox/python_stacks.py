@@ -1,13 +1,7 @@
-"""Closed sets of values that options and files share, for modules that must start quickly.
-
-They are the test runners, the levels of control runs, the executors, the built-in agents, the kinds
-of rewards and data sets, and the Python versions of base images with their requirements.
-"""
+"""The Pythons of base images, and the requirements that an image with each of them installs."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
 
 from agentbench.errors import UsageError
 
@@ -63,63 +57,6 @@ BASE_IMAGES = "agentbench/python"
 """The repository of base images; their tag is the Python version."""
 
 
-UserName = str
-"""The user of a sandbox's commands: one of the two below, or a name or number in the image."""
-AGENT_USER: Final = "agent"
-"""The user without privileges that every sandbox has."""
-ROOT_USER: Final = "root"
-"""Root of the container."""
-
-
-class VerifierPlace(StrEnum):
-    """The container in which a task's script judges."""
-
-    FRESH = "fresh"  # from the state before the agent, with the agent's files
-    SHARED = "shared"  # the agent's own, with everything that it changed and started
-
-
-class Runner(StrEnum):
-    """The program that runs a task's tests."""
-
-    PYTEST = "pytest"
-    UNITTEST = "unittest"
-    DJANGO = "django"  # runtests.py in Django's folder of tests
-
-
-class ControlLevel(StrEnum):
-    """The number of control runs of an attempt."""
-
-    OFF = "off"  # none
-    SAMPLE = "sample"  # one, in which about half of the tests must fail
-    FULL = "full"  # two, and each test must fail in exactly one of them
-
-
-DATING_PIP: Final = "26.0.1"
-"""A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
-
-
-class EnvironmentChoice(StrEnum):
-    """The values of `--environment` of `tasks import swebench`."""
-
-    AUTO = "auto"  # the instance's image if it is available, else a recipe
-    IMAGES = "images"
-    RECIPES = "recipes"
-
-
-class ErrorMode(StrEnum):
-    """How the MCP server sends errors to the client."""
-
-    STRUCTURED = "structured"  # as a result with isError, visible to the model
-    JSONRPC = "jsonrpc"  # as a JSON-RPC error, for clients built on ADR-007
-
-
-class ExecutorName(StrEnum):
-    """The values of `--executor`."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
 def stack_for(python: str) -> tuple[str, ...]:
     """The requirements that a base image with this Python installs.
 
@@ -148,39 +85,3 @@ def python_of_base_image(name: str) -> str | None:
     """The Python of a base image by its name; None for any other image."""
     version = name.removeprefix(f"{BASE_IMAGES}:")
     return version if version in STACKS else None
-
-
-AGENT_ENTRY_POINTS: Final = "agentbench.agents"
-"""The group of entry points under which packages offer agents."""
-BUILT_IN_AGENTS: Final = {
-    "oracle": "applies the reference solution: proves a task solvable",
-    "noop": "changes nothing: proves a task not already solved",
-    "command": "any command in the sandbox, given with --agent-command",
-    "llm": "a model with a few tools, in a loop of its own; needs --model",
-}
-"""The built-in agents with their descriptions."""
-
-
-class RewardKind(StrEnum):
-    """How a verdict becomes a reward."""
-
-    RESOLVED = "resolved"  # 1 if the task is resolved, otherwise 0
-    FIXED_SHARE = "fixed-share"  # the share of the tests to fix that pass
-
-
-class ExportFormat(StrEnum):
-    """The values of `agentbench export --format`."""
-
-    ATIF = "atif"
-    SFT = "sft"
-    PREFERENCE = "preference"
-    PARQUET = "parquet"
-
-
-class VerdictKind(StrEnum):
-    """The values of `agentbench export --verdict`."""
-
-    RESOLVED = "resolved"
-    FAILED = "failed"  # by the agent's fault
-    NO_VERDICT = "no-verdict"  # the infrastructure or the task failed
-    QUARANTINED = "quarantined"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench import errors
-from agentbench.scoring import FailureReason, Fault, StageName, taxonomy
+from agentbench import errors, taxonomy
+from agentbench.taxonomy import FailureReason, Fault, StageName
 
 CODES = [
     ("SETUP_FAILED", "Setup command failed", "Missing dependency, broken pip install"),
@@ -165,6 +165,22 @@ def named(code: str | None) -> FailureReason | None:
 def test_each_code_has_the_seeds_description_and_cause(code, description, cause):
     reason = FailureReason(code)
     assert (reason.description, reason.typical_cause) == (description, cause)
+
+
+def test_the_stages_are_six_in_the_order_they_run():
+    assert [stage.value for stage in StageName] == [
+        "git_clone",
+        "git_checkout",
+        "setup",
+        "baseline_run",
+        "agent_run",
+        "final_test",
+    ]
+
+
+def test_a_stage_is_written_as_its_name():
+    assert f"{StageName.AGENT_RUN}" == "agent_run"
+    assert StageName("final_test") is StageName.FINAL_TEST
 
 
 def test_the_codes_are_the_seeds_fifteen_in_its_order():

@@ -1,0 +1,13 @@
+"""The built-in agents and where others register, in a module that starts quickly."""
+
+from typing import Final
+
+AGENT_ENTRY_POINTS: Final = "agentbench.agents"
+"""The group of entry points under which packages offer agents."""
+BUILT_IN_AGENTS: Final = {
+    "oracle": "applies the reference solution: proves a task solvable",
+    "noop": "changes nothing: proves a task not already solved",
+    "command": "any command in the sandbox, given with --agent-command",
+    "llm": "a model with a few tools, in a loop of its own; needs --model",
+}
+"""The built-in agents with their descriptions."""
