@@ -66,6 +66,7 @@ FOLDERS: Mapping[str, Tier] = {
     "models": Tier.QUICK,
     "mcp": Tier.QUICK,
     "test_runs": Tier.QUICK,
+    "python_source": Tier.QUICK,
     "report": Tier.QUICK,
     "runs": Tier.QUICK,
     "sandbox": Tier.QUICK,

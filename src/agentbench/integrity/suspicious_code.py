@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from agentbench.core import python_syntax
+from agentbench.python_source import python_syntax
 from agentbench.scoring.evidence import Finding, Severity
 
 SUSPICIOUS_CODE = "suspicious-code"

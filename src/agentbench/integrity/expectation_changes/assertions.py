@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
 from agentbench.integrity.expectation_changes.expected_values import (
     AllowedValues,
     ExpectedValue,
     NumberBound,
 )
-from agentbench.integrity.expectation_changes.functions import FoundFunction
-from agentbench.integrity.expectation_changes.values import FAR, NEAR, Distance, Scalar, is_scalar
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.records import ValueKind
+from agentbench.python_source import scopes
+from agentbench.python_source.constants import Scalar, is_scalar
+from agentbench.python_source.functions import FoundFunction
+from agentbench.python_source.python_syntax import name_of
 
 _LESS = (ast.Lt, ast.LtE)
 _GREATER = (ast.Gt, ast.GtE)
@@ -77,7 +79,7 @@ def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:
 
 
 def _asserted_call(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = scopes.name_of(call.func)
+    name = name_of(call.func)
     match call.args:
         case [ast.GeneratorExp(elt=element)] if name == "all":
             yield from _asserted(reader, element, doubt + 1)
@@ -117,7 +119,7 @@ def _equal(
         return []
     on_left = _apart(reader, left, right, doubt, distance)
     on_right = _apart(reader, right, left, doubt, distance)
-    if isinstance(left, ast.Call) and not scopes.name_of(left.func)[:1].isupper():
+    if isinstance(left, ast.Call) and not name_of(left.func)[:1].isupper():
         on_left = [value for value in on_left if value.doubt < doubt + _ARGUMENTS]
     least_left = min((value.doubt for value in on_left), default=doubt + 99)
     least_right = min((value.doubt for value in on_right), default=doubt + 99)
@@ -211,7 +213,7 @@ def _sites(reader: LiteralReader, function: scopes.FunctionNode, helpers: Helper
 
 
 def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = scopes.name_of(call.func)
+    name = name_of(call.func)
     if name in _MOCK_METHODS:
         for node in (*call.args, *(keyword.value for keyword in call.keywords)):
             yield reader.literals(node, doubt)
@@ -228,7 +230,7 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
 
 
 def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedValue]:
-    name, (one, other) = scopes.name_of(call.func), call.args[:2]
+    name, (one, other) = name_of(call.func), call.args[:2]
     if name in _EQUALITY_METHODS:
         return _equal(reader, (one, other), doubt)
     if name in _COMPARING_METHODS:
@@ -241,7 +243,7 @@ def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedV
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     """The tolerance of an assertion of closeness; `None` for any other assertion."""
-    name = scopes.name_of(call.func)
+    name = name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})
     if name not in _ALMOST:
@@ -256,7 +258,7 @@ def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
 
 
 def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = scopes.name_of(call.func)
+    name = name_of(call.func)
     if name not in _RAISES or not call.args:
         return
     yield reader.errors(call.args[0], doubt)
@@ -270,7 +272,7 @@ def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
 
 
 def _helped(reader: LiteralReader, call: ast.Call, doubt: int, helpers: Helpers) -> Sites:
-    helper = helpers.get(scopes.name_of(call.func))
+    helper = helpers.get(name_of(call.func))
     if helper is None or isinstance(call.func, ast.Attribute) != helper.is_method:
         return
     # Calls of a method omit the first parameter.

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from random import Random
 
 from agentbench.errors import InputError
-from agentbench.integrity.expectation_changes import source_text
-from agentbench.integrity.expectation_changes.functions import functions_of
-from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar, is_scalar
+from agentbench.python_source import source_text
+from agentbench.python_source.constants import LiteralValue, Scalar, is_scalar
+from agentbench.python_source.functions import functions_of
 
 _LETTERS = string.ascii_lowercase
 _LONGEST_TURNED = 60

@@ -7,12 +7,13 @@ from random import Random
 from msgspec import Struct
 
 from agentbench.integrity import records
-from agentbench.integrity.expectation_changes import disguise, parsed_file, source_text
+from agentbench.integrity.expectation_changes import disguise, parsed_file
 from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
-from agentbench.integrity.expectation_changes.functions import SelectedFunction
 from agentbench.integrity.expectation_changes.opaque_ids import OpaqueIds, opaque_ids
-from agentbench.integrity.expectation_changes.scopes import UNCERTAIN, FunctionNode, own_nodes
-from agentbench.integrity.expectation_changes.values import other_value
+from agentbench.integrity.expectation_changes.other_values import other_value
+from agentbench.python_source import source_text
+from agentbench.python_source.functions import SelectedFunction
+from agentbench.python_source.scopes import UNCERTAIN, FunctionNode, own_nodes
 
 _COMPOUND = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,

@@ -9,16 +9,16 @@ from random import Random
 
 from msgspec import Struct, field
 
-from agentbench.integrity.expectation_changes import parametrize
-from agentbench.integrity.expectation_changes.functions import (
+from agentbench.integrity.expectation_changes.parsed_file import ParsedFile, ParsedFunction
+from agentbench.python_source import parametrize
+from agentbench.python_source.functions import (
     DefinitionIndex,
     definition_index,
     readers_of_own_ids,
     split_id,
 )
-from agentbench.integrity.expectation_changes.parsed_file import ParsedFile, ParsedFunction
-from agentbench.integrity.expectation_changes.scopes import name_of
-from agentbench.integrity.expectation_changes.source_text import (
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.source_text import (
     SourceEdit,
     SourceSpan,
     SourceText,

@@ -5,21 +5,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import expected_values, scopes, source_text
+from agentbench.integrity.expectation_changes import expected_values
 from agentbench.integrity.expectation_changes.assertions import Helpers, expected_in
 from agentbench.integrity.expectation_changes.expected_literals import (
     LiteralReader,
     ParameterColumn,
 )
-from agentbench.integrity.expectation_changes.functions import (
+from agentbench.integrity.records import ValueKind
+from agentbench.python_source import scopes, source_text
+from agentbench.python_source.constants import Names
+from agentbench.python_source.functions import (
     FoundFunction,
     FunctionsOfFile,
     SelectedFunction,
     functions_of,
 )
-from agentbench.integrity.expectation_changes.parametrize import ParameterTable, tables
-from agentbench.integrity.expectation_changes.values import Names
-from agentbench.integrity.records import ValueKind
+from agentbench.python_source.parametrize import ParameterTable, tables
 
 _NOT_PLAIN = ("...", "<BLANKLINE>", "Traceback")
 

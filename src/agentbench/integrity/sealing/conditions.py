@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes.scopes import name_of
-from agentbench.integrity.expectation_changes.values import NotConstant, evaluate
 from agentbench.integrity.sealing.checks import (
     Comparison,
     Each,
@@ -24,6 +22,8 @@ from agentbench.integrity.sealing.checks import (
 )
 from agentbench.integrity.sealing.levels import Level, LevelReader
 from agentbench.integrity.sealing.pairs import PairReader
+from agentbench.python_source.constants import NotConstant, evaluate
+from agentbench.python_source.python_syntax import name_of
 
 _CLOSE = {"isclose": (1e-9, 0.0), "allclose": (1e-5, 1e-8)}
 _LIKELY = frozenset(["isinstance", "issubclass", "hasattr", "callable", "exists", "is_file"])

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.values import Names, evaluate
 from agentbench.integrity.sealing import agreement, output_lines
 from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
 from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Leaf, Recording
@@ -35,6 +33,8 @@ from agentbench.integrity.sealing.recordings import (
     token_of,
 )
 from agentbench.integrity.sealing.seal import SealedFile
+from agentbench.python_source.constants import Names, evaluate
+from agentbench.python_source.python_syntax import name_of
 
 _STRONG, _WEAK = 8, 1
 _TELLING = 4  # characters; most pages have shorter texts
@@ -198,11 +198,11 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
     def _type_name(self, node: ast.expr) -> str:
         """The name of a class in the test; that of a built-in one is qualified."""
         match node:  # of pytest
-            case ast.Attribute(attr="Exception", value=owner) if scopes.name_of(owner) in _OUTCOMES:
-                return _OUTCOMES[scopes.name_of(owner)]
+            case ast.Attribute(attr="Exception", value=owner) if name_of(owner) in _OUTCOMES:
+                return _OUTCOMES[name_of(owner)]
             case _:
                 pass
-        name, bound = scopes.name_of(node), self.file.names.module.bound
+        name, bound = name_of(node), self.file.names.module.bound
         is_built_in = isinstance(node, ast.Name) and name not in bound and hasattr(builtins, name)
         return f"builtins.{name}" if is_built_in else name
 

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
-from agentbench.integrity.expectation_changes.values import NotConstant, evaluate, is_immutable
+from agentbench.python_source.constants import NotConstant, evaluate, is_immutable
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.scopes import NameScope
 
 NameKey: TypeAlias = tuple[str, str]
 """A name, and the function that binds it; the function is empty for names of the module.

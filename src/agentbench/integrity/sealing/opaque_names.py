@@ -7,15 +7,15 @@ from random import Random
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes.functions import (
+from agentbench.integrity.expectation_changes.parsed_file import ParsedFile
+from agentbench.python_source.functions import (
     DefinitionIndex,
     FunctionsOfFile,
     definition_index,
     readers_of_own_ids,
     split_id,
 )
-from agentbench.integrity.expectation_changes.parsed_file import ParsedFile
-from agentbench.integrity.expectation_changes.scopes import FunctionNode
+from agentbench.python_source.scopes import FunctionNode
 
 _LENGTH = 10
 _READS_VARIABLES = frozenset(

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 
-from agentbench.integrity.expectation_changes.scopes import name_of
 from agentbench.integrity.sealing.agreement import same_as_reference
 from agentbench.integrity.sealing.canonical import Recording
 from agentbench.integrity.sealing.checks import PairedCheck
 from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey
+from agentbench.python_source.python_syntax import name_of
 
 _PARTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Constant)
 _MADE = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Constant)

@@ -11,10 +11,10 @@ from random import Random
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from agentbench import python_source
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
-from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.agreement import Agreement
@@ -28,10 +28,15 @@ from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
+from agentbench.python_source.functions import split_id
 from agentbench.scoring.evidence import NodeId
 from agentbench.test_runs import mounted
 
-_SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)
+_SOURCES = (
+    Path(__file__).parents[1],
+    Path(python_source.__file__).parent,
+    Path(mounted.__file__).parent,
+)
 """The code that decides what is recorded; recordings of other versions cannot be compared."""
 
 _LEAST_STRENGTH = 3  # a function is sealed if at most one guess in eight is right

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agentbench.errors import InputError
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.functions import functions_of
 from agentbench.integrity.sealing.statements import RAISING, recorder_call
+from agentbench.python_source.functions import functions_of
+from agentbench.python_source.python_syntax import name_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class SealRewriter(ast.NodeTransformer):
 
 
 def _is_warning(call: ast.Call) -> bool:
-    return scopes.name_of(call.func) not in RAISING
+    return name_of(call.func) not in RAISING
 
 
 def written(tree: ast.Module, path: str) -> str:

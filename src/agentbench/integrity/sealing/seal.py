@@ -8,13 +8,7 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
-from agentbench.integrity.expectation_changes.functions import (
-    FoundFunction,
-    called_by,
-    is_test,
-    split_id,
-)
+from agentbench.integrity.expectation_changes import disguise, parsed_file
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
 from agentbench.integrity.sealing import names as sealed_names
 from agentbench.integrity.sealing.checks import (
@@ -51,6 +45,8 @@ from agentbench.integrity.sealing.statements import (
     recorder_call,
 )
 from agentbench.integrity.sealing.staying_ids import StayingIds
+from agentbench.python_source import scopes, source_text
+from agentbench.python_source.functions import FoundFunction, called_by, is_test, split_id
 
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"

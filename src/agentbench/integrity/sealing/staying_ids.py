@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.sealing.checks import LikeReference, Site
+from agentbench.python_source import scopes
+from agentbench.python_source.functions import split_id
 
 
 class StayingIds(Struct, frozen=True, kw_only=True):

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.scopes import FunctionNode, NameScope, name_of
-from agentbench.integrity.expectation_changes.source_text import SourceEdit, SourceSpan, SourceText
-from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstant, evaluate
+from agentbench.python_source import scopes
+from agentbench.python_source.constants import LiteralValue, NotConstant, evaluate
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.scopes import FunctionNode, NameScope
+from agentbench.python_source.source_text import SourceEdit, SourceSpan, SourceText
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 _LONGEST = 100  # newer versions of pytest number rows with longer ids

@@ -7,12 +7,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes.values import (
-    Names,
-    NotConstant,
-    evaluate,
-    is_immutable,
-)
+from agentbench.python_source.constants import Names, NotConstant, evaluate, is_immutable
+from agentbench.python_source.python_syntax import name_of
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -86,15 +82,6 @@ def lasting_constants(scope: NameScope, outer: Names | None = None) -> Names:
         if is_immutable(value) or scope.loads[name] == scope.compared[name]:
             found[name] = node
     return found
-
-
-def name_of(node: ast.expr) -> str:
-    """The last part of the called name."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case _:
-            return ""
 
 
 def names_in(node: ast.AST) -> Iterator[str]:

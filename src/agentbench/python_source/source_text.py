@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from agentbench.core import python_syntax
 from agentbench.errors import InputError
+from agentbench.python_source import python_syntax
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines has more line ends than Python's grammar
 _BYTE_ORDER_MARK = "\ufeff"
