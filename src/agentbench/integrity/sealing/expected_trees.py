@@ -106,6 +106,8 @@ class Unknown(Struct, frozen=True):
 ExpectedTree: TypeAlias = (
     Known | Container | Constructed | EnumMember | Approximate | Anything | Unknown
 )
+Side: TypeAlias = ExpectedTree | CanonicalValue
+"""One side of a comparison: an expected value, or a recorded one."""
 
 
 class _NotConstantError(Exception):

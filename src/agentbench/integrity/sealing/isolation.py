@@ -138,13 +138,10 @@ def _main() -> None:
             sys.exit(code)
         if guard.last[0] == 0 or guard.last[0] in guard.skipped:
             sys.exit(f"a process ended by signal {-code} outside of a comparison")
-        guard.skipped[guard.last[0]] = _reason(-code, limits)
-
-
-def _reason(signum: int, limits: ComparisonLimits) -> str:
-    if signum == signal.SIGPROF:
-        return f"its comparison took longer than {limits.one_seconds:g} s"
-    return f"its comparison crashed by signal {signum}"
+        reason = f"its comparison crashed by signal {-code}"
+        if -code == signal.SIGPROF:
+            reason = f"its comparison took longer than {limits.one_seconds:g} s"
+        guard.skipped[guard.last[0]] = reason
 
 
 def _answer(

@@ -17,9 +17,9 @@ from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
-from agentbench.integrity.sealing.agreement import Agreement
 from agentbench.integrity.sealing.canonical import Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
+from agentbench.integrity.sealing.equality import Agreement
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.isolation import OUT_OF_TIME, ComparisonGuard, Incomparable
@@ -114,11 +114,15 @@ class SealedPlan:
         text, encoding = decoded(content, file)
         origins = self._inherited.origins.values()
         listed = [test for test in (*self._listed, *origins) if file_of(test) == file]
+        words: set[str] | None = None
+        if file in self._inherited.files:
+            others = [each for name, each in self._contents.items() if name != file and each]
+            words = {w.decode() for text in others for w in re.findall(rb"[A-Za-z_]\w*", text)}
         settings = SealSettings(
             relaxed_sites=frozenset(self._known.relaxed.get(file, ())),
             paired_sites=frozenset(self._known.paired.get(file, ())),
             keeps_names=self._known.keeps_names,
-            used_names=self._words_beside(file) if file in self._inherited.files else None,
+            used_names=words,
             start=_STRIDE * self._order.index(file),
         )
         sealed = seal_file(text, file, listed, rng, settings)
@@ -128,10 +132,6 @@ class SealedPlan:
         for name, function in sealed.functions.items():
             for test in function.tests:
                 self._function[NodeId(test)] = file, sealed.functions[name]
-
-    def _words_beside(self, file: str) -> set[str]:
-        others = (content for name, content in self._contents.items() if name != file and content)
-        return {word.decode() for text in others for word in re.findall(rb"[A-Za-z_]\w*", text)}
 
     def _inherit(self, test: NodeId, origin: NodeId) -> None:
         """Check an inherited test by the function that it runs; both are renamed alike."""
@@ -201,7 +201,7 @@ class SealedPlan:
                 unsealed[node_id] = found.unsealed
             else:
                 agreed.append(node_id)
-                key = FunctionKey(file_of(node_id), self._function[node_id][1].name)
+                key = self._key(node_id)
                 strength[key] = strength.get(key, 0) + found.strength
         weak = [test for test in agreed if strength[self._key(test)] < _LEAST_STRENGTH]
         unsealed |= dict.fromkeys(weak, _GUESSABLE)
@@ -400,7 +400,10 @@ def _assessed(
         case Agreement.YES:
             return _Assessment(strength=evaluator.strength(recording) if is_telling else 0)
         case Agreement.NO:
-            return _Assessment(mismatch=(evaluator.expected_text(recording), _text_of(recording)))
+            raised = () if recording.raised is None else (recording.raised,)
+            values = (*recording.values, *raised, *(recording.warned or ()))
+            actual = ", ".join(map(shown, values)) or "nothing"
+            return _Assessment(mismatch=(evaluator.expected_text(recording), actual))
         case Agreement.UNKNOWN:
             return _Assessment(unsealed=_DOUBTFUL.format(line))
 
@@ -443,15 +446,14 @@ def _verdict(
         return (Agreement.YES if is_right else Agreement.NO), True
     if is_like:
         return Agreement.YES, are_informative(same_time)
-    must_be_equal = _has_equality(evaluator.site)
+    check = evaluator.site.check
+    must_be_equal = (
+        isinstance(check, Comparison)
+        and not check.is_computed
+        and ast.Eq in check.ops
+        and any(True for _ in evaluator.site.removed)
+    )
     return (Agreement.NO if must_be_equal else Agreement.UNKNOWN), True
-
-
-def _has_equality(site: Site) -> bool:
-    check = site.check
-    if not isinstance(check, Comparison) or check.is_computed:
-        return False
-    return ast.Eq in check.ops and any(True for _ in site.removed)
 
 
 def _by_site(recordings: Iterable[Recording]) -> dict[int, list[Recording]]:
@@ -459,14 +461,6 @@ def _by_site(recordings: Iterable[Recording]) -> dict[int, list[Recording]]:
     for recording in recordings:
         found.setdefault(recording.site, []).append(recording)
     return found
-
-
-def _text_of(recording: Recording) -> str:
-    values = [shown(value) for value in recording.values]
-    if recording.raised is not None:
-        values.append(shown(recording.raised))
-    values += [shown(value) for value in recording.warned or ()]
-    return ", ".join(values) or "nothing"
 
 
 def _shortened(text: str) -> str:
