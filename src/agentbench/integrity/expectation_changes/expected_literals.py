@@ -138,9 +138,11 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             yield from self._pairs(node, doubt, distance)
         elif isinstance(node, ast.Tuple | ast.List | ast.Set):
             yield from self._elements(node, doubt, distance)
-        else:
-            for operand in _operands(node):
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            for operand in (node.left, node.right):
                 yield from self._expected_values(operand, doubt + 1, distance)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            yield from self._expected_values(node.operand, doubt + 1, distance)
 
     def _constant(
         self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object]
@@ -181,7 +183,11 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         for element in elements:
             yield from self._expected_values(element, doubt, distance, neighbours)
         if elements:
-            yield from self._added_element(node, elements[0], neighbours, doubt)
+            at = self.source.span(elements[0]).start
+            opening = self.source.text[self.source.span(node).start : at]
+            if neighbours and opening and _GAP.fullmatch(opening[1:]):
+                added, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
+                yield self.value(node, ValueKind.CONTAINER, doubt, added, span=span)
             yield from self._removed_elements([(one, one) for one in elements], doubt)
         else:
             yield self._first_element(node, self.source.segment(node)[0], doubt)
@@ -204,16 +210,6 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         like: constants.Scalar = 1 if opening == _EMPTY_DICT else "a"
         rewriter = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
         return self.value(node, ValueKind.CONTAINER, doubt, rewriter)
-
-    def _added_element(
-        self, node: ast.expr, first: ast.expr, neighbours: Sequence[constants.Scalar], doubt: int
-    ) -> Iterator[ExpectedValue]:
-        """The change that adds an element similar to an existing one."""
-        at = self.source.span(first).start
-        opening = self.source.text[self.source.span(node).start : at]
-        if neighbours and opening and _GAP.fullmatch(opening[1:]):
-            rewriter, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
-            yield self.value(node, ValueKind.CONTAINER, doubt, rewriter, span=span)
 
     def _removed_elements(
         self, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
@@ -266,13 +262,3 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
 
     def _scalars(self, nodes: Iterable[ast.expr]) -> list[constants.Scalar]:
         return [value for value in map(self.value_of, nodes) if constants.is_scalar(value)]
-
-
-def _operands(node: ast.expr) -> list[ast.expr]:
-    match node:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
-            return [left, right]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return [operand]
-        case _:
-            return []

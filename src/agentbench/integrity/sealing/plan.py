@@ -15,6 +15,7 @@ from agentbench import python_source
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded, file_of
+from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.canonical import Recording, shown
@@ -40,7 +41,6 @@ _SOURCES = (
 """The code that decides what is recorded; recordings of other versions cannot be compared."""
 
 _LEAST_STRENGTH = 3  # a function is sealed if at most one guess in eight is right
-_LONGEST_SHOWN = 200
 _GUESSABLE = "its values are few enough to be guessed"
 _STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
 _NO_RECORDING = "it recorded nothing that could be compared"
@@ -332,9 +332,9 @@ class _JudgedTest(Struct, kw_only=True):
             SealedMismatch(
                 node_id=self.node_id,
                 line=site.line if site is not None else None,
-                assertion=_shortened(site.text) if site is not None else "",
-                expected=_shortened(expected),
-                actual=_shortened(actual),
+                assertion=shorten(site.text) if site is not None else "",
+                expected=shorten(expected),
+                actual=shorten(actual),
             )
         )
 
@@ -461,8 +461,3 @@ def _by_site(recordings: Iterable[Recording]) -> dict[int, list[Recording]]:
     for recording in recordings:
         found.setdefault(recording.site, []).append(recording)
     return found
-
-
-def _shortened(text: str) -> str:
-    plain = text if text.isprintable() else ascii(text)[1:-1]
-    return plain if len(plain) <= _LONGEST_SHOWN else plain[: _LONGEST_SHOWN - 1] + "…"
