@@ -81,7 +81,7 @@ class _Reader:
         self._whole = True
 
     def read_member(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
-        """Read one member; false if the limits are reached."""
+        # Returns false if the limits are reached.
         self._members += 1
         work = len(self._files) - self._cache_files
         if self._members > self._limits.members or work > self._limits.files:
@@ -99,13 +99,11 @@ class _Reader:
         return True
 
     def refuse(self, rule: str, where: str, what: str) -> None:
-        """Record a refused entry."""
         if len(self._findings) < _FINDINGS:
             self._warn(rule, where, what)
 
     def give_up(self, rule: str, what: str) -> None:
-        """Record that reading stopped early, so that unread files do not count as deleted."""
-        self._whole = False
+        self._whole = False  # unread files do not count as deleted
         self._warn(rule, "the workspace", what)
 
     def _warn(self, rule: str, where: str, what: str) -> None:
@@ -113,11 +111,14 @@ class _Reader:
         self._findings.append(finding)
 
     def change(self) -> WorkspaceChange:
-        """The change; nothing counts as deleted if reading stopped early."""
         emptied: list[PurePosixPath] = []
-        for path in [path for path in self._files if self._is_below_a_file(path)]:
-            del self._files[path]
-            self.refuse("file-refused", _printable(path), "is below a path that is not a folder")
+        for path in list(self._files):
+            above = [self._seen[parent] for parent in path.parents if parent in self._seen]
+            if any(entry.kind is not trees.EntryKind.FOLDER for entry in above):
+                # It leads through a file or a link, which no file system allows.
+                del self._files[path]
+                what = "is below a path that is not a folder"
+                self.refuse("file-refused", _printable(path), what)
         for path, entry in self._base.items():
             now = self._seen.get(path)
             if now is None and not self._whole:
@@ -129,11 +130,6 @@ class _Reader:
                 self._files[path] = None
         findings = tuple(self._findings)
         return WorkspaceChange(files=self._files, emptied=tuple(emptied), findings=findings)
-
-    def _is_below_a_file(self, path: PurePosixPath) -> bool:
-        """Whether a path leads through a file or a link, which no file system allows."""
-        above = [self._seen[parent] for parent in path.parents if parent in self._seen]
-        return any(entry.kind is not trees.EntryKind.FOLDER for entry in above)
 
     def _fault(self, path: PurePosixPath, member: tarfile.TarInfo) -> str | None:
         name = path.as_posix()

@@ -8,7 +8,7 @@ import configparser
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -191,7 +191,16 @@ def protect(
     files: dict[PurePosixPath, FileContent | None] = {}
     dropped: list[DroppedPath] = []
     for path, file in change.files.items():
-        why = _why_dropped(path, rules, roots) or _why_hook(path, file, rules, base_content)
+        why = _why_dropped(path, rules, roots)
+        if (
+            why is None
+            and not rules.a_script_judges
+            and file is not None
+            and path.name == "__init__.py"
+            and _LOAD_HOOK in file.content
+            and _LOAD_HOOK not in (base_content(path) or b"")
+        ):
+            why = _CONFIGURES  # it changes how unittest selects the tests that it loads from it
         if why is None and not rules.a_script_judges and path.name in _RESTORERS:
             file, why = _with_base_tables(path, file, base_content)
         if why is None or (file is not None and why == _TABLES_RESTORED):
@@ -234,12 +243,20 @@ def _fault_in(name: str, content: bytes) -> str | None:
 
 
 def _why_dropped(path: PurePosixPath, rules: ProtectionRules, roots: set[str]) -> str | None:
-    if path in rules.hidden or _is_under(path, rules.test_paths):
+    if path in rules.hidden:
         return TEST_OF_TASK
+    for root in map(PurePosixPath, rules.test_paths):
+        # If the test path is the whole repository, only its test files are protected.
+        if path.is_relative_to(root) if root.parts else _is_named_test(path):
+            return TEST_OF_TASK
     if any(_matches(path, pattern) for pattern in rules.patterns):
         return PROTECTED_BY_TASK
     if not rules.a_script_judges:
-        return _why_in_pytest(path, roots) or _why_beside_script(path, rules.script_folder)
+        why, folder = _why_in_pytest(path, roots), rules.script_folder
+        if why is None and folder is not None and path.is_relative_to(folder):
+            is_shadow = _shadows(path.relative_to(folder), _SHADOWABLE, set())
+            why = _CONFIGURES if path.parent == folder else _SHADOWS if is_shadow else None
+        return why
     if _starts_with_python(path):
         return _AT_START
     return _SHADOWS_PLUGIN if _shadows(path, _PLUGIN_ROOTS, roots) else None
@@ -254,16 +271,6 @@ def _tampers(path: PurePosixPath, why: str, *, is_new: bool) -> bool:
     return why in _OF_CONFIGURATION or why.startswith(_UNREADABLE)
 
 
-def _why_hook(
-    path: PurePosixPath, file: FileContent | None, rules: ProtectionRules, base: BaseContent
-) -> str | None:
-    """Whether a package changes how unittest selects the tests that it loads from it."""
-    if rules.a_script_judges or file is None or path.name != "__init__.py":
-        return None
-    is_new = _LOAD_HOOK in file.content and _LOAD_HOOK not in (base(path) or b"")
-    return _CONFIGURES if is_new else None
-
-
 def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
     parts = path.parts
     reasons = {
@@ -275,15 +282,6 @@ def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
         _SHADOWS: _shadows(path, _SHADOWABLE, roots),
     }
     return next((why for why, applies in reasons.items() if applies), None)
-
-
-def _why_beside_script(path: PurePosixPath, folder: PurePosixPath | None) -> str | None:
-    if folder is None or not path.is_relative_to(folder):
-        return None
-    if path.parent == folder:
-        return _CONFIGURES
-    below = path.relative_to(folder)
-    return _SHADOWS if _shadows(below, _SHADOWABLE, set()) else None
 
 
 def _starts_with_python(path: PurePosixPath) -> bool:
@@ -300,16 +298,6 @@ def _root_of(path: PurePosixPath) -> str:
     """The name with which a path could be imported as a module or a package."""
     below = path.parts[0] in {"src", "lib"} and len(path.parts) > 1
     return path.parts[1 if below else 0].partition(".")[0]
-
-
-def _is_under(path: PurePosixPath, prefixes: Sequence[str]) -> bool:
-    for prefix in prefixes:
-        root = PurePosixPath(prefix)
-        if root.parts and path.is_relative_to(root):
-            return True
-        if not root.parts and _is_named_test(path):
-            return True  # the test path is the whole repository: only its test files are protected
-    return False
 
 
 def is_test_file(file: str) -> bool:
