@@ -156,7 +156,7 @@ program()
         ("raise ValueError('a bug')", 70),
     ],
 )
-def test_the_end_is_quick_and_nothing_is_cut_off(run, ending, code):
+def test_nothing_is_cut_off_at_the_end(run, ending, code):
     done = run(program=("-c", END.format(ending=ending)))
     assert done.returncode == code
     assert done.stdout == "last words thread ended\nexit handler ended\n"

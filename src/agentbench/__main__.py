@@ -1,6 +1,5 @@
 """`agentbench` and `python -m agentbench`: the program, with its exit codes."""
 
-import atexit
 import os
 import sys
 from types import TracebackType
@@ -10,42 +9,36 @@ from agentbench.errors import AgentbenchError, RunCancelled
 
 _BUG = 70
 _INTERRUPTED = 130
-_CLOSED_PIPE = 141
 
 
 def program() -> None:
-    """Run `main`, then end the process at once.
-
-    The interpreter would spend a tenth of a second on destroying every object. Before that, the
-    program ends properly: threads end, exit functions run, and buffers are flushed.
-    """
+    """Run `main`, and end with its exit code, or with that of output that cannot be written."""
     from agentbench.cli.process_setup import guard_output
 
     guard_output()
     relax()
     # Other installed packages must not change the checks of records. This also saves their search.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    codes: list[int] = []
-    atexit.register(_end_at_once, codes)  # registered first, so it is called last
+    code: int | str | None = None
     try:
         main()
     except SystemExit as ending:
-        if ending.code is None or isinstance(ending.code, int):
-            codes.append(ending.code or 0)
-        raise
+        code = ending.code
+    finally:
+        unwritten = _flush_output()
+    sys.exit(code or unwritten)  # the code of a failed check takes precedence
 
 
-def _end_at_once(codes: list[int]) -> None:
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except SystemExit as ending:  # nobody reads on; the code of a failed check takes precedence
-        own = ending.code if isinstance(ending.code, int) else _CLOSED_PIPE
-        os._exit(next(filter(None, codes), own))
-    except (OSError, ValueError):
-        return  # the interpreter reports it, with its own exit code
-    if codes:
-        os._exit(codes[0])
+def _flush_output() -> int | str | None:
+    code = None
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed at the start
+        try:
+            stream.flush()
+        except SystemExit as ending:  # of `guard_output`: nobody reads on, or the disk is full
+            code = code or ending.code
+            # Otherwise the interpreter's own flush would fail, too, and set the exit code to 120.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
 
 
 def main() -> None:

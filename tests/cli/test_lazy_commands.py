@@ -84,22 +84,6 @@ def test_a_run_does_not_import_what_only_other_runs_use():
     assert not set(done.stdout.split()) & others
 
 
-def test_a_run_imports_its_modules_while_it_waits_for_git():
-    code = (
-        "import sys, threading; from agentbench.cli.run import _OF_THE_START, _import_meanwhile\n"
-        "_import_meanwhile(_OF_THE_START)\n"
-        "[each.join() for each in threading.enumerate() if each.name == 'imports']\n"
-        "print(*sys.modules)"
-    )
-    argv = [sys.executable, "-c", code]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
-    modules = set(done.stdout.split())
-    assert "agentbench.attempt.attempt" in modules
-    # Only judging needs it, while containers start; before them it would take their time.
-    assert "agentbench.integrity.sealing.seal" not in modules
-    assert done.stderr == ""
-
-
 def test_a_command_that_is_misspelt_is_recognised(cli):
     assert "Did you mean 'validate'?" in cli("validat").stderr
 

@@ -1,4 +1,4 @@
-from agentbench.core import python_syntax
+from agentbench.python_source import python_syntax
 from agentbench.validation.mutants import TouchedLines, lines_of_functions, touched_lines
 
 BEFORE = "def f(x):\n    a = 1\n    log(a)\n    return a + x\n\n\ndef g():\n    return 2\n"

@@ -1,6 +1,6 @@
 import ast
 
-from agentbench.core import python_syntax
+from agentbench.python_source import python_syntax
 from agentbench.validation.mutation_rewrites import changeable_nodes
 
 

@@ -8,7 +8,6 @@ from agentbench.audit.task_facts import DecidingTestFile, FilesByPath, TaskFacts
 from agentbench.core.python_syntax import name_of
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.engine import functions_by_tests, uncontrolled_reasons
-from agentbench.integrity.expectation_changes.functions import FoundFunction
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.integrity.records import DroppedPath

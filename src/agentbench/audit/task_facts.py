@@ -14,10 +14,10 @@ from msgspec import Struct
 from agentbench.audit.base_tree import BaseTree, read_base
 from agentbench.audit.own_history import histories_with_answers
 from agentbench.audit.patch import FilePatch, parse_patch
-from agentbench.core import python_syntax
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError
-from agentbench.integrity.expectation_changes.functions import FoundFunction, functions_of, split_id
+from agentbench.python_source import python_syntax
+from agentbench.python_source.functions import FoundFunction, functions_of, split_id
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors

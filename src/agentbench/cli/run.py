@@ -4,9 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from agentbench.tasks.task import Task
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
-_OF_THE_START = ("runs.start", "tasks.project_versions")  # more would delay the first container
-
 
 _OPTION_FIELDS = {
     "no_cache": "use_cache", "max_cost": "max_cost_usd", "shuffle": "shuffle_seed",
@@ -125,7 +121,6 @@ def run(
     from agentbench.runs.options import RunOptions
 
     cache_dir = usable_cache_dir()
-    _import_meanwhile(_OF_THE_START)
     failed = selection.failed_attempts(runs_dir)
     selected = selection.load(cache_dir, failed)
     from agentbench.runs.start import start_run
@@ -160,17 +155,6 @@ def _given(ctx: typer.Context) -> set[str]:
     sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
     names = (name for name, source in sources.items() if source and source.name != "DEFAULT")
     return {_OPTION_FIELDS.get(name, name) for name in names}
-
-
-def _import_meanwhile(modules: Sequence[str]) -> None:
-    """Import modules of a run in a thread while this one waits for git and the back end."""
-
-    def work() -> None:
-        """Import them in the order in which they are needed."""
-        for name in modules:
-            import_module(f"agentbench.{name}")
-
-    Thread(target=work, name="imports", daemon=True).start()
 
 
 def _announce(configuration: "RunConfiguration") -> None:

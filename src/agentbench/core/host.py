@@ -29,22 +29,12 @@ def available_cpus() -> int:
 
 def available_memory_mib() -> int | None:
     """The memory available to new processes; `None` if the kernel does not say."""
-    return _memory_mib("MemAvailable")
-
-
-def is_memory_short(reserve: float = 0.1) -> bool:
-    """Whether less than this share of the machine's memory is available."""
-    available, total = _memory_mib("MemAvailable"), _memory_mib("MemTotal")
-    return available is not None and total is not None and available < reserve * total
-
-
-def _memory_mib(key: str) -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
     except OSError:
         return None
     for line in lines:
-        if line.startswith(f"{key}:"):
+        if line.startswith("MemAvailable:"):
             return int(line.split()[1]) // 1024
     return None
 

@@ -84,7 +84,7 @@ class _Reader:
         self._whole = True
 
     def read_member(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
-        """Read one member; false if the limits are reached."""
+        # Returns false if the limits are reached.
         self._members += 1
         work = len(self._files) - self._cache_files
         if self._members > self._limits.members or work > self._limits.files:
@@ -116,7 +116,6 @@ class _Reader:
         self._findings.append(finding)
 
     def change(self) -> WorkspaceChange:
-        """The change; nothing counts as deleted if reading stopped early."""
         emptied: list[PurePosixPath] = []
         for path in [path for path in self._files if self._is_below_a_file(path)]:
             del self._files[path]
@@ -134,11 +133,6 @@ class _Reader:
                 self._files[path] = None
         findings = tuple(self._findings)
         return WorkspaceChange(files=self._files, emptied=tuple(emptied), findings=findings)
-
-    def _is_below_a_file(self, path: PurePosixPath) -> bool:
-        """Whether a path leads through a file or a link, which no file system allows."""
-        above = [self._seen[parent] for parent in path.parents if parent in self._seen]
-        return any(entry.kind is not trees.EntryKind.FOLDER for entry in above)
 
     def _fault(self, path: PurePosixPath, member: tarfile.TarInfo) -> str | None:
         name = path.as_posix()

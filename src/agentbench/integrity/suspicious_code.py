@@ -76,7 +76,9 @@ def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Find
         before: Its content in the base; `None` for a new file.
         after: Its content after the agent's change.
     """
-    if not _is_python(path, after):
+    suffix = PurePosixPath(path).suffix
+    is_script = after[:2] == b"#!" and b"python" in after[:80].partition(b"\n")[0]
+    if suffix not in {".py", ".pyw", ".pyx"} and (suffix or not is_script):
         return ()
     known = Counter((sighting.what, sighting.text) for sighting in _sightings(before or b""))
     findings: list[Finding] = []
@@ -92,31 +94,18 @@ def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Find
     return tuple(findings)
 
 
-def _is_python(path: str, content: bytes) -> bool:
-    suffix = PurePosixPath(path).suffix
-    if suffix in {".py", ".pyw", ".pyx"}:
-        return True
-    return not suffix and content[:2] == b"#!" and b"python" in content[:80].partition(b"\n")[0]
-
-
 def _sightings(content: bytes) -> list[_SuspiciousLine]:
     lines = content[:_SCANNED_BYTES].decode("utf-8", "replace").splitlines()
-    tree = _parsed(content)
-    found = set(_in_text(lines) if tree is None else _in_tree(tree))
-    return [_SuspiciousLine(line, what, _line_text(lines, line)) for line, what in sorted(found)]
-
-
-def _parsed(content: bytes) -> ast.Module | None:
-    """The syntax tree of a text; None if it is too large or invalid."""
     try:
-        return python_syntax.parse(content) if len(content) <= _PARSED_BYTES else None
+        tree = python_syntax.parse(content) if len(content) <= _PARSED_BYTES else None
     except python_syntax.UNPARSABLE:
-        return None
-
-
-def _line_text(lines: list[str], number: int) -> str:
-    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+        tree = None
+    sightings = []
+    for number, what in sorted(set(_in_text(lines) if tree is None else _in_tree(tree))):
+        line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        text = line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+        sightings.append(_SuspiciousLine(number, what, text))
+    return sightings
 
 
 def _in_text(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -129,7 +118,8 @@ def _in_text(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 def _in_tree(tree: ast.Module) -> Iterator[tuple[int, str]]:
     nodes = list(ast.walk(tree))
     aliases = dict(_aliases(nodes))
-    prose = {id(text) for text in _prose(nodes)}
+    # String statements, such as docstrings, may contain any words.
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         match node:
             case ast.Import(names=names):
@@ -138,9 +128,19 @@ def _in_tree(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 full = [f"{module}.{name.name}" for name in names]
                 yield from _imported(node.lineno, [module, *full])
             case ast.Attribute() | ast.Name():
-                yield from _referenced(node, aliases)
+                # In a chain over several lines, the line of the name.
+                line, dotted = node.end_lineno or node.lineno, _dotted(node, aliases)
+                if dotted in _DOTTED:
+                    yield line, _DOTTED[dotted]
+                elif isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
+                    yield line, _ATTRIBUTES[node.attr]
             case ast.Constant(value=str(text)) if id(node) not in prose:
-                yield from _spelled(node.lineno, text)
+                # Names may be looked up by text, as in `getattr(sys, "_getframe")`.
+                if known := _ATTRIBUTES.get(text) or _MODULES.get(text):
+                    yield node.lineno, known
+                for part, what in _IN_STRINGS.items():
+                    if part in text:
+                        yield node.lineno, what
             case ast.FunctionDef() | ast.Assign():
                 yield from _always_equal(node)
             case _:
@@ -159,29 +159,11 @@ def _aliases(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
                 yield name.asname or name.name, f"{node.module}.{name.name}"
 
 
-def _prose(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """String statements, such as docstrings, which may contain any words."""
-    for node in nodes:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield node.value
-
-
 def _imported(line: int, names: Iterable[str]) -> Iterator[tuple[int, str]]:
     for name in names:
         what = _MODULES.get(name.partition(".")[0]) or _DOTTED.get(name)
         if what is not None:
             yield line, what
-
-
-def _referenced(
-    node: ast.Attribute | ast.Name, aliases: Mapping[str, str]
-) -> Iterator[tuple[int, str]]:
-    line = node.end_lineno or node.lineno  # in a chain over several lines, the line of the name
-    dotted = _dotted(node, aliases)
-    if dotted in _DOTTED:
-        yield line, _DOTTED[dotted]
-    elif isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
-        yield line, _ATTRIBUTES[node.attr]
 
 
 def _dotted(node: ast.expr, aliases: Mapping[str, str]) -> str:
@@ -192,16 +174,6 @@ def _dotted(node: ast.expr, aliases: Mapping[str, str]) -> str:
     if not isinstance(node, ast.Name) or node.id not in aliases:
         return ""
     return ".".join([aliases[node.id], *reversed(parts)])
-
-
-def _spelled(line: int, text: str) -> Iterator[tuple[int, str]]:
-    """Names that are looked up by text, as in `getattr(sys, "_getframe")`."""
-    known = _ATTRIBUTES.get(text) or _MODULES.get(text)
-    if known is not None:
-        yield line, known
-    for part, what in _IN_STRINGS.items():
-        if part in text:
-            yield line, what
 
 
 def _always_equal(node: ast.FunctionDef | ast.Assign) -> Iterator[tuple[int, str]]:

@@ -68,7 +68,13 @@ def separate_caches(
         base: The base of the change: the repository and the files that set-up added.
         tracked: The repository's files; called only if the base has a part of a cache.
     """
-    found = dict(_found(files, base))
+    found: dict[PurePosixPath, PurePosixPath] = {}
+    for path, file in files.items():
+        cache = cache_of(path)
+        if cache is not None and (
+            cache.name != _PYCACHE or file is None or _matches_source(path, file, files, base)
+        ):
+            found[path] = cache
     if any(path in base or cache in base for path, cache in found.items()):
         owned = tracked()
         folders = {folder for path in owned for folder in path.parents}
@@ -79,17 +85,6 @@ def separate_caches(
         }
     work = {path: file for path, file in files.items() if path not in found}
     return SeparatedChange(files=work, caches=tuple(_listed(files, found)))
-
-
-def _found(
-    files: PatchedFiles, base: WorkspaceTree
-) -> Iterator[tuple[PurePosixPath, PurePosixPath]]:
-    for path, file in files.items():
-        cache = cache_of(path)
-        if cache is None:
-            continue
-        if cache.name != _PYCACHE or file is None or _matches_source(path, file, files, base):
-            yield path, cache
 
 
 def _matches_source(

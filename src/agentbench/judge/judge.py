@@ -66,14 +66,7 @@ class _OpenJudge(Struct, kw_only=True):
     """The threads of commands in sessions."""
     session_lock: Lock = field(default_factory=Lock)
     sessions: set[Session] = field(default_factory=set)
-    parking: Parking | None = None
-    """Freezes sandboxes while memory is short; None: there was no session."""
     is_closing: bool = False
-
-    def present_sessions(self) -> tuple[Session, ...]:
-        """The sessions that are open now."""
-        with self.session_lock:
-            return tuple(self.sessions)
 
     def add_session(self, session: Session) -> None:
         """Add an open session.
@@ -85,9 +78,6 @@ class _OpenJudge(Struct, kw_only=True):
             if self.is_closing:
                 raise UsageError(_NOT_OPEN)
             self.sessions.add(session)
-            if self.parking is None:
-                self.parking = Parking(self.present_sessions)
-                self.parking.start()
 
 
 class Judge:
@@ -199,8 +189,6 @@ class Judge:
         with judging.session_lock:
             judging.is_closing = True
             sessions = tuple(judging.sessions)
-        if judging.parking is not None:
-            judging.parking.close()
         for session in sessions:
             session.cancel.set()
         for session in sessions:

@@ -1,10 +1,8 @@
 """Sessions: a sandbox in which an agent loop works, and the verdict on what it leaves there."""
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import PurePosixPath
@@ -65,10 +63,6 @@ class Session:
         self._attempt: AttemptSession | None = None
         self._outside: OutsideAgent | None = None
         self._verdict: JudgeVerdict | None = None
-        self._parked = ExitStack()
-        self.is_parked = False
-        """Whether its sandbox is frozen until the next call."""
-        self._used_at = time.monotonic()
 
     @property
     def problem(self) -> Problem:
@@ -192,27 +186,6 @@ class Session:
                 self._verdict = self._finished(outcome)
             return self._verdict
 
-    def park(self, *, idle_seconds: float) -> None:
-        """Freeze what runs in the sandbox until the next call, if there was none for so long."""
-        if not self._lock.acquire(blocking=False):
-            return  # a call is running
-        try:
-            is_idle = time.monotonic() - self._used_at >= idle_seconds
-            if self._outside is None or self._verdict is not None or not is_idle or self.is_parked:
-                return
-            frozen = self._outside.frozen()
-            if frozen is not None:
-                with suppress(SandboxError):  # the next call finds out what it is
-                    self._parked.enter_context(frozen)
-                    self.is_parked = True
-        finally:
-            self._lock.release()
-
-    def _unpark(self) -> None:
-        """Let what runs in the sandbox go on; the caller holds the lock."""
-        self.is_parked = False
-        self._parked.close()
-
     def close(self) -> None:
         """Remove the sandbox. Work that was not scored is recorded as interrupted."""
         with self._lock:
@@ -224,8 +197,6 @@ class Session:
         attempt, plan = self._attempt, self._plan
         if attempt is None or plan is None:
             raise UsageError(_NOT_OPEN)
-        with suppress(SandboxError):  # it is lost; the record says so
-            self._unpark()
         record = attempt.finish(self._outside, outcome)
         plan.resources.breaker.written(lambda: plan.store.append(record, plan.slot.folder))
         digest = record.patch.sha256 if record.patch is not None else _NO_CHANGE
@@ -240,12 +211,9 @@ class Session:
         with self._lock:
             outside = self._open_sandbox()
             try:
-                self._unpark()
                 return work(outside)
             except RunCancelled:
                 raise SandboxError("the session was cancelled") from None
-            finally:
-                self._used_at = time.monotonic()
 
     def _call_tests(
         self,

@@ -2,7 +2,7 @@
 
 import base64
 import time
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -21,7 +21,7 @@ from agentbench.attempt.sandboxes import (
 from agentbench.attempt.stages.agent_run import AgentWork, budget_of, extract_work, in_time
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox, ServiceReport
+from agentbench.sandbox.interface import Command, Sandbox, ServiceReport
 from agentbench.scoring.evidence import Evidence
 
 _MAX_FILE_BYTES: Final = 64 << 20
@@ -73,12 +73,6 @@ class OutsideAgent:
         return AgentSandbox(
             self._sandbox, self.budget, self._context.sink, environment.env, environment.user
         )
-
-    def frozen(self) -> AbstractContextManager[None] | None:
-        """Stops the processes that outlive commands during a block; None: there are none."""
-        if self._context.use.lasting and isinstance(self._sandbox, LastingSandbox):
-            return self._sandbox.frozen()
-        return None
 
     def read_file(self, path: PurePosixPath) -> bytes:
         """The content of a file, relative to the workspace; it is not written to the stage's log.

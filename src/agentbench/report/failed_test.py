@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.core import python_syntax
 from agentbench.integrity.records import SealedMismatch
+from agentbench.python_source import python_syntax
 from agentbench.report.attempt_files import ReportedCase, StoredReport
 from agentbench.report.patch_lines import frames_of
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome

@@ -21,8 +21,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.core import python_syntax
 from agentbench.core.schema import Schema
+from agentbench.python_source import python_syntax
 from agentbench.report.comparison import Comparison
 from agentbench.report.formatting import statement
 from agentbench.report.leaderboard import Leaderboard

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from agentbench.core import python_syntax
+from agentbench.python_source import python_syntax
 from agentbench.symbolic import function_edits
 
 OBSERVER = "__agentbench__"

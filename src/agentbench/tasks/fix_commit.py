@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from agentbench.core.python_syntax import UNPARSABLE, parse
+from agentbench.python_source.python_syntax import UNPARSABLE, parse
 from agentbench.tasks import git_history
 from agentbench.tasks.mirror import Mirror
 

@@ -13,7 +13,7 @@ from packaging.dependency_groups import resolve_dependency_groups
 from packaging.errors import ExceptionGroup
 from packaging.version import InvalidVersion, Version
 
-from agentbench.core.python_syntax import UNPARSABLE, parse
+from agentbench.python_source.python_syntax import UNPARSABLE, parse
 from agentbench.tasks.project_declaration import (
     ProjectDeclaration,
     ReadText,

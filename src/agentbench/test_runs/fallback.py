@@ -8,7 +8,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from agentbench.core import python_syntax, untrusted_json
+from agentbench.core import untrusted_json
+from agentbench.python_source import python_syntax
 from agentbench.scoring.evidence import CaseOutcome, CollectionFact, NodeId, ReportSource
 from agentbench.test_runs.model import CaseResult, CollectionError, ReportedSession
 

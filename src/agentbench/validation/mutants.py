@@ -13,9 +13,9 @@ from types import CodeType
 
 from msgspec import Struct
 
-from agentbench.core import python_syntax
 from agentbench.errors import InputError
-from agentbench.integrity.expectation_changes.source_text import SourceText, parse_source
+from agentbench.python_source import python_syntax
+from agentbench.python_source.source_text import SourceText, parse_source
 from agentbench.validation.mutation_results import MutantChange, MutationScope
 from agentbench.validation.mutation_rewrites import (
     Rewrite,

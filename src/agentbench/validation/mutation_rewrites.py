@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
+from agentbench.python_source.source_text import SourceSpan, SourceText
 
 _LOGGERS = frozenset({"log", "logger", "logging", "warnings"})
 _NOT_BEHAVIOUR = frozenset(

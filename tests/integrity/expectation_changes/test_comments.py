@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.disguise import without_comments
 from agentbench.integrity.expectation_changes.engine import rewrite_tests
-from agentbench.integrity.expectation_changes.source_text import parse_source
+from agentbench.python_source.source_text import parse_source
 from tests.integrity.expectation_changes.corpus_files import CORPUS
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from agentbench.integrity.control_plan import _partition
 from agentbench.integrity.expectation_changes.engine import functions_by_tests, rewrite_tests
-from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.records import RewrittenTestFile
+from agentbench.python_source.functions import split_id
 from tests.integrity.expectation_changes.corpus_files import CORPUS
 from tests.integrity.expectation_changes.real_pytest import outcomes
 

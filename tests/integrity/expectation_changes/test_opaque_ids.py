@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentbench.integrity.expectation_changes.opaque_ids import _cases_by_name
-from agentbench.integrity.expectation_changes.parametrize import ParameterTable, TableRow
+from agentbench.python_source.parametrize import ParameterTable, TableRow
 
 Parts: TypeAlias = tuple[str, ...]
 Ids: TypeAlias = list[Parts]

@@ -3,7 +3,7 @@ import ast
 import pytest
 
 from agentbench.integrity.expectation_changes.disguise import without_prose
-from agentbench.integrity.expectation_changes.source_text import parse_source
+from agentbench.python_source.source_text import parse_source
 from tests.integrity.expectation_changes.corpus_files import CORPUS
 
 

@@ -16,7 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbench.integrity.sealing.agreement import (
-    Agreement,
+    compare,
+    matches,
+    raised_as_expected,
+    truth,
+    warned_as_expected,
+)
+from agentbench.integrity.sealing.canonical import Unreadable, of_python
+from agentbench.integrity.sealing.equality import Agreement, equal
+from agentbench.integrity.sealing.expected_trees import (
     Anything,
     Approximate,
     Constructed,
@@ -24,16 +32,9 @@ from agentbench.integrity.sealing.agreement import (
     EnumMember,
     Known,
     Unknown,
-    compare,
-    equal,
     expected_tree,
-    matches,
-    raised_as_expected,
-    truth,
-    warned_as_expected,
     with_tokens,
 )
-from agentbench.integrity.sealing.canonical import Unreadable, of_python
 from agentbench.test_runs.mounted.agentbench_canonical_readers import Token
 from tests.integrity.sealing.recorded import recorded
 

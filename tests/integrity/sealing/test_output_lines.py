@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.integrity.sealing.agreement import Agreement
 from agentbench.integrity.sealing.checks import LineOrder
+from agentbench.integrity.sealing.equality import Agreement
 from agentbench.integrity.sealing.output_lines import is_telling, match, patterns_of
 
 LINES = st.lists(st.sampled_from(["", "a", "ab", "[a]", "a*", "b.c"]), max_size=4)

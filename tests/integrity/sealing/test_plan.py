@@ -359,7 +359,12 @@ def test_equal_tests_have_one_digest_and_others_another_one():
 
 
 @pytest.mark.parametrize(
-    "file", ["integrity/sealing/statements.py", "test_runs/mounted/agentbench_canonical.py"]
+    "file",
+    [
+        "integrity/sealing/statements.py",
+        "python_source/scopes.py",
+        "test_runs/mounted/agentbench_canonical.py",
+    ],
 )
 def test_recordings_of_another_version_of_the_recorder_or_the_seal_are_not_compared(tmp_path, file):
     copy = shutil.copytree(Path(agentbench.__file__).parent, tmp_path / "agentbench")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.integrity.sealing.agreement import is_informative, same_as_reference
 from agentbench.integrity.sealing.canonical import Unreadable
+from agentbench.integrity.sealing.references import is_informative, same_as_reference
 from tests.integrity.sealing.recorded import recorded
 
 

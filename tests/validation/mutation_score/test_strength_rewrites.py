@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.integrity.expectation_changes.source_text import parse_source
+from agentbench.python_source.source_text import parse_source
 from agentbench.validation.mutation_rewrites import changeable_nodes, rewrites_at
 
 

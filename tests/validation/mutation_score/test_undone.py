@@ -1,4 +1,4 @@
-from agentbench.integrity.expectation_changes.source_text import parse_source
+from agentbench.python_source.source_text import parse_source
 from agentbench.validation.mutation_rewrites import undo_parts
 
 

@@ -15,7 +15,7 @@ from agentbench.audit.differential.trees import SourceTree
 from agentbench.audit.rule import RuleHit, warning
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.core.files import FileContent
-from agentbench.core.python_syntax import UNPARSABLE
+from agentbench.python_source.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.symbolic import variants

@@ -17,8 +17,8 @@ from agentbench.audit.differential.tree_difference import NotCompared, TreeDiffe
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree
 from agentbench.audit.rule import RuleHit
 from agentbench.audit.task_facts import TaskFacts
-from agentbench.core import python_syntax
 from agentbench.errors import SandboxError
+from agentbench.python_source import python_syntax
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, SnapshotId
 from agentbench.scoring.evidence import CommandResult

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree
-from agentbench.core import python_syntax
+from agentbench.python_source import python_syntax
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)

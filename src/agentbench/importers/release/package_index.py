@@ -18,8 +18,8 @@ from msgspec import Struct
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from agentbench.core.python_syntax import literal
 from agentbench.errors import InputError, UnavailableError
+from agentbench.python_source.python_syntax import literal
 from agentbench.tasks.dataset_rows import Rejection
 
 _MAX_BYTES = 1 << 20

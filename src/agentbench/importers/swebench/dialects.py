@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from agentbench.core import python_syntax
 from agentbench.core.display_text import list_with_more
+from agentbench.python_source import python_syntax
 
 _PATCHED_FILE = re.compile(r"^diff --git a/.+ b/(.+?)\r?$", re.MULTILINE)
 _TESTS = ("FAIL_TO_PASS", "fail_to_pass", "PASS_TO_PASS", "pass_to_pass")

@@ -8,6 +8,7 @@ from agentbench.core import python_syntax
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.instance import NameKind, name_kind
+from agentbench.python_source import python_syntax
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.dataset_rows import SwebenchOrigin
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit

@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes import scopes
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
 from agentbench.integrity.expectation_changes.expected_values import (
     AllowedValues,
     ExpectedValue,
     NumberBound,
 )
-from agentbench.integrity.expectation_changes.functions import FoundFunction
-from agentbench.integrity.expectation_changes.values import FAR, NEAR, Distance, Scalar, is_scalar
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.records import ValueKind
+from agentbench.python_source import scopes
+from agentbench.python_source.constants import Scalar, is_scalar
+from agentbench.python_source.functions import FoundFunction
+from agentbench.python_source.python_syntax import name_of
 
 _LESS = (ast.Lt, ast.LtE)
 _GREATER = (ast.Gt, ast.GtE)
@@ -73,22 +75,18 @@ def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:
         for op, one, other in zip(test.ops, sides, test.comparators, strict=False):
             yield _compared(reader, (one, other), op, doubt)
     elif isinstance(test, ast.Call):
-        yield from _asserted_call(reader, test, doubt)
-
-
-def _asserted_call(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = scopes.name_of(call.func)
-    match call.args:
-        case [ast.GeneratorExp(elt=element)] if name == "all":
-            yield from _asserted(reader, element, doubt + 1)
-        case [one, other, *_] if name in _CLOSE:
-            tolerance = reader.tolerance(call, _CLOSE[name])
-            if tolerance is not None:
-                yield _equal(reader, (one, other), doubt, tolerance)
-        case [text] if name in ("startswith", "endswith"):
-            yield reader.literals(text, doubt + 1, FAR)
-        case _:
-            pass
+        name = name_of(test.func)
+        match test.args:
+            case [ast.GeneratorExp(elt=element)] if name == "all":
+                yield from _asserted(reader, element, doubt + 1)
+            case [one, other, *_] if name in _CLOSE:
+                tolerance = reader.tolerance(test, _CLOSE[name])
+                if tolerance is not None:
+                    yield _equal(reader, (one, other), doubt, tolerance)
+            case [text] if name in ("startswith", "endswith"):
+                yield reader.literals(text, doubt + 1, FAR)
+            case _:
+                pass
 
 
 def _compared(
@@ -99,7 +97,9 @@ def _compared(
         case ast.Eq():
             return _equal(reader, sides, doubt)
         case ast.Is():
-            return [v for side in sides for v in _singleton(reader, side, doubt)]
+            known = [side for side in sides if isinstance(side, ast.Constant)]
+            singletons = [side for side in known if isinstance(side.value, bool | None)]
+            return [value for side in singletons for value in reader.literals(side, doubt)]
         case ast.In():
             return _member(reader, left, right, doubt + 1)
         case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
@@ -117,7 +117,7 @@ def _equal(
         return []
     on_left = _apart(reader, left, right, doubt, distance)
     on_right = _apart(reader, right, left, doubt, distance)
-    if isinstance(left, ast.Call) and not scopes.name_of(left.func)[:1].isupper():
+    if isinstance(left, ast.Call) and not name_of(left.func)[:1].isupper():
         on_left = [value for value in on_left if value.doubt < doubt + _ARGUMENTS]
     least_left = min((value.doubt for value in on_left), default=doubt + 99)
     least_right = min((value.doubt for value in on_right), default=doubt + 99)
@@ -142,11 +142,6 @@ def _apart(
         elif not shared:
             found.append(replace(value, doubt=value.doubt + extra))
     return found
-
-
-def _singleton(reader: LiteralReader, side: ast.expr, doubt: int) -> list[ExpectedValue]:
-    known = isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, bool))
-    return reader.literals(side, doubt) if known else []
 
 
 def _member(
@@ -211,12 +206,19 @@ def _sites(reader: LiteralReader, function: scopes.FunctionNode, helpers: Helper
 
 
 def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = scopes.name_of(call.func)
+    name = name_of(call.func)
     if name in _MOCK_METHODS:
         for node in (*call.args, *(keyword.value for keyword in call.keywords)):
             yield reader.literals(node, doubt)
-    elif name in _RAISES:
-        yield from _raised(reader, call, doubt)
+    elif name in _RAISES and call.args:
+        yield reader.errors(call.args[0], doubt)
+        if name.endswith("Regex") and len(call.args) > _CALLS_PLAINLY:
+            yield reader.patterns(call.args[1], doubt)
+        if name.endswith("Message") and len(call.args) > _CALLS_PLAINLY:
+            yield reader.literals(call.args[1], doubt, FAR)
+        for keyword in call.keywords:
+            if keyword.arg == "match" and len(call.args) == _CALLS_PLAINLY:
+                yield reader.patterns(keyword.value, doubt)
     elif name in _DJANGOS:
         at = _DJANGOS[name]
         if len(call.args) > at:
@@ -224,24 +226,20 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
     elif name == "assertTrue" and call.args:
         yield from _asserted(reader, call.args[0], doubt)
     elif len(call.args) > 1:
-        yield _of_two(reader, call, doubt)
-
-
-def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedValue]:
-    name, (one, other) = scopes.name_of(call.func), call.args[:2]
-    if name in _EQUALITY_METHODS:
-        return _equal(reader, (one, other), doubt)
-    if name in _COMPARING_METHODS:
-        return _compared(reader, (one, other), _COMPARING_METHODS[name](), doubt)
-    if name == "assertRegex":
-        return reader.patterns(other, doubt)
-    distance = _almost(reader, call)
-    return _equal(reader, (one, other), doubt, distance) if distance is not None else []
+        one, other = call.args[:2]
+        if name in _EQUALITY_METHODS:
+            yield _equal(reader, (one, other), doubt)
+        elif name in _COMPARING_METHODS:
+            yield _compared(reader, (one, other), _COMPARING_METHODS[name](), doubt)
+        elif name == "assertRegex":
+            yield reader.patterns(other, doubt)
+        elif (distance := _almost(reader, call)) is not None:
+            yield _equal(reader, (one, other), doubt, distance)
 
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     """The tolerance of an assertion of closeness; `None` for any other assertion."""
-    name = scopes.name_of(call.func)
+    name = name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})
     if name not in _ALMOST:
@@ -255,22 +253,8 @@ def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     return Distance(absolute=value if "delta" in named else 1.5 * 10**-value)
 
 
-def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
-    name = scopes.name_of(call.func)
-    if name not in _RAISES or not call.args:
-        return
-    yield reader.errors(call.args[0], doubt)
-    if name.endswith("Regex") and len(call.args) > _CALLS_PLAINLY:
-        yield reader.patterns(call.args[1], doubt)
-    if name.endswith("Message") and len(call.args) > _CALLS_PLAINLY:
-        yield reader.literals(call.args[1], doubt, FAR)
-    for keyword in call.keywords:
-        if keyword.arg == "match" and len(call.args) == _CALLS_PLAINLY:
-            yield reader.patterns(keyword.value, doubt)
-
-
 def _helped(reader: LiteralReader, call: ast.Call, doubt: int, helpers: Helpers) -> Sites:
-    helper = helpers.get(scopes.name_of(call.func))
+    helper = helpers.get(name_of(call.func))
     if helper is None or isinstance(call.func, ast.Attribute) != helper.is_method:
         return
     # Calls of a method omit the first parameter.
@@ -280,15 +264,9 @@ def _helped(reader: LiteralReader, call: ast.Call, doubt: int, helpers: Helpers)
     for statement, inner in scopes.statements(helper.node.body):
         test = statement.test if isinstance(statement, ast.Assert) else None
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
-            sides = test.left, test.comparators[0]
-            yield _passed_on(reader, sides, arguments, doubt + inner + 1)
-
-
-def _passed_on(
-    reader: LiteralReader, sides: Sides, arguments: Mapping[str, ast.expr], doubt: int
-) -> list[ExpectedValue]:
-    left, right = (arguments.get(side.id) if isinstance(side, ast.Name) else None for side in sides)
-    if left is not None and right is not None:
-        return _equal(reader, (left, right), doubt)
-    only = left if left is not None else right
-    return reader.literals(only, doubt) if only is not None else []
+            sides = (test.left, test.comparators[0])
+            left, right = (arguments.get(s.id) if isinstance(s, ast.Name) else None for s in sides)
+            if left is not None and right is not None:
+                yield _equal(reader, (left, right), doubt + inner + 1)
+            elif (only := right if left is None else left) is not None:
+                yield reader.literals(only, doubt + inner + 1)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from random import Random
 
 from agentbench.errors import InputError
-from agentbench.integrity.expectation_changes import source_text
-from agentbench.integrity.expectation_changes.functions import functions_of
-from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar, is_scalar
+from agentbench.python_source import source_text
+from agentbench.python_source.constants import LiteralValue, Scalar, is_scalar
+from agentbench.python_source.functions import functions_of
 
 _LETTERS = string.ascii_lowercase
 _LONGEST_TURNED = 60
@@ -27,11 +27,16 @@ def disguise(value: Scalar, rng: Random) -> str | None:
     """Write a constant as another expression, in brackets; `None` if it should not change."""
     match value:
         case bool():
-            return _truth(value, rng)
+            low, high = sorted(rng.sample(range(2, 90), 2))
+            if value:
+                return rng.choice((f"({low} < {high})", f"({high} > {low})", f"({low} != {high})"))
+            return rng.choice((f"({low} > {high})", f"({high} < {low})", f"({low} == {high})"))
         case float():
             return _real(value, rng)
         case int() if value.bit_length() <= _MOST_BITS:
-            return _integer(value, rng)
+            step = rng.randrange(2, 90)
+            sum_of, difference = f"({value - step} + {step})", f"({value + step} - {step})"
+            return rng.choice((sum_of, difference, difference, f"({value ^ step} ^ {step})"))
         case int() | complex():
             return None
         case str() | bytes():
@@ -68,19 +73,6 @@ def _joined(brackets: str, items: list[str | None]) -> str | None:
     if None in items:
         return None
     return brackets[0] + "".join(f"{item}, " for item in items) + brackets[1]
-
-
-def _truth(value: bool, rng: Random) -> str:  # noqa: FBT001 (it is a datum, not a switch)
-    low, high = sorted(rng.sample(range(2, 90), 2))
-    if value:
-        return rng.choice((f"({low} < {high})", f"({high} > {low})", f"({low} != {high})"))
-    return rng.choice((f"({low} > {high})", f"({high} < {low})", f"({low} == {high})"))
-
-
-def _integer(value: int, rng: Random) -> str:
-    step = rng.randrange(2, 90)
-    sum_of, difference = f"({value - step} + {step})", f"({value + step} - {step})"
-    return rng.choice((sum_of, difference, difference, f"({value ^ step} ^ {step})"))
 
 
 def _real(value: float, rng: Random) -> str | None:
@@ -122,21 +114,14 @@ def disguised_constants(
 ) -> list[source_text.SourceEdit]:
     """Edits that write constants as expressions wherever only their values count."""
     edits: list[source_text.SourceEdit] = []
-    for node in _constants(source.tree):
-        text = disguise(node.value, rng) if is_scalar(node.value) else None
-        if text is not None:
-            edits.append(source_text.edit_keeping_lines(source, source.span(node), text))
-    return edits
-
-
-def _constants(root: ast.AST) -> Iterator[ast.Constant]:
-    waiting = [root]
+    waiting: list[ast.AST] = [source.tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Constant):
-            yield node
-        else:
+        if not isinstance(node, ast.Constant):
             waiting += _child_nodes(node)
+        elif is_scalar(node.value) and (text := disguise(node.value, rng)) is not None:
+            edits.append(source_text.edit_keeping_lines(source, source.span(node), text))
+    return edits
 
 
 def _child_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -167,34 +152,25 @@ def without_comments(source: source_text.SourceText) -> str:
     Raises:
         InputError: the text cannot be tokenized.
     """
-    interpreter_lines = _read_by_the_interpreter(source)
-    comments = [span for line, span in _comments(source) if line not in interpreter_lines]
-    return source_text.apply_edits(
-        source.text, [source_text.SourceEdit(span=span, text="#") for span in comments]
-    )
-
-
-def _comments(source: source_text.SourceText) -> Iterator[tuple[int, source_text.SourceSpan]]:
+    first, kept = source.line(1), set()  # the lines with a shebang or an encoding stay
+    if first.startswith("#!") or _COOKIE.match(first):
+        kept.add(1)
+    if source.line_count > 1 and _NO_CODE.match(first) and _COOKIE.match(source.line(2)):
+        kept.add(2)
     lines = (f"{source.line(number)}\n" for number in range(1, source.line_count + 1))
+    edits = []
     try:
         for token in tokenize.generate_tokens(lambda: next(lines, "")):
-            if token.type == tokenize.COMMENT:
-                line, column = token.start
+            line, column = token.start
+            if token.type == tokenize.COMMENT and line not in kept:
                 start = source.line_start(line) + column
-                yield line, source_text.SourceSpan(start, start + len(token.string))
+                span = source_text.SourceSpan(start, start + len(token.string))
+                edits.append(source_text.SourceEdit(span=span, text="#"))
     except (tokenize.TokenError, SyntaxError) as error:
         raise InputError(
             f"{source.path}: its comments cannot be found: {error}; give valid Python"
         ) from error
-
-
-def _read_by_the_interpreter(source: source_text.SourceText) -> set[int]:
-    """The lines with a shebang or an encoding."""
-    first = source.line(1)
-    lines = {1} if first.startswith("#!") or _COOKIE.match(first) else set()
-    if source.line_count > 1 and _NO_CODE.match(first) and _COOKIE.match(source.line(2)):
-        lines.add(2)
-    return lines
+    return source_text.apply_edits(source.text, edits)
 
 
 def without_prose(source: source_text.SourceText) -> str:

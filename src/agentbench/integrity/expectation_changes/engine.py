@@ -7,12 +7,13 @@ from random import Random
 from msgspec import Struct
 
 from agentbench.integrity import records
-from agentbench.integrity.expectation_changes import disguise, parsed_file, source_text
+from agentbench.integrity.expectation_changes import disguise, parsed_file
 from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
-from agentbench.integrity.expectation_changes.functions import SelectedFunction
 from agentbench.integrity.expectation_changes.opaque_ids import OpaqueIds, opaque_ids
-from agentbench.integrity.expectation_changes.scopes import UNCERTAIN, FunctionNode, own_nodes
-from agentbench.integrity.expectation_changes.values import other_value
+from agentbench.integrity.expectation_changes.other_values import other_value
+from agentbench.python_source import source_text
+from agentbench.python_source.functions import SelectedFunction
+from agentbench.python_source.scopes import UNCERTAIN, FunctionNode, own_nodes
 
 _COMPOUND = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
@@ -175,12 +176,43 @@ def rewrite_tests(
     }
     unchanged = [functions[name] for name, found in chosen.items() if not found]
     weak = tuple(_uncontrolled(function, uncertain) for function in unchanged)
-    edits = [
-        *disguise.disguised_constants(file.source, rng),
-        *_disguised_values(file.source, functions.values(), rng),
-        *(edit for found in chosen.values() for edit in _changes(file.source, found)),
-        *(_final_assertions(file.source, functions.values(), weak, rng) if weak else ()),
-    ]
+    edits = disguise.disguised_constants(file.source, rng)
+    for function in functions.values():
+        for value in function.values:
+            if (text := value.rewriter.disguised(rng)) is not None:
+                edits.append(
+                    source_text.edit_keeping_lines(
+                        file.source, value.span, text, rank=_DISGUISED_RANK
+                    )
+                )
+    changed: list[records.ChangedExpectation] = []
+    for name, found in chosen.items():
+        for one in found:
+            value, text, rank = one.value, one.new.text, _CHANGED_RANK
+            if value.span.start == value.span.end or text[-1:] not in (")", "]", "}"):
+                edits.append(source_text.SourceEdit(span=value.span, text=text, rank=rank))
+            else:
+                edits.append(
+                    source_text.edit_keeping_lines(file.source, value.span, text, rank=rank)
+                )
+            changed.append(
+                records.ChangedExpectation(
+                    file=path,
+                    function=name,
+                    line=value.line,
+                    kind=value.kind,
+                    original=shorten(value.original),
+                    replacement=shorten(one.new.display),
+                    doubt=value.doubt,
+                    row=value.row.index if value.row is not None else None,
+                )
+            )
+    if weak:  # every function gets an assertion, so that weak ones are not recognizable
+        failing = {one.function for one in weak}
+        for function in functions.values():
+            if function.node is not None and can_end_with_assertion(function.node):
+                fails = function.name in failing
+                edits += final_assertion(file.source, function.node, rng, fails=fails)
     ids = OpaqueIds()
     if listed is not None:
         ids = opaque_ids(file, functions.values(), {*tests, *listed}, rng)
@@ -189,9 +221,7 @@ def rewrite_tests(
             edits += (edit for table in function.tables for edit in table.edits())
     return records.RewrittenTestFile(
         source=source_text.apply_edits(file.source.text, [*edits, *ids.edits]),
-        changed=tuple(
-            _change_record(path, name, one) for name, found in chosen.items() for one in found
-        ),
+        changed=tuple(changed),
         weakly_controlled=weak,
         renamed=ids.renamed,
     )
@@ -203,28 +233,6 @@ def _test_functions(
     tests = (one for one in file.functions.functions.values() if one.looks_like_a_test)
     found = {test.name: file.read(test) for test in tests if test.name not in selected}
     return found | {name: file.read_selected(name, one) for name, one in selected.items()}
-
-
-def _disguised_values(
-    source: source_text.SourceText, functions: Iterable[parsed_file.ParsedFunction], rng: Random
-) -> Iterator[source_text.SourceEdit]:
-    for function in functions:
-        for value in function.values:
-            text = value.rewriter.disguised(rng)
-            if text is not None:
-                rank = _DISGUISED_RANK
-                yield source_text.edit_keeping_lines(source, value.span, text, rank=rank)
-
-
-def _changes(
-    source: source_text.SourceText, chosen: Iterable[SelectedChange]
-) -> Iterator[source_text.SourceEdit]:
-    for one in chosen:
-        span = one.value.span
-        if span.start == span.end or not one.new.text.strip() or one.new.text[-1:] not in ")]}":
-            yield source_text.SourceEdit(span=span, text=one.new.text, rank=_CHANGED_RANK)
-        else:
-            yield source_text.edit_keeping_lines(source, span, one.new.text, rank=_CHANGED_RANK)
 
 
 def _uncontrolled(
@@ -240,34 +248,6 @@ def _uncontrolled(
     elif function.values:
         reason = _NONE_FOR_ALL
     return records.UncontrolledFunction(function=function.name, reason=reason, fails=fails)
-
-
-def _final_assertions(
-    source: source_text.SourceText,
-    functions: Iterable[parsed_file.ParsedFunction],
-    weak: Iterable[records.UncontrolledFunction],
-    rng: Random,
-) -> Iterator[source_text.SourceEdit]:
-    """Edits that add an assertion to every function, so that weak ones are not recognizable."""
-    failing = {one.function for one in weak}
-    for function in functions:
-        if function.node is not None and can_end_with_assertion(function.node):
-            fails = function.name in failing
-            yield from final_assertion(source, function.node, rng, fails=fails)
-
-
-def _change_record(file: str, function: str, change: SelectedChange) -> records.ChangedExpectation:
-    value = change.value
-    return records.ChangedExpectation(
-        file=file,
-        function=function,
-        line=value.line,
-        kind=value.kind,
-        original=shorten(value.original),
-        replacement=shorten(change.new.display),
-        doubt=value.doubt,
-        row=value.row.index if value.row is not None else None,
-    )
 
 
 def shorten(text: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.expected_values import (
     AddedElement,
     ConstantValue,
@@ -19,10 +18,12 @@ from agentbench.integrity.expectation_changes.expected_values import (
     RemovedElement,
     ValueRewriter,
 )
-from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
-from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
-from agentbench.integrity.expectation_changes.values import FAR, NEAR, Distance
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.records import ValueKind
+from agentbench.python_source import constants
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.scopes import NameScope
+from agentbench.python_source.source_text import SourceSpan, SourceText
 
 _LONGEST_COPY = 2_000
 _PURE = frozenset([
@@ -55,7 +56,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
     module: NameScope
     function: NameScope
     columns: Mapping[str, ParameterColumn]
-    names: values.Names  # the constant that a name always means
+    names: constants.Names  # the constant that a name always means
 
     def literals(
         self, node: ast.expr, doubt: int, distance: Distance = NEAR
@@ -63,13 +64,13 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         """All values in an expression that change its value if they are changed."""
         return list(self._expected_values(node, doubt, distance))
 
-    def value_of(self, node: ast.expr) -> values.LiteralValue | values.NotConstant:
+    def value_of(self, node: ast.expr) -> constants.LiteralValue | constants.NotConstant:
         """The value of an expression, as far as it is constant."""
-        return values.evaluate(node, self.names)
+        return constants.evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression is constant."""
-        return not isinstance(self.value_of(node), values.NotConstant)
+        return not isinstance(self.value_of(node), constants.NotConstant)
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The expected exception type, or one for each iteration."""
@@ -137,9 +138,11 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             yield from self._pairs(node, doubt, distance)
         elif isinstance(node, ast.Tuple | ast.List | ast.Set):
             yield from self._elements(node, doubt, distance)
-        else:
-            for operand in _operands(node):
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            for operand in (node.left, node.right):
                 yield from self._expected_values(operand, doubt + 1, distance)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            yield from self._expected_values(node.operand, doubt + 1, distance)
 
     def _constant(
         self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object]
@@ -147,7 +150,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
             return None  # their elements are changed in place
         value = self.value_of(node)
-        if isinstance(value, values.NotConstant):
+        if isinstance(value, constants.NotConstant):
             return None
         if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
             return None
@@ -180,7 +183,11 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         for element in elements:
             yield from self._expected_values(element, doubt, distance, neighbours)
         if elements:
-            yield from self._added_element(node, elements[0], neighbours, doubt)
+            at = self.source.span(elements[0]).start
+            opening = self.source.text[self.source.span(node).start : at]
+            if neighbours and opening and _GAP.fullmatch(opening[1:]):
+                added, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
+                yield self.value(node, ValueKind.CONTAINER, doubt, added, span=span)
             yield from self._removed_elements([(one, one) for one in elements], doubt)
         else:
             yield self._first_element(node, self.source.segment(node)[0], doubt)
@@ -200,19 +207,9 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
 
     def _first_element(self, node: ast.expr, opening: str, doubt: int) -> ExpectedValue:
         """The change that adds an element to an empty container."""
-        like: values.Scalar = 1 if opening == _EMPTY_DICT else "a"
+        like: constants.Scalar = 1 if opening == _EMPTY_DICT else "a"
         rewriter = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
         return self.value(node, ValueKind.CONTAINER, doubt, rewriter)
-
-    def _added_element(
-        self, node: ast.expr, first: ast.expr, neighbours: Sequence[values.Scalar], doubt: int
-    ) -> Iterator[ExpectedValue]:
-        """The change that adds an element similar to an existing one."""
-        at = self.source.span(first).start
-        opening = self.source.text[self.source.span(node).start : at]
-        if neighbours and opening and _GAP.fullmatch(opening[1:]):
-            rewriter, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
-            yield self.value(node, ValueKind.CONTAINER, doubt, rewriter, span=span)
 
     def _removed_elements(
         self, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
@@ -255,7 +252,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             if keyword.arg not in usual:
                 continue
             value = self.value_of(keyword.value)
-            if isinstance(value, values.NotConstant):
+            if isinstance(value, constants.NotConstant):
                 return None
             if isinstance(value, int | float) and keyword.arg == next(iter(usual)):
                 relative = value
@@ -263,15 +260,5 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
                 absolute = value
         return Distance(relative=relative, absolute=absolute) if relative < 0.2 else None
 
-    def _scalars(self, nodes: Iterable[ast.expr]) -> list[values.Scalar]:
-        return [value for value in map(self.value_of, nodes) if values.is_scalar(value)]
-
-
-def _operands(node: ast.expr) -> list[ast.expr]:
-    match node:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
-            return [left, right]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return [operand]
-        case _:
-            return []
+    def _scalars(self, nodes: Iterable[ast.expr]) -> list[constants.Scalar]:
+        return [value for value in map(self.value_of, nodes) if constants.is_scalar(value)]

@@ -9,11 +9,19 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.disguise import write_disguised
-from agentbench.integrity.expectation_changes.source_text import SourceSpan
-from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
+from agentbench.integrity.expectation_changes.other_values import (
+    FAR,
+    NEAR,
+    Distance,
+    other_error,
+    other_pattern,
+    other_text,
+    other_value,
+)
 from agentbench.integrity.records import ValueKind
+from agentbench.python_source.constants import LiteralValue, Scalar
+from agentbench.python_source.source_text import SourceSpan
 
 
 class Replacement(Struct, frozen=True, kw_only=True):
@@ -76,7 +84,7 @@ class LiteralRewriter(ValueRewriter):
 class ConstantValue(LiteralRewriter):
     """A value that is compared."""
 
-    distance: values.Distance = values.NEAR
+    distance: Distance = NEAR
     avoid: Collection[object] = ()
 
     def changed(self, rng: Random) -> Replacement | None:
@@ -93,7 +101,7 @@ class ExpectedPattern(LiteralRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
-        new = values.other_pattern(self.value, rng)
+        new = other_pattern(self.value, rng)
         return None if new is None else _replacement(new, rng)
 
 
@@ -105,7 +113,7 @@ class ExpectedError(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated exception."""
-        new = values.other_error(self.names, rng)
+        new = other_error(self.names, rng)
         return None if new is None else Replacement(text=f"({new})", display=new)
 
 
@@ -149,7 +157,7 @@ class AllowedValues(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
-        new = [values.other_value(one, rng, values.FAR, self.values) for one in self.values]
+        new = [other_value(one, rng, FAR, self.values) for one in self.values]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
             return None
@@ -182,7 +190,7 @@ class AddedElement(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """The new element."""
-        new = values.other_value(self.like, rng, avoid=self.avoid)
+        new = other_value(self.like, rng, avoid=self.avoid)
         text = write_disguised(new, rng)
         if text is None:
             return None
@@ -197,7 +205,7 @@ class DoctestOutput(ValueRewriter):
 
     def changed(self, rng: Random) -> Replacement | None:
         """A line that differs in a character."""
-        new = values.other_text(self.line, rng)
+        new = other_text(self.line, rng)
         return Replacement(text=new, display=new) if "\\" not in new else None
 
 
@@ -207,7 +215,7 @@ def _replacement(new: LiteralValue, rng: Random) -> Replacement | None:
 
 
 def _changed_value(
-    value: LiteralValue, rng: Random, distance: values.Distance, avoid: Collection[object]
+    value: LiteralValue, rng: Random, distance: Distance, avoid: Collection[object]
 ) -> LiteralValue:
     match value:
         case dict():
@@ -222,7 +230,7 @@ def _changed_value(
             items[at] = _changed_value(items[at], rng, distance, ())
             return items if isinstance(value, list) else tuple(items)
         case _:
-            return values.other_value(value, rng, distance, avoid)
+            return other_value(value, rng, distance, avoid)
 
 
 def _word(rng: Random) -> str:

@@ -9,16 +9,16 @@ from random import Random
 
 from msgspec import Struct, field
 
-from agentbench.integrity.expectation_changes import parametrize
-from agentbench.integrity.expectation_changes.functions import (
+from agentbench.integrity.expectation_changes.parsed_file import ParsedFile, ParsedFunction
+from agentbench.python_source import parametrize
+from agentbench.python_source.functions import (
     DefinitionIndex,
     definition_index,
     readers_of_own_ids,
     split_id,
 )
-from agentbench.integrity.expectation_changes.parsed_file import ParsedFile, ParsedFunction
-from agentbench.integrity.expectation_changes.scopes import name_of
-from agentbench.integrity.expectation_changes.source_text import (
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.source_text import (
     SourceEdit,
     SourceSpan,
     SourceText,
@@ -116,13 +116,13 @@ def _are_whole(names: Collection[str], known: Mapping[str, ParameterCase]) -> bo
     """
     shortest = sorted(names, key=len)[:_MOST_TRIED]
     return any(
-        not any(len(other) < len(name) and _may_be_in(name, case) for other, case in known.items())
+        not any(
+            len(other) < len(name)
+            and _is_like(name, ["", *(part for part in case.parts if part is not None), ""])
+            for other, case in known.items()
+        )
         for name in shortest
     )
-
-
-def _may_be_in(name: str, case: ParameterCase) -> bool:
-    return _is_like(name, ["", *(part for part in case.parts if part is not None), ""])
 
 
 class OpaqueIds(Struct, kw_only=True):
@@ -146,8 +146,18 @@ def opaque_ids(
         name, own = function.name, listed.get(function.name, [])
         if not sure.is_sure(name) or _last(name) in unclear or name in readers:
             continue
-        known = _cases_by_name(function.tables, _by_owner(own)) if _can_be_written(function) else {}
-        if known:
+        calls = parametrize.parametrized(function.node) if function.node is not None else []
+        # All parametrizing decorators have to be pytest's own, and to be read.
+        if len(calls) != len(function.tables) or not all(
+            isinstance(call.func, ast.Attribute) and name_of(call.func.value) == "mark"
+            for call in calls
+        ):
+            continue
+        by_owner: dict[str, set[str]] = {}  # the cases of each class that has the function
+        for test in own:
+            owner, case = split_id(test)
+            by_owner.setdefault(owner, set()).add(case or "")
+        if known := _cases_by_name(function.tables, by_owner.values()):
             tables = _in_id_order(function.tables)
             new = [[next(tokens) for _ in table.rows] for table in tables]
             done.edits += _edits(file.source, tables, new)
@@ -175,24 +185,6 @@ def _listed_tests(
         else:
             unclear.add(_last(name))
     return listed, unclear
-
-
-def _can_be_written(function: ParsedFunction) -> bool:
-    """Whether all parametrizing decorators are pytest's own and can be read."""
-    calls = parametrize.parametrized(function.node) if function.node is not None else []
-    return len(calls) == len(function.tables) and all(
-        isinstance(call.func, ast.Attribute) and name_of(call.func.value) == "mark"
-        for call in calls
-    )
-
-
-def _by_owner(tests: Iterable[str]) -> Collection[set[str]]:
-    """The cases of each class that has the function."""
-    found: dict[str, set[str]] = {}
-    for test in tests:
-        name, case = split_id(test)
-        found.setdefault(name, set()).add(case or "")
-    return found.values()
 
 
 def _edits(

@@ -5,21 +5,22 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import expected_values, scopes, source_text
+from agentbench.integrity.expectation_changes import expected_values
 from agentbench.integrity.expectation_changes.assertions import Helpers, expected_in
 from agentbench.integrity.expectation_changes.expected_literals import (
     LiteralReader,
     ParameterColumn,
 )
-from agentbench.integrity.expectation_changes.functions import (
+from agentbench.integrity.records import ValueKind
+from agentbench.python_source import scopes, source_text
+from agentbench.python_source.constants import Names
+from agentbench.python_source.functions import (
     FoundFunction,
     FunctionsOfFile,
     SelectedFunction,
     functions_of,
 )
-from agentbench.integrity.expectation_changes.parametrize import ParameterTable, tables
-from agentbench.integrity.expectation_changes.values import Names
-from agentbench.integrity.records import ValueKind
+from agentbench.python_source.parametrize import ParameterTable, tables
 
 _NOT_PLAIN = ("...", "<BLANKLINE>", "Traceback")
 
@@ -64,30 +65,22 @@ def _outputs(
             continue
         first = example.lineno + example.source.count("\n")
         for at in range(first, first + example.want.count("\n")):
-            value = _output_value(source, docstring, lines[at], at)
-            if value is not None:
-                yield value
-
-
-def _output_value(
-    source: source_text.SourceText, docstring: ast.Constant, line: str, at: int
-) -> expected_values.ExpectedValue | None:
-    number = docstring.lineno + at
-    start = source.line_start(number)
-    written = source.text[start : start + len(line)]
-    output = line.strip()
-    if at == 0 or written != line or not output or "\\" in line:
-        return None  # in a text with escapes, positions differ
-    begin = start + line.index(output)
-    return expected_values.ExpectedValue(
-        span=source_text.SourceSpan(begin, begin + len(output)),
-        line=number,
-        kind=ValueKind.DOCTEST,
-        original=output,
-        doubt=0,
-        rewriter=expected_values.DoctestOutput(line=output),
-        site=at,
-    )
+            number = docstring.lineno + at
+            start = source.line_start(number)
+            line, output = lines[at], lines[at].strip()
+            written = source.text[start : start + len(line)]
+            if at == 0 or written != line or not output or "\\" in line:
+                continue  # in a text with escapes, positions differ
+            begin = start + line.index(output)
+            yield expected_values.ExpectedValue(
+                span=source_text.SourceSpan(begin, begin + len(output)),
+                line=number,
+                kind=ValueKind.DOCTEST,
+                original=output,
+                doubt=0,
+                rewriter=expected_values.DoctestOutput(line=output),
+                site=at,
+            )
 
 
 class ParsedFunction(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes.scopes import name_of
-from agentbench.integrity.expectation_changes.values import NotConstant, evaluate
 from agentbench.integrity.sealing.checks import (
     Comparison,
     Each,
@@ -24,11 +22,13 @@ from agentbench.integrity.sealing.checks import (
 )
 from agentbench.integrity.sealing.levels import Level, LevelReader
 from agentbench.integrity.sealing.pairs import PairReader
+from agentbench.python_source.constants import NotConstant, evaluate
+from agentbench.python_source.python_syntax import name_of
 
 _CLOSE = {"isclose": (1e-9, 0.0), "allclose": (1e-5, 1e-8)}
 _LIKELY = frozenset(["isinstance", "issubclass", "hasattr", "callable", "exists", "is_file"])
 _SEARCHES = {"search": "{}", "match": r"\A(?:{})", "fullmatch": r"\A(?:{})\Z"}
-_BINARY = 2
+_AFFIXES = {"startswith": r"\A{}", "endswith": r"{}\Z"}
 
 
 class ConditionReader(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,10 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
         if is_computed:
             levels = [Level.LITERAL if expected else Level.COMPUTED for expected in given]
         if max(levels) is Level.LITERAL:  # a variable that the code under test has changed
-            levels = [_without_names(side) for side in sides]
+            levels = [
+                Level.COMPUTED if isinstance(evaluate(side), NotConstant) else Level.LITERAL
+                for side in sides
+            ]
         highest = max(levels)
         if highest is Level.CONSTRUCTED and len(set(levels)) == 1:
             return self.truth(_compare(sides, ops), negated=negated)  # of the class's own methods
@@ -121,7 +124,10 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
         """
         found = []
         for name in ast.walk(node):
-            if isinstance(name, ast.Name) and self._has_several_values(name.id):
+            if not isinstance(name, ast.Name):
+                continue
+            key = self.levels.names.key(name.id, self.levels.owner)
+            if len(self.levels.names.cells.get(key, ())) > 1:
                 found.append((name.id, at + len(named)))
                 named.append(ast.Name(id=name.id, ctx=ast.Load()))
         return Removed(node, tuple(found))
@@ -139,10 +145,6 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
         check = TextMatch(index=0, pattern=removed, negated=negated)
         return SealedCheck(check=check, recorded=(text, *named))
 
-    def _has_several_values(self, name: str) -> bool:
-        names = self.levels.names
-        return len(names.cells.get(names.key(name, self.levels.owner), ())) > 1
-
     def _called(self, call: ast.Call, *, negated: bool) -> SealedCheck:
         name = name_of(call.func)
         found: SealedCheck | None = None
@@ -151,10 +153,16 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
                 found = self._every(every)
             case [one, other, *_] if name in _CLOSE and not negated:
                 found = self._close(call, one, other)
-            case [pattern, text, *_] if name in _SEARCHES and _is_re(call.func):
-                found = self._searched(call, pattern, text, negated=negated)
-            case [part] if name in ("startswith", "endswith"):
-                found = self._affix(call, part, negated=negated)
+            case [pattern, text] if name in _SEARCHES and not call.keywords:
+                known = evaluate(pattern)
+                is_of_re = isinstance(call.func, ast.Attribute) and name_of(call.func.value) == "re"
+                if is_of_re and isinstance(known, str):
+                    whole = ast.Constant(_SEARCHES[name].format(known))
+                    found = self.matched(whole, text, negated=negated)
+            case [part] if name in _AFFIXES and isinstance(call.func, ast.Attribute):
+                if isinstance(known := evaluate(part), str):
+                    whole = ast.Constant(_AFFIXES[name].format(re.escape(known)))
+                    found = self.matched(whole, call.func.value, negated=negated)
             case _:
                 pass
         return found or self.truth(call, negated=negated, likely=name in _LIKELY)
@@ -198,25 +206,6 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
         )
         return self.compared(sides, [ast.Eq])
 
-    def _searched(
-        self, call: ast.Call, pattern: ast.expr, text: ast.expr, *, negated: bool
-    ) -> SealedCheck | None:
-        known = evaluate(pattern)
-        if len(call.args) > _BINARY or call.keywords or not isinstance(known, str):
-            return None
-        whole = ast.Constant(_SEARCHES[name_of(call.func)].format(known))
-        return self.matched(whole, text, negated=negated)
-
-    def _affix(self, call: ast.Call, part: ast.expr, *, negated: bool) -> SealedCheck | None:
-        if not isinstance(call.func, ast.Attribute) or isinstance(evaluate(part), NotConstant):
-            return None
-        known = evaluate(part)
-        if not isinstance(known, str):
-            return None
-        at_start = call.func.attr == "startswith"
-        pattern = rf"\A{re.escape(known)}" if at_start else rf"{re.escape(known)}\Z"
-        return self.matched(ast.Constant(pattern), call.func.value, negated=negated)
-
 
 def _compare(sides: Sequence[ast.expr], ops: Sequence[type[ast.cmpop]]) -> ast.Compare:
     return ast.Compare(left=sides[0], ops=[op() for op in ops], comparators=list(sides[1:]))
@@ -228,15 +217,6 @@ def relaxed(sealed: SealedCheck) -> SealedCheck:
     if sealed.condition is None:
         return sealed
     return SealedCheck(check=Truthiness(index=0, negated=negated), recorded=(sealed.condition,))
-
-
-def _without_names(side: ast.expr) -> Level:
-    is_constant = not isinstance(evaluate(side), NotConstant)
-    return Level.LITERAL if is_constant else Level.COMPUTED
-
-
-def _is_re(func: ast.expr) -> bool:
-    return isinstance(func, ast.Attribute) and name_of(func.value) == "re"
 
 
 def _names(node: ast.AST) -> set[str]:

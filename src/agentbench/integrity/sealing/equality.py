@@ -21,8 +21,8 @@ from agentbench.integrity.sealing.expected_trees import (
     Constructed,
     Container,
     EnumMember,
-    ExpectedTree,
     Known,
+    Side,
     Unknown,
 )
 from agentbench.integrity.sealing.plain_values import (
@@ -67,7 +67,7 @@ def every(agreements: Iterable[Agreement]) -> Agreement:
     return found
 
 
-def equal(actual: CanonicalValue, expected: ExpectedTree | CanonicalValue) -> Agreement:
+def equal(actual: CanonicalValue, expected: Side) -> Agreement:
     """Whether a recorded value is equal to an expected one."""
     match expected:
         case Known(value=value):
@@ -139,17 +139,13 @@ def _equal_groups(left: Group, right: Group) -> Agreement:
     return _equal_plain(left, right)
 
 
-def _equal_sequences(
-    left: tuple[CanonicalValue, ...], right: tuple[ExpectedTree | CanonicalValue, ...]
-) -> Agreement:
+def _equal_sequences(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) -> Agreement:
     if len(left) != len(right):
         return Agreement.NO
     return every(map(equal, left, right))
 
 
-def _equal_unordered(
-    left: tuple[CanonicalValue, ...], right: tuple[ExpectedTree | CanonicalValue, ...]
-) -> Agreement:
+def _equal_unordered(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) -> Agreement:
     """Match members, or pairs by their keys, each with another one."""
     if len(left) != len(right):
         return Agreement.NO
@@ -178,7 +174,7 @@ def _equal_unordered(
     return every(agreements)
 
 
-def _key(item: ExpectedTree | CanonicalValue) -> str:
+def _key(item: Side) -> str:
     """The digest of a member, or of a pair's key; "" if it is not known."""
     match item:
         case Group(kind="pair", items=(key, _)) | Container(kind="pair", items=(key, _)):
@@ -271,9 +267,7 @@ def _equal_fields(actual: Instance, expected: Constructed) -> Agreement:
     return found if len(given) == len(state) > 0 else Agreement.UNKNOWN
 
 
-def _close(
-    actual: CanonicalValue, tree: ExpectedTree | CanonicalValue, tolerance: Approximate
-) -> Agreement:
+def _close(actual: CanonicalValue, tree: Side, tolerance: Approximate) -> Agreement:
     """Compare numbers with a tolerance as `pytest.approx` does, also in containers."""
     expected = tree.value if isinstance(tree, Known) else tree
     if isinstance(expected, Unknown):
@@ -303,7 +297,7 @@ def _close(
         return Agreement.NO
 
 
-def _number(value: ExpectedTree | CanonicalValue | None) -> complex | None:
+def _number(value: Side | None) -> complex | None:
     """A number that a tolerance applies to."""
     if not isinstance(value, Leaf | Group | Instance):
         return None
@@ -337,7 +331,7 @@ def _close_containers(
     return every(found)
 
 
-def _is_plain(value: ExpectedTree | CanonicalValue) -> bool:
+def _is_plain(value: Side) -> bool:
     try:
         to_python(value)
     except NotPlainError:

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.values import Names, evaluate
 from agentbench.integrity.sealing import agreement, output_lines
-from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
 from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Leaf, Recording
 from agentbench.integrity.sealing.checks import (
     Check,
@@ -28,6 +25,8 @@ from agentbench.integrity.sealing.checks import (
     TextMatch,
     Truthiness,
 )
+from agentbench.integrity.sealing.equality import Agreement, every
+from agentbench.integrity.sealing.expected_trees import Known, Side, expected_tree
 from agentbench.integrity.sealing.recordings import (
     elements_of,
     equal_in_any_order,
@@ -35,6 +34,8 @@ from agentbench.integrity.sealing.recordings import (
     token_of,
 )
 from agentbench.integrity.sealing.seal import SealedFile
+from agentbench.python_source.constants import Names, evaluate
+from agentbench.python_source.python_syntax import name_of
 
 _STRONG, _WEAK = 8, 1
 _TELLING = 4  # characters; most pages have shorter texts
@@ -60,7 +61,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             return False
         sides = [self._side(operand, recording) for operand in check.operands]
         is_own = any(isinstance(side, Instance) and side.kind == "object" for side in sides)
-        return is_own and any(isinstance(side, agreement.Known) for side in sides)
+        return is_own and any(isinstance(side, Known) for side in sides)
 
     def tokens(self, recording: Recording) -> tuple[int | None, ...]:
         """The numbers of the recorded tokens, which identify the expected values."""
@@ -85,9 +86,15 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
 
     def strength(self, recording: Recording) -> int:
         """How much an agreeing recording proves: 8 for a value, 1 for a truth, else 0."""
+        if self.site.unsealed:
+            return 0
         names = [self._names(one, recording) for one in self.site.removed]
         by_name = {name: node for each in names for name, node in each.items()}
-        return _strength_of(self.site, recording, by_name)
+        found = _strength(self.site.check, by_name)
+        if isinstance(self.site.check, Comparison):  # the value may be known only from a run
+            values = (v.value if isinstance(v, Leaf) else v for v in recording.values)
+            found = min(found, max(map(_strength_of_value, values), default=0))
+        return found
 
     def lacks_text(self, recording: Recording) -> bool:
         """Whether an exception or a warning needs a text that is known only in the test's run."""
@@ -105,7 +112,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             case Truthiness(index=index, negated=negated):
                 value = _at(recording.values, index)
                 found = Agreement.NO if value is None else agreement.truth(value)
-                return _negated(found) if negated else found
+                return found.inverted() if negated else found
             case TextMatch():
                 return self._match(check, recording)
             case LineMatch():
@@ -121,16 +128,16 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
 
     def _comparison(self, check: Comparison, recording: Recording) -> Agreement:
         sides = [self._side(operand, recording) for operand in check.operands]
-        found = Agreement.YES
-        for op, left, right in zip(check.ops, sides, sides[1:], strict=False):
-            if left is None or right is None:
-                return Agreement.NO  # the recording lacks it
-            if check.unordered:
-                one = equal_in_any_order(left, right)
-            else:
-                one = agreement.compare(op, left, right)
-            found = _both(found, one)
-        return _negated(found) if check.negated else found
+        known = [side for side in sides if side is not None]
+        if len(known) < len(sides):
+            return Agreement.NO  # the recording lacks one
+        found = every(
+            equal_in_any_order(left, right)
+            if check.unordered
+            else agreement.compare(op, left, right)
+            for op, left, right in zip(check.ops, known, known[1:], strict=False)
+        )
+        return found.inverted() if check.negated else found
 
     def _match(self, check: TextMatch, recording: Recording) -> Agreement:
         value, pattern = _at(recording.values, check.index), self._text(check.pattern, recording)
@@ -140,7 +147,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         if pattern is None:
             return Agreement.UNKNOWN
         found = agreement.matches(pattern, text)
-        return _negated(found) if check.negated else found
+        return found.inverted() if check.negated else found
 
     def _lines(self, check: LineMatch, recording: Recording) -> Agreement:
         value = _at(recording.values, check.index)
@@ -167,9 +174,8 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         is_there = found > 0
         if check.count is not None:
             is_there = evaluate(check.count.node, self._names(check.count, recording)) == found
-        return _both(
-            agreement.compare(ast.Eq, page[0], status), Agreement.of(is_there != check.negated)
-        )
+        has_status = agreement.compare(ast.Eq, page[0], status)
+        return every((has_status, Agreement.of(is_there != check.negated)))
 
     def _raised(self, check: Raised, recording: Recording) -> Agreement:
         names: list[str] | None = []
@@ -198,11 +204,11 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
     def _type_name(self, node: ast.expr) -> str:
         """The name of a class in the test; that of a built-in one is qualified."""
         match node:  # of pytest
-            case ast.Attribute(attr="Exception", value=owner) if scopes.name_of(owner) in _OUTCOMES:
-                return _OUTCOMES[scopes.name_of(owner)]
+            case ast.Attribute(attr="Exception", value=owner) if name_of(owner) in _OUTCOMES:
+                return _OUTCOMES[name_of(owner)]
             case _:
                 pass
-        name, bound = scopes.name_of(node), self.file.names.module.bound
+        name, bound = name_of(node), self.file.names.module.bound
         is_built_in = isinstance(node, ast.Name) and name not in bound and hasattr(builtins, name)
         return f"builtins.{name}" if is_built_in else name
 
@@ -210,16 +216,13 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         columns = [elements_of(value) for value in recording.values]
         if not columns or any(column is None for column in columns):
             return Agreement.NO
-        found = Agreement.YES
-        for row in zip(*(column for column in columns if column is not None), strict=False):
-            one = Recording(site=recording.site, values=tuple(row))
-            found = _both(found, self._check(inner, one))
-        return found
+        rows = zip(*(column for column in columns if column is not None), strict=False)
+        return every(self._check(inner, Recording(site=recording.site, values=r)) for r in rows)
 
-    def _side(self, operand: Operand, recording: Recording) -> ExpectedTree | CanonicalValue | None:
+    def _side(self, operand: Operand, recording: Recording) -> Side | None:
         if isinstance(operand, Recorded):
             return _at(recording.values, operand.index)
-        return agreement.expected_tree(operand.node, self._names(operand, recording))
+        return expected_tree(operand.node, self._names(operand, recording))
 
     def _text(self, operand: Operand, recording: Recording) -> str | None:
         if isinstance(operand, Recorded):
@@ -232,7 +235,10 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
                 return re.escape(text) if isinstance(text, str) else None
             case _:
                 text = evaluate(node, names)
-                return text if isinstance(text, str) else _computed_text(node, names)
+                if isinstance(text, str):
+                    return text
+                tree = expected_tree(node, names)
+                return text_of(tree.value) if isinstance(tree, Known) else None
 
     def _names(self, operand: Removed, recording: Recording) -> dict[str, ast.expr]:
         """The expressions of the names in an operand, by the tokens in the recording."""
@@ -248,33 +254,31 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         return found
 
 
-def _strength_of(site: Site, recording: Recording, names: Names) -> int:
-    """How much it proves: code that does not know the value guesses it once in 2 ** strength."""
-    if site.unsealed:
-        return 0
-    found = _strength(site.check, names)
-    if isinstance(site.check, Comparison):  # the expected value may be known only from a run
-        found = min(found, max(map(_bits_of, recording.values), default=0))
-    return found
-
-
-def _bits_of(value: CanonicalValue) -> int:
-    found = value.value if isinstance(value, Leaf) else value
-    if found is None or isinstance(found, bool):
-        return _WEAK
-    return 2 * _WEAK if isinstance(found, int) and abs(found) <= 1 else _STRONG
-
-
 def _strength(check: Check, names: Names) -> int:
+    """How much it proves: code that does not know the value guesses it once in 2 ** strength."""
     match check:
         case Comparison():
-            return _strength_of_comparison(check, names)
+            removed = [one.node for one in check.operands if isinstance(one, Removed)]
+            if not removed or check.negated or any(op in _NEGATIVE for op in check.ops):
+                return 0
+            if all(op in _BOUNDS for op in check.ops):
+                return _WEAK
+            return max(_strength_of_value(evaluate(node, names)) for node in removed)
         case Truthiness(is_likely=is_likely):
             return 0 if is_likely else _WEAK
         case TextMatch(negated=negated):
             return 0 if negated else _STRONG
-        case LineMatch() | PageText():
-            return _strength_of_output(check)
+        case PageText(text=text, count=count, negated=negated):
+            if negated or (count is not None and not evaluate(count.node)):
+                return 0
+            known = evaluate(text.node)
+            return _WEAK if isinstance(known, str) and len(known) < _TELLING else _STRONG
+        case LineMatch(patterns=expected, order=order):
+            patterns = output_lines.patterns_of(evaluate(expected.node))
+            if order is LineOrder.NOWHERE or patterns == []:
+                return 0
+            is_telling = patterns is None or any(map(output_lines.is_telling, patterns))
+            return _STRONG if is_telling else 2 * _WEAK
         case Raised(pattern=pattern):
             return _STRONG if pattern is not None else 2 * _WEAK
         case Each(check=inner):
@@ -283,30 +287,7 @@ def _strength(check: Check, names: Names) -> int:
             return _STRONG if indices else 0
 
 
-def _strength_of_output(check: LineMatch | PageText) -> int:
-    if isinstance(check, PageText):
-        text, count = evaluate(check.text.node), check.count
-        if check.negated or (count is not None and not evaluate(count.node)):
-            return 0
-        return _WEAK if isinstance(text, str) and len(text) < _TELLING else _STRONG
-    patterns = output_lines.patterns_of(evaluate(check.patterns.node))
-    if check.order is LineOrder.NOWHERE or patterns == []:
-        return 0
-    is_telling = patterns is None or any(map(output_lines.is_telling, patterns))
-    return _STRONG if is_telling else 2 * _WEAK
-
-
-def _strength_of_comparison(check: Comparison, names: Names) -> int:
-    removed = [one.node for one in check.operands if isinstance(one, Removed)]
-    if not removed or check.negated or any(op in _NEGATIVE for op in check.ops):
-        return 0
-    if all(op in _BOUNDS for op in check.ops):
-        return _WEAK
-    return max(_strength_of_value(node, names) for node in removed)
-
-
-def _strength_of_value(node: ast.expr, names: Names) -> int:
-    value = evaluate(node, names)
+def _strength_of_value(value: object) -> int:
     if value is None or isinstance(value, bool):
         return _WEAK
     if isinstance(value, int) and abs(value) <= 1:
@@ -314,21 +295,5 @@ def _strength_of_value(node: ast.expr, names: Names) -> int:
     return _STRONG
 
 
-def _computed_text(node: ast.expr, names: Names) -> str | None:
-    tree = agreement.expected_tree(node, names)
-    return text_of(tree.value) if isinstance(tree, agreement.Known) else None
-
-
 def _at(values: Sequence[CanonicalValue], index: int) -> CanonicalValue | None:
     return values[index] if index < len(values) else None
-
-
-def _both(one: Agreement, other: Agreement) -> Agreement:
-    if Agreement.NO in (one, other):
-        return Agreement.NO
-    return Agreement.UNKNOWN if Agreement.UNKNOWN in (one, other) else Agreement.YES
-
-
-def _negated(found: Agreement) -> Agreement:
-    turned = {Agreement.YES: Agreement.NO, Agreement.NO: Agreement.YES}
-    return turned.get(found, found)

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct, field
 
-from agentbench.integrity.expectation_changes.scopes import names_in
-from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing.checks import Site
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
+from agentbench.python_source.constants import evaluate
+from agentbench.python_source.scopes import names_in
 
 TELLING = 4  # characters; shorter texts are in most files
 ELSEWHERE = "line {}: its expected value is an input of another test"

@@ -18,7 +18,6 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.sealing.canonical import (
     CanonicalValue,
     Group,
@@ -26,6 +25,7 @@ from agentbench.integrity.sealing.canonical import (
     Unreadable,
     of_python,
 )
+from agentbench.python_source import constants
 
 _DEEPEST = 40
 _MOST_ITEMS = 20_000
@@ -106,6 +106,8 @@ class Unknown(Struct, frozen=True):
 ExpectedTree: TypeAlias = (
     Known | Container | Constructed | EnumMember | Approximate | Anything | Unknown
 )
+Side: TypeAlias = ExpectedTree | CanonicalValue
+"""One side of a comparison: an expected value, or a recorded one."""
 
 
 class _NotConstantError(Exception):
@@ -217,8 +219,8 @@ class _Reader(Struct, frozen=True):
         """The value of a constant expression."""
         if depth == 0:
             raise _NotConstantError
-        value = values.evaluate(node, self.names)
-        if not isinstance(value, values.NotConstant):
+        value = constants.evaluate(node, self.names)
+        if not isinstance(value, constants.NotConstant):
             return value
         match node:
             case ast.Constant(value=constant):

@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import decoded
-from agentbench.integrity.expectation_changes.functions import FunctionsOfFile, functions_of
-from agentbench.integrity.expectation_changes.source_text import parse_source
+from agentbench.python_source.functions import FunctionsOfFile, functions_of
+from agentbench.python_source.source_text import parse_source
 from agentbench.scoring.evidence import NodeId
 
 _OF_CLASS = 2  # names in the id of a test of a class

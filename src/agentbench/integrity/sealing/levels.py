@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
-from agentbench.integrity.expectation_changes.values import NotConstant, evaluate, is_immutable
+from agentbench.python_source.constants import NotConstant, evaluate, is_immutable
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.scopes import NameScope
 
 NameKey: TypeAlias = tuple[str, str]
 """A name, and the function that binds it; the function is empty for names of the module.
@@ -128,7 +129,8 @@ class LevelReader(Struct, kw_only=True):
 
     def _of_parts(self, node: ast.expr) -> Level:
         """The level of a container, an operation, or another expression with parts."""
-        inner = self._highest(_children(node))
+        parts = ast.iter_child_nodes(node)
+        inner = self._highest(part for part in parts if isinstance(part, ast.expr))
         if isinstance(node, _CONTAINERS):
             return inner
         is_literal = inner is Level.LITERAL and not isinstance(node, _COMPUTING)
@@ -208,10 +210,6 @@ class LevelReader(Struct, kw_only=True):
         level = self._highest(parts)
         self._targets -= added
         return level if level is Level.LITERAL else Level.COMPUTED
-
-
-def _children(node: ast.AST) -> list[ast.expr]:
-    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
 
 
 _IMMUTABLE = frozenset([

@@ -10,10 +10,12 @@ from typing import TypeGuard
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes import parsed_file, scopes
-from agentbench.integrity.expectation_changes.functions import FoundFunction
-from agentbench.integrity.expectation_changes.parametrize import tables
+from agentbench.integrity.expectation_changes import parsed_file
 from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey, attribute_key
+from agentbench.python_source import scopes
+from agentbench.python_source.functions import FoundFunction
+from agentbench.python_source.parametrize import tables
+from agentbench.python_source.python_syntax import name_of
 
 _STANDARD = sys.stdlib_module_names - {"test"}  # projects have such a package, too
 _FILES_OF_TESTS = ("test", "tests", "testing", "conftest")
@@ -95,7 +97,7 @@ class _CellFinder(Struct, kw_only=True):
                     self._add((owner, name), cells)
         for loop in ast.walk(function.node):
             if isinstance(loop, ast.For):
-                is_own = scopes.name_of(loop.iter) in scope.bound
+                is_own = name_of(loop.iter) in scope.bound
                 table_scope = scope if is_own else self.file.module
                 for name, column in parsed_file.loop_columns(loop, table_scope):
                     cells = [Cell(node=cell, owner=owner) for _, cell in column]
@@ -150,7 +152,7 @@ class _CellFinder(Struct, kw_only=True):
                 if not isinstance(node, ast.Call):
                     continue
                 is_method = isinstance(node.func, ast.Attribute)
-                if scopes.name_of(node.func) == helper.node.name and is_method == helper.is_method:
+                if name_of(node.func) == helper.node.name and is_method == helper.is_method:
                     yield owner, node
 
 
@@ -199,14 +201,14 @@ def _has_attribute(classes: Mapping[str, ast.ClassDef], owner: str, attribute: s
     if any(name == attribute for s in node.body for name, _ in scopes.assigned(s)):
         return True
     rest = {name: other for name, other in classes.items() if name != owner}
-    return any(_has_attribute(rest, scopes.name_of(base), attribute) for base in node.bases)
+    return any(_has_attribute(rest, name_of(base), attribute) for base in node.bases)
 
 
 def _parameters(function: FoundFunction) -> list[str]:
     """The names of the parameters, without the object of a method."""
     arguments = function.node.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    is_static = any(scopes.name_of(d) == "staticmethod" for d in function.node.decorator_list)
+    is_static = any(name_of(d) == "staticmethod" for d in function.node.decorator_list)
     return names[function.is_method and not is_static :]
 
 
@@ -218,7 +220,7 @@ def is_parameter(function: scopes.FunctionNode, name: str) -> bool:
 
 def _mentions(tree: ast.Module, name: str) -> int:
     return sum(
-        isinstance(node, ast.Name | ast.Attribute) and scopes.name_of(node) == name
+        isinstance(node, ast.Name | ast.Attribute) and name_of(node) == name
         for node in ast.walk(tree)
     )
 
@@ -227,7 +229,7 @@ def _returned(function: scopes.FunctionNode) -> ast.expr | None:
     """The value of a fixture that only returns one."""
     decorators = function.decorator_list
     bare = [one.func if isinstance(one, ast.Call) else one for one in decorators]
-    if not any(scopes.name_of(one) == "fixture" for one in bare):
+    if not any(name_of(one) == "fixture" for one in bare):
         return None
     if any(isinstance(one, ast.Call) and (one.args or one.keywords) for one in decorators):
         return None  # it may have parameters or another name

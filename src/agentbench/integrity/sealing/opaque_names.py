@@ -7,15 +7,13 @@ from random import Random
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes.functions import (
-    DefinitionIndex,
-    FunctionsOfFile,
+from agentbench.integrity.expectation_changes.parsed_file import ParsedFile
+from agentbench.python_source.functions import (
     definition_index,
     readers_of_own_ids,
     split_id,
 )
-from agentbench.integrity.expectation_changes.parsed_file import ParsedFile
-from agentbench.integrity.expectation_changes.scopes import FunctionNode
+from agentbench.python_source.scopes import FunctionNode
 
 _LENGTH = 10
 _READS_VARIABLES = frozenset(
@@ -54,23 +52,20 @@ def opaque_names(file: ParsedFile, rng: Random) -> OpaqueNames:
         for name, function in file.functions.functions.items()
         if function.node.name.startswith("test") and name not in readers and index.is_sure(name)
     }
-    classes = {name for name in file.functions.classes if _is_test_class(name, file, index)}
+    owners = {
+        name.partition("::")[0]
+        for name, function in file.functions.functions.items()
+        if function.node.name.startswith("test")
+    }
+    classes = {
+        name
+        for name in file.functions.classes
+        if name.startswith("Test")
+        and name in owners
+        and name not in index.used | index.again  # nothing reads the old name
+    }
     return OpaqueNames(
         functions=_new_names(tests, "test_", rng), classes=_new_names(classes, "Test", rng)
-    )
-
-
-def _is_test_class(name: str, file: ParsedFile, index: DefinitionIndex) -> bool:
-    """Whether a class of tests can be renamed, since nothing reads the old name."""
-    if "::" in name or not name.startswith("Test") or name in index.used | index.again:
-        return False
-    return _has_tests(file.functions, name)
-
-
-def _has_tests(functions: FunctionsOfFile, owner: str) -> bool:
-    return any(
-        name.startswith(f"{owner}::") and one.node.name.startswith("test")
-        for name, one in functions.functions.items()
     )
 
 

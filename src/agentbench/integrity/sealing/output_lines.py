@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from textwrap import dedent
 
-from agentbench.integrity.sealing.agreement import Agreement, searched
+from agentbench.integrity.sealing.agreement import searched
 from agentbench.integrity.sealing.checks import LineOrder
+from agentbench.integrity.sealing.equality import Agreement
 
 _WILDCARDS = re.compile(r"\[[^]]*\]|\\\w|\W")
 _FEW = re.compile(r"(?:[01] )?(?:pass|fail|skip|error)\w*(?: in)?", re.IGNORECASE)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 
-from agentbench.integrity.expectation_changes.scopes import name_of
-from agentbench.integrity.sealing.agreement import same_as_reference
 from agentbench.integrity.sealing.canonical import Recording
 from agentbench.integrity.sealing.checks import PairedCheck
 from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey
+from agentbench.integrity.sealing.references import same_as_reference
+from agentbench.python_source.python_syntax import name_of
 
 _PARTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Constant)
 _MADE = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Constant)
@@ -65,7 +65,11 @@ class PairReader(Struct, kw_only=True):
         """Whether an expression uses only constants, imported names, and objects made of these."""
         match node:
             case ast.Name(id=name):
-                return self._is_given_name(name)
+                key = self.names.key(name, self.owner)
+                cells = self.names.cells.get(key)
+                if cells is None or key in self._visited:
+                    return not key[0] and key not in self._visited
+                return self._holds_for_all(cells, key, PairReader._is_given)
             case ast.Attribute(value=ast.expr() as inner):
                 return self._is_imported(inner)
             case ast.Call(func=func, args=args, keywords=keywords):
@@ -79,13 +83,6 @@ class PairReader(Struct, kw_only=True):
             case _:
                 parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
                 return isinstance(node, _PARTS) and all(map(self._is_given, parts))
-
-    def _is_given_name(self, name: str) -> bool:
-        key = self.names.key(name, self.owner)
-        cells = self.names.cells.get(key)
-        if cells is None or key in self._visited:
-            return not key[0] and key not in self._visited
-        return self._holds_for_all(cells, key, PairReader._is_given)
 
     def _holds_for_all(
         self, cells: Sequence[Cell], key: NameKey, is_so: Callable[["PairReader", ast.expr], bool]

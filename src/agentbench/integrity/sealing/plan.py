@@ -11,15 +11,16 @@ from random import Random
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from agentbench import python_source
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded
 from agentbench.integrity.expectation_changes.functions import split_id
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
-from agentbench.integrity.sealing.agreement import Agreement
 from agentbench.integrity.sealing.canonical import Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, Site
+from agentbench.integrity.sealing.equality import Agreement
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.isolation import OUT_OF_TIME, ComparisonGuard, Incomparable
@@ -28,15 +29,19 @@ from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
+from agentbench.python_source.functions import split_id
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 from agentbench.test_runs import mounted
 
-_SOURCES = (Path(__file__).parents[1], Path(mounted.__file__).parent)
+_SOURCES = (
+    Path(__file__).parents[1],
+    Path(python_source.__file__).parent,
+    Path(mounted.__file__).parent,
+)
 """The code that decides what is recorded; recordings of other versions cannot be compared."""
 
 _LEAST_STRENGTH = 3  # a function is sealed if at most one guess in eight is right
-_LONGEST_SHOWN = 200
 _GUESSABLE = "its values are few enough to be guessed"
 _STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
 _NO_RECORDING = "it recorded nothing that could be compared"
@@ -110,11 +115,15 @@ class SealedPlan:
         text, encoding = decoded(content, file)
         origins = self._inherited.origins.values()
         listed = [test for test in (*self._listed, *origins) if file_of(test) == file]
+        words: set[str] | None = None
+        if file in self._inherited.files:
+            others = [each for name, each in self._contents.items() if name != file and each]
+            words = {w.decode() for text in others for w in re.findall(rb"[A-Za-z_]\w*", text)}
         settings = SealSettings(
             relaxed_sites=frozenset(self._known.relaxed.get(file, ())),
             paired_sites=frozenset(self._known.paired.get(file, ())),
             keeps_names=self._known.keeps_names,
-            used_names=self._words_beside(file) if file in self._inherited.files else None,
+            used_names=words,
             start=_STRIDE * self._order.index(file),
         )
         sealed = seal_file(text, file, listed, rng, settings)
@@ -124,10 +133,6 @@ class SealedPlan:
         for name, function in sealed.functions.items():
             for test in function.tests:
                 self._function[NodeId(test)] = file, sealed.functions[name]
-
-    def _words_beside(self, file: str) -> set[str]:
-        others = (content for name, content in self._contents.items() if name != file and content)
-        return {word.decode() for text in others for word in re.findall(rb"[A-Za-z_]\w*", text)}
 
     def _inherit(self, test: NodeId, origin: NodeId) -> None:
         """Check an inherited test by the function that it runs; both are renamed alike."""
@@ -197,7 +202,7 @@ class SealedPlan:
                 unsealed[node_id] = found.unsealed
             else:
                 agreed.append(node_id)
-                key = FunctionKey(file_of(node_id), self._function[node_id][1].name)
+                key = self._key(node_id)
                 strength[key] = strength.get(key, 0) + found.strength
         weak = [test for test in agreed if strength[self._key(test)] < _LEAST_STRENGTH]
         unsealed |= dict.fromkeys(weak, _GUESSABLE)
@@ -328,9 +333,9 @@ class _JudgedTest(Struct, kw_only=True):
             SealedMismatch(
                 node_id=self.node_id,
                 line=site.line if site is not None else None,
-                assertion=_shortened(site.text) if site is not None else "",
-                expected=_shortened(expected),
-                actual=_shortened(actual),
+                assertion=shorten(site.text) if site is not None else "",
+                expected=shorten(expected),
+                actual=shorten(actual),
             )
         )
 
@@ -396,7 +401,10 @@ def _assessed(
         case Agreement.YES:
             return _Assessment(strength=evaluator.strength(recording) if is_telling else 0)
         case Agreement.NO:
-            return _Assessment(mismatch=(evaluator.expected_text(recording), _text_of(recording)))
+            raised = () if recording.raised is None else (recording.raised,)
+            values = (*recording.values, *raised, *(recording.warned or ()))
+            actual = ", ".join(map(shown, values)) or "nothing"
+            return _Assessment(mismatch=(evaluator.expected_text(recording), actual))
         case Agreement.UNKNOWN:
             return _Assessment(unsealed=_DOUBTFUL.format(line))
 
@@ -439,15 +447,14 @@ def _verdict(
         return (Agreement.YES if is_right else Agreement.NO), True
     if is_like:
         return Agreement.YES, are_informative(same_time)
-    must_be_equal = _has_equality(evaluator.site)
+    check = evaluator.site.check
+    must_be_equal = (
+        isinstance(check, Comparison)
+        and not check.is_computed
+        and ast.Eq in check.ops
+        and any(True for _ in evaluator.site.removed)
+    )
     return (Agreement.NO if must_be_equal else Agreement.UNKNOWN), True
-
-
-def _has_equality(site: Site) -> bool:
-    check = site.check
-    if not isinstance(check, Comparison) or check.is_computed:
-        return False
-    return ast.Eq in check.ops and any(True for _ in site.removed)
 
 
 def _by_site(recordings: Iterable[Recording]) -> dict[int, list[Recording]]:
@@ -455,16 +462,3 @@ def _by_site(recordings: Iterable[Recording]) -> dict[int, list[Recording]]:
     for recording in recordings:
         found.setdefault(recording.site, []).append(recording)
     return found
-
-
-def _text_of(recording: Recording) -> str:
-    values = [shown(value) for value in recording.values]
-    if recording.raised is not None:
-        values.append(shown(recording.raised))
-    values += [shown(value) for value in recording.warned or ()]
-    return ", ".join(values) or "nothing"
-
-
-def _shortened(text: str) -> str:
-    plain = text if text.isprintable() else ascii(text)[1:-1]
-    return plain if len(plain) <= _LONGEST_SHOWN else plain[: _LONGEST_SHOWN - 1] + "…"

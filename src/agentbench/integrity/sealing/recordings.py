@@ -2,13 +2,12 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import cast
 
 from msgspec.structs import replace
 
 from agentbench.core.schema import JsonObject
-from agentbench.integrity.sealing import agreement
-from agentbench.integrity.sealing.agreement import Agreement, ExpectedTree
+from agentbench.integrity.sealing.agreement import compare
 from agentbench.integrity.sealing.canonical import (
     CanonicalValue,
     Group,
@@ -19,11 +18,12 @@ from agentbench.integrity.sealing.canonical import (
     recording_of,
     to_json,
 )
+from agentbench.integrity.sealing.equality import Agreement
+from agentbench.integrity.sealing.expected_trees import Container, Known, Side
 from agentbench.integrity.sealing.plain_values import like
+from agentbench.integrity.sealing.references import is_informative, same_as_reference
 
 _MORE_BASES = 4
-Side: TypeAlias = ExpectedTree | CanonicalValue
-"""One side of a comparison."""
 
 
 def recording_to_json(recording: Recording) -> JsonObject:
@@ -87,7 +87,8 @@ def equal_in_any_order(left: Side, right: Side) -> Agreement:
         return Agreement.NO
     left_over = list(theirs)
     for one in ours:
-        at = next((i for i, o in enumerate(left_over) if _is_equal(one, o)), None)
+        matching = (compare(ast.Eq, one, other) is Agreement.YES for other in left_over)
+        at = next((at for at, is_equal in enumerate(matching) if is_equal), None)
         if at is None:
             return Agreement.NO
         del left_over[at]
@@ -96,7 +97,14 @@ def equal_in_any_order(left: Side, right: Side) -> Agreement:
 
 def without_order(recording: Recording) -> Recording:
     """A copy with sequences as sets, for an assertion that ignores the order."""
-    return replace(recording, values=tuple(map(_as_set, recording.values)))
+    values = []
+    for value in recording.values:
+        items = _unordered(value)
+        if items is not None:
+            found = [item for item in items if isinstance(item, CanonicalValue)]
+            value = Group("set", tuple(sorted(found, key=digest_of)))
+        values.append(value)
+    return replace(recording, values=tuple(values))
 
 
 def agree(recording: Recording, references: Sequence[Recording]) -> bool:
@@ -106,7 +114,7 @@ def agree(recording: Recording, references: Sequence[Recording]) -> bool:
         return False
     same = [other for other in references if len(other.values) == len(recording.values)]
     return all(
-        agreement.same_as_reference(value, [other.values[at] for other in same])
+        same_as_reference(value, [other.values[at] for other in same])
         for at, value in enumerate(recording.values)
     ) and _events_agree(recording, same)
 
@@ -117,7 +125,7 @@ def are_informative(references: Sequence[Recording]) -> bool:
     raised = [one.raised for one in references if one.raised is not None]
     events = [raised, *zip(*(one.warned or () for one in references), strict=False)]
     told = [[t for e in column if (t := _text_of_error(e)) is not None] for column in events]
-    return any(agreement.is_informative(column) for column in (*columns, *filter(None, told)))
+    return any(is_informative(column) for column in (*columns, *filter(None, told)))
 
 
 def _text_of_error(value: CanonicalValue) -> CanonicalValue | None:
@@ -138,7 +146,7 @@ def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool
         raised = [other.raised for other in references if other.raised is not None]
         if recording.raised is None or not raised:
             return recording.raised is None and not raised
-        return agreement.same_as_reference(recording.raised, raised)
+        return same_as_reference(recording.raised, raised)
     if recording.warned is None:
         return True
     ours = {_shown_type(value) for value in recording.warned}
@@ -146,7 +154,7 @@ def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool
         return False
     columns = zip(*(other.warned or () for other in references), strict=False)
     return all(
-        any(agreement.same_as_reference(warning, column) for warning in recording.warned)
+        any(same_as_reference(warning, column) for warning in recording.warned)
         for column in columns
     )
 
@@ -157,24 +165,12 @@ def _shown_type(value: CanonicalValue) -> str:
 
 def _unordered(side: Side) -> Sequence[Side] | None:
     match side:
-        case agreement.Known(value=value):
+        case Known(value=value):
             return _unordered(value)
-        case agreement.Container(items=items) | Group(items=items, rest=None):
+        case Container(items=items) | Group(items=items, rest=None):
             return items
         case Instance():
             inner = like(side, Group("list", ()))
             return None if inner is None else _unordered(inner)
         case _:
             return None
-
-
-def _as_set(value: CanonicalValue) -> CanonicalValue:
-    items = _unordered(value)
-    if items is None:
-        return value
-    found = [item for item in items if isinstance(item, CanonicalValue)]
-    return Group("set", tuple(sorted(found, key=digest_of)))
-
-
-def _is_equal(one: Side, other: Side) -> bool:
-    return agreement.compare(ast.Eq, one, other) is Agreement.YES

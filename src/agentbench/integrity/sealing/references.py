@@ -139,7 +139,10 @@ def _same_group(actual: Group, references: list[Group]) -> bool:
 
 
 def _same_mapping(actual: Group, references: list[Group]) -> bool:
-    found, *others = (_by_key(group) for group in (actual, *references))
+    found, *others = (
+        {digest_of(one.items[0]): one.items[1] for one in group.items if isinstance(one, Group)}
+        for group in (actual, *references)
+    )
     if any(other.keys() != others[0].keys() for other in others):
         return True
     if found.keys() != others[0].keys() or len(found) != len(actual.items):
@@ -151,11 +154,6 @@ def _same_mapping(actual: Group, references: list[Group]) -> bool:
     return all(
         same_as_reference(value, [other[key] for other in others]) for key, value in found.items()
     )
-
-
-def _by_key(mapping: Group) -> dict[str, CanonicalValue]:
-    pairs = [each.items for each in mapping.items if isinstance(each, Group)]
-    return {digest_of(key): value for key, value in pairs}
 
 
 def _same_set(actual: Group, reference: Group) -> bool:
@@ -195,7 +193,12 @@ def _same_instance(actual: Instance, references: list[Instance]) -> bool:
 def _same_object(actual: Instance, references: list[Instance]) -> bool:
     first = references[0]
     told = [name for name in _INFORMATIVE if first.disclosed(name) is not None]
-    says_same = [name for name in told if _same_disclosure(name, actual, references)]
+    says_same = []
+    for name in told:
+        said = actual.disclosed(name)
+        others = [other for one in references if (other := one.disclosed(name)) is not None]
+        if said is not None and same_as_reference(said, others):
+            says_same.append(name)
     if any(actual.disclosed(name) for name in told if name not in ("repr", *says_same)):
         return False
     state, states = actual.public, [reference.public for reference in references]
@@ -208,12 +211,6 @@ def _same_object(actual: Instance, references: list[Instance]) -> bool:
         if is_same or first.public:
             return is_same
     return says_same == told if told else not names and first.name == actual.name
-
-
-def _same_disclosure(name: str, actual: Instance, references: list[Instance]) -> bool:
-    said = actual.disclosed(name)
-    others = [each for reference in references if (each := reference.disclosed(name)) is not None]
-    return said is not None and same_as_reference(said, others)
 
 
 _State = tuple[tuple[str, CanonicalValue], ...]

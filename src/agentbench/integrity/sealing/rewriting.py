@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agentbench.errors import InputError
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.functions import functions_of
 from agentbench.integrity.sealing.statements import RAISING, recorder_call
+from agentbench.python_source.functions import functions_of
+from agentbench.python_source.python_syntax import name_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,7 +44,8 @@ class SealRewriter(ast.NodeTransformer):
 
     def _error(self, key: int) -> ast.Call:
         number, tokens, rest = self.errors[key]
-        call = recorder_call("warns" if _is_warning(rest) else "raises", number)
+        kind = "raises" if name_of(rest.func) in RAISING else "warns"
+        call = recorder_call(kind, number)
         call.args += [self._expression(value) for value in rest.args]
         call.keywords += [
             ast.keyword(arg=keyword.arg, value=self._expression(keyword.value))
@@ -58,10 +59,6 @@ class SealRewriter(ast.NodeTransformer):
         visited = self.visit(node)
         assert isinstance(visited, ast.expr)
         return visited
-
-
-def _is_warning(call: ast.Call) -> bool:
-    return scopes.name_of(call.func) not in RAISING
 
 
 def written(tree: ast.Module, path: str) -> str:

@@ -8,13 +8,7 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench.integrity.expectation_changes import disguise, parsed_file, scopes, source_text
-from agentbench.integrity.expectation_changes.functions import (
-    FoundFunction,
-    called_by,
-    is_test,
-    split_id,
-)
+from agentbench.integrity.expectation_changes import disguise, parsed_file
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
 from agentbench.integrity.sealing import names as sealed_names
 from agentbench.integrity.sealing.checks import (
@@ -50,7 +44,8 @@ from agentbench.integrity.sealing.statements import (
     has_assertions,
     recorder_call,
 )
-from agentbench.integrity.sealing.staying_ids import StayingIds
+from agentbench.python_source import scopes, source_text
+from agentbench.python_source.functions import FoundFunction, called_by, is_test, split_id
 
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"
@@ -133,7 +128,12 @@ def seal_file(
     sealer.read()
     sealer.replace_cells()
     selected = file.functions.select(listed)
-    names = _new_names(file, rng, settings)
+    names = OpaqueNames(functions={}, classes={})
+    if not settings.keeps_names:
+        names = opaque_names(file, rng)
+    if (used := settings.used_names) is not None:
+        kept = {old: new for old, new in names.functions.items() if old not in used}
+        names = OpaqueNames(functions=kept, classes={})
     first = written(sealer.transformed(), path)
     tree = source_text.parse_source(first, path).tree  # the host keeps parts of the first one
     empty_others(tree, {name.rpartition("::")[2] for name in selected})
@@ -153,16 +153,6 @@ def seal_file(
             if (new := names.renamed_id(ids.renamed.get(test, test))) != test
         },
     )
-
-
-def _new_names(file: parsed_file.ParsedFile, rng: Random, settings: SealSettings) -> OpaqueNames:
-    if settings.keeps_names:
-        return OpaqueNames(functions={}, classes={})
-    names, used = opaque_names(file, rng), settings.used_names
-    if used is None:
-        return names
-    kept = {old: new for old, new in names.functions.items() if old not in used}
-    return OpaqueNames(functions=kept, classes={})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -257,11 +247,14 @@ class _Sealer:
             sealed = paired.check
         if number in self.settings.relaxed_sites:
             sealed = relaxed(sealed)
+        text = self.file.source.segment(node)
+        if isinstance(node, ast.Assert):  # without its message
+            text = f"assert {self.file.source.segment(node.test)}"
         self.sites[number] = Site(
             number=number,
             function=owner,
             line=node.lineno,
-            text=self._text(node),
+            text=text,
             check=sealed.check,
             is_certain=is_certain,
             may_relax=may_relax,
@@ -270,12 +263,6 @@ class _Sealer:
         )
         self._recorded[number] = sealed.recorded
         return number
-
-    def _text(self, node: ast.stmt | ast.expr) -> str:
-        """An assertion without its message."""
-        if isinstance(node, ast.Assert):
-            return f"assert {self.file.source.segment(node.test)}"
-        return self.file.source.segment(node)
 
     def _unknown_side(self, owner: str, sealed: SealedCheck, line: int) -> str | None:
         """Why a recorded operand may be an expected value that stays in the test."""
@@ -374,9 +361,8 @@ class _Sealer:
         """A function's assertions, with those of the helpers that it calls."""
         function = self._functions.get(name)
         if function is None:
-            none: tuple[int, ...] = ()
             return SealedFunction(
-                name=name, tests=tests, sites=none, certain=none, unsealed=_NOT_DEFINED
+                name=name, tests=tests, sites=(), certain=(), unsealed=_NOT_DEFINED
             )
         owners = called_by(name, self._functions)
         sites = [site for site in self.sites.values() if site.function in owners]
@@ -387,7 +373,13 @@ class _Sealer:
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
-            why = _OWN_IDS if self._ids_may_tell(name, tests, sites) else None
+            ids = _StayingIds(function=name, node=function.node, listed=self.listed)
+            scope_of = self.names.functions
+            may_tell = ids.may_tell(tests) or any(
+                ids.reach(site, self._recorded[site.number], scope_of[site.function])
+                for site in sites
+            )
+            why = _OWN_IDS if may_tell else None
         certain = (s.number for s in sites if s.is_certain and s.function == name)
         return SealedFunction(
             name=name,
@@ -397,9 +389,51 @@ class _Sealer:
             unsealed=why,
         )
 
-    def _ids_may_tell(self, name: str, tests: Iterable[str], sites: Iterable[Site]) -> bool:
-        ids = StayingIds(function=name, node=self._functions[name].node, listed=self.listed)
-        scope_of = self.names.functions
-        return ids.may_tell(tests) or any(
-            ids.reach(site, self._recorded[site.number], scope_of[site.function]) for site in sites
+
+class _StayingIds(Struct, frozen=True, kw_only=True):
+    """The ids of one test function, and of the other test functions of its file."""
+
+    function: str  # as in a node id
+    node: scopes.FunctionNode
+    listed: Sequence[str]  # the node ids of all deciding tests of the file
+
+    @property
+    def _parameters(self) -> set[str]:
+        arguments = self.node.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        return {one.arg for one in every}
+
+    def may_tell(self, tests: Iterable[str]) -> bool:
+        """Whether the ids of tests have parts that may have been chosen to name expected values.
+
+        Parts that the ids of another function have, too, come from a common fixture. pytest creates
+        other parts from a literal that the test gets as an input, or from a parameter's name.
+        """
+        nodes = [node for one in self.node.decorator_list for node in ast.walk(one)]
+        if any(isinstance(node, ast.keyword) and node.arg in ("id", "ids") for node in nodes):
+            return True
+        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+        others = (one for one in self.listed if split_id(one)[0] != self.function)
+        common = {p for one in others for p in _parts(one) if not any(map(str.isdigit, p))}
+        return not all(
+            part in common
+            or part.rstrip("0123456789") in self._parameters
+            or any(part in text for text in texts)
+            for one in tests
+            for part in _parts(one)
         )
+
+    def reach(self, site: Site, recorded: Sequence[ast.expr], scope: scopes.NameScope) -> bool:
+        """Whether the expected value of an assertion, or a whole recorded value, is a parameter."""
+        if site.function != self.function:
+            return True  # a helper may get them under other names
+        parameters = self._parameters
+        if any(parameters & scope.origins(one.node) for one in site.removed):
+            return True
+        is_like = isinstance(site.check, LikeReference)
+        whole = [one for one in recorded if is_like or isinstance(one, ast.Name)]
+        return any(parameters & set(scopes.names_in(one)) for one in whole)
+
+
+def _parts(test: str) -> list[str]:
+    return (split_id(test)[1] or "").split("-")

@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from agentbench.core import python_syntax
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.values import evaluate
 from agentbench.integrity.sealing.checks import (
     Comparison,
     LikeReference,
@@ -21,6 +18,9 @@ from agentbench.integrity.sealing.checks import (
 )
 from agentbench.integrity.sealing.conditions import ConditionReader
 from agentbench.integrity.sealing.levels import LevelReader
+from agentbench.python_source import python_syntax, scopes
+from agentbench.python_source.constants import evaluate
+from agentbench.python_source.python_syntax import name_of
 
 _EQUALITIES = frozenset([
     "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
@@ -121,7 +121,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
 
     def expected_error(self, call: ast.Call) -> "ExpectedError | None":
         """The check of an expected exception or warning; None if the call expects none."""
-        name = scopes.name_of(call.func)
+        name = name_of(call.func)
         if name not in RAISING | WARNING or scopes.has_starred(call.args):
             return None
         named: list[ast.expr] = []
@@ -165,7 +165,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
                 return None
 
     def _method(self, call: ast.Call) -> SealedStatement | None:
-        name, arguments = scopes.name_of(call.func), call.args
+        name, arguments = name_of(call.func), call.args
         if name in self.helpers or name in _HARMLESS or name in RAISING | WARNING:
             return None
         if name in scopes.LINE_MATCHERS and isinstance(call.func, ast.Attribute):
@@ -249,7 +249,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         """`result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher."""
         read, given = self._conditions, {k.arg: evaluate(k.value) for k in call.keywords}
         consecutive = given.pop("consecutive", False)
-        if scopes.name_of(output) not in ("stdout", "stderr") or len(call.args) != 1 or given:
+        if name_of(output) not in ("stdout", "stderr") or len(call.args) != 1 or given:
             return None  # a test of the matcher itself, most likely
         lines = ast.Attribute(value=output, attr="lines", ctx=ast.Load())
         (patterns,) = call.args
@@ -306,7 +306,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
 
     def _match_of_error(self, caught: ast.expr, pattern: ast.expr) -> list[SealedCheck] | None:
         """`caught.match(pattern)` of pytest's ExceptionInfo, an assertion without a comparison."""
-        if scopes.name_of(caught) not in self.caught:
+        if name_of(caught) not in self.caught:
             return None
         value = ast.Attribute(value=caught, attr="value", ctx=ast.Load())
         text = ast.Call(func=ast.Name("str", ast.Load()), args=[value], keywords=[])
@@ -340,7 +340,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
 
     def _unknown(self, call: ast.Call) -> SealedStatement:
         """An assertion that the host does not know; its arguments must equal the reference's."""
-        name = scopes.name_of(call.func)
+        name = name_of(call.func)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if name in _COUNTS and isinstance(call.func, ast.Attribute):
             counted = self._counts(call, call.func.value, _COUNTS[name])
@@ -376,7 +376,7 @@ def caught_names(function: scopes.FunctionNode) -> frozenset[str]:
     for node in ast.walk(function):
         match node:
             case ast.withitem(context_expr=ast.Call(func=func), optional_vars=ast.Name(id=name)):
-                found.update({name} if scopes.name_of(func) in RAISING else ())
+                found.update({name} if name_of(func) in RAISING else ())
             case _:
                 pass
     return frozenset(found)
@@ -386,7 +386,7 @@ def has_assertions(function: scopes.FunctionNode) -> bool:
     """Whether a function asserts something."""
     return any(
         isinstance(node, ast.Assert)
-        or (isinstance(node, ast.Call) and _asserts(scopes.name_of(node.func)))
+        or (isinstance(node, ast.Call) and _asserts(name_of(node.func)))
         for node in ast.walk(function)
     )
 

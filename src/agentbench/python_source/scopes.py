@@ -7,18 +7,12 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes.values import (
-    Names,
-    NotConstant,
-    evaluate,
-    is_immutable,
-)
+from agentbench.python_source.constants import Names, NotConstant, evaluate, is_immutable
+from agentbench.python_source.python_syntax import name_of
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SCOPES = (*_DEFINITIONS, ast.Lambda)
-_NAMED = (*_DEFINITIONS, ast.arg, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expression
 _RAISING = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage", "suppress"}
@@ -86,15 +80,6 @@ def lasting_constants(scope: NameScope, outer: Names | None = None) -> Names:
         if is_immutable(value) or scope.loads[name] == scope.compared[name]:
             found[name] = node
     return found
-
-
-def name_of(node: ast.expr) -> str:
-    """The last part of the called name."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case _:
-            return ""
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
@@ -170,17 +155,19 @@ def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from names * 2  # also bound elsewhere
             case ast.alias(name=name, asname=asname):
                 yield asname or name.partition(".")[0]
+            case (
+                ast.FunctionDef(name=str(name))
+                | ast.AsyncFunctionDef(name=str(name))
+                | ast.ClassDef(name=str(name))
+                | ast.arg(arg=name)
+                | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                yield name
             case _:
-                yield from _named(node)
-
-
-def _named(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, _NAMED):
-        name = getattr(node, "arg" if isinstance(node, ast.arg) else "name", None)
-        if isinstance(name, str):
-            yield name
-    elif isinstance(node, ast.MatchMapping) and node.rest is not None:
-        yield node.rest
+                pass
 
 
 def assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
@@ -227,8 +214,10 @@ def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.s
 
 
 def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:
-    if isinstance(node, ast.With | ast.AsyncWith) and not _raises(node):
-        yield from statements(node.body, doubt)
+    if isinstance(node, ast.With | ast.AsyncWith):
+        called = (item.context_expr for item in node.items)
+        if not any(isinstance(c, ast.Call) and name_of(c.func) in _RAISING for c in called):
+            yield from statements(node.body, doubt)
     elif isinstance(node, ast.For | ast.AsyncFor):
         yield from statements(node.body, doubt + (not _runs(node.iter)))
         yield from statements(node.orelse, UNCERTAIN)
@@ -238,27 +227,16 @@ def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:
     elif isinstance(node, ast.Try | ast.TryStar):
         yield from statements(node.body, UNCERTAIN if node.handlers else doubt)
         yield from statements([*node.orelse, *node.finalbody], doubt)
-    for branch in _branches(node):
-        yield from statements(branch, UNCERTAIN)
-
-
-def _branches(node: ast.stmt) -> list[list[ast.stmt]]:
-    match node:
-        case ast.If(body=body, orelse=orelse):
-            return [body, orelse]
-        case ast.Match(cases=cases):
-            return [case.body for case in cases]
-        case ast.Try(handlers=handlers) | ast.TryStar(handlers=handlers):
-            return [handler.body for handler in handlers]
-        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
-            return [body]
-        case _:
-            return []
-
-
-def _raises(node: ast.With | ast.AsyncWith) -> bool:
-    calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
-    return any(name_of(call.func) in _RAISING for call in calls)
+        for handler in node.handlers:
+            yield from statements(handler.body, UNCERTAIN)
+    elif isinstance(node, ast.If):
+        yield from statements(node.body, UNCERTAIN)
+        yield from statements(node.orelse, UNCERTAIN)
+    elif isinstance(node, ast.Match):
+        for case in node.cases:
+            yield from statements(case.body, UNCERTAIN)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from statements(node.body, UNCERTAIN)
 
 
 def _runs(node: ast.expr) -> bool:

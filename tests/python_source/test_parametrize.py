@@ -2,9 +2,9 @@ import ast
 
 import pytest
 
-from agentbench.integrity.expectation_changes.parametrize import ParameterTable, tables
-from agentbench.integrity.expectation_changes.scopes import module_scope
-from agentbench.integrity.expectation_changes.source_text import apply_edits, parse_source
+from agentbench.python_source.parametrize import ParameterTable, tables
+from agentbench.python_source.scopes import module_scope
+from agentbench.python_source.source_text import apply_edits, parse_source
 
 
 def table(arguments: str, before: str = "") -> tuple[ParameterTable, str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from agentbench.core import python_syntax
 from agentbench.errors import InputError
+from agentbench.python_source import python_syntax
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines has more line ends than Python's grammar
 _BYTE_ORDER_MARK = "\ufeff"
@@ -117,13 +117,11 @@ def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:
     """The text with all edits applied; edits inside of others are skipped."""
     parts: list[str] = []
     done = 0
-    for edit in sorted(edits, key=_order):
+    for edit in sorted(
+        edits, key=lambda e: (e.span.start, e.span.end > e.span.start, -e.span.end, -e.rank)
+    ):
         if edit.span.start < done:
             continue
         parts += text[done : edit.span.start], edit.text
         done = edit.span.end
     return "".join([*parts, text[done:]])
-
-
-def _order(edit: SourceEdit) -> tuple[int, bool, int, int]:
-    return edit.span.start, edit.span.end > edit.span.start, -edit.span.end, -edit.rank

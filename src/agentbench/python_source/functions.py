@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes.scopes import FunctionNode, name_of
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.scopes import FunctionNode
 
 _BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With, ast.For)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

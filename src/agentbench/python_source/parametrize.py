@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from agentbench.integrity.expectation_changes import scopes
-from agentbench.integrity.expectation_changes.scopes import FunctionNode, NameScope, name_of
-from agentbench.integrity.expectation_changes.source_text import SourceEdit, SourceSpan, SourceText
-from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstant, evaluate
+from agentbench.python_source import scopes
+from agentbench.python_source.constants import LiteralValue, NotConstant, evaluate
+from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.scopes import FunctionNode, NameScope
+from agentbench.python_source.source_text import SourceEdit, SourceSpan, SourceText
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 _LONGEST = 100  # newer versions of pytest number rows with longer ids
@@ -124,7 +125,9 @@ def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTa
     read = tuple(row for row in rows if row is not None)
     if len(read) < len(rows):
         return None
-    ids_at = _ids_at(source, call) if not shape.ids else None
+    last = last_argument_end(source, call)
+    rest = source.text[last : source.span(call).end - 1]
+    ids_at = last if not shape.ids and _SEPARATOR.fullmatch(rest) else None
     return ParameterTable(names=names, rows=read, ids_at=ids_at, call=call, ids=shape.ids)
 
 
@@ -149,13 +152,15 @@ class _TableShape(Struct, frozen=True, kw_only=True):
             values = node.elts if isinstance(node, ast.Tuple | ast.List) else []
         if len(values) != len(self.names) or scopes.has_starred(values):
             return None
-        parts = self._generated_parts(values, index) if written is None else (_text_of(written),)
+        parts: tuple[str | None, ...]
+        if written is None:
+            pairs = zip(values, self.names, strict=True)
+            parts = tuple(_id_of(value, name, index, self.module) for value, name in pairs)
+        else:
+            text = evaluate(written)
+            parts = (text if isinstance(text, str) else None,)
         fixed = own is not None or (written is not None and None not in parts)
         return TableRow(values=tuple(values), parts=parts, fixed=fixed, own_id=own)
-
-    def _generated_parts(self, values: Sequence[ast.expr], index: int) -> tuple[str | None, ...]:
-        pairs = zip(values, self.names, strict=True)
-        return tuple(_id_of(value, name, index, self.module) for value, name in pairs)
 
 
 def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
@@ -187,11 +192,6 @@ def _rows_of(node: ast.expr, module: NameScope) -> Sequence[ast.expr]:
     return node.elts
 
 
-def _text_of(node: ast.expr) -> str | None:
-    value = evaluate(node)
-    return value if isinstance(value, str) else None
-
-
 def _id_of(node: ast.expr, name: str, index: int, module: NameScope) -> str | None:
     if isinstance(node, _DISPLAYS) or (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OBJECTS
@@ -217,9 +217,3 @@ def _id_of_value(value: LiteralValue | NotConstant, number: str) -> str | None:
         case _:
             text = str(value)
             return text if len(escaped(text)) <= _LONGEST else None
-
-
-def _ids_at(source: SourceText, call: ast.Call) -> int | None:
-    last = last_argument_end(source, call)
-    rest = source.text[last : source.span(call).end - 1]
-    return last if _SEPARATOR.fullmatch(rest) else None

@@ -2,12 +2,7 @@ import ast
 
 import pytest
 
-from agentbench.integrity.expectation_changes.values import (
-    NotConstant,
-    evaluate,
-    is_immutable,
-    is_scalar,
-)
+from agentbench.python_source.constants import NotConstant, evaluate, is_immutable, is_scalar
 
 
 def value(text: str) -> object:

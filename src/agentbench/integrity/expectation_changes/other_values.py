@@ -1,139 +1,21 @@
-"""Evaluates constant expressions, and chooses other values that look as likely as theirs."""
+"""Chooses other values that look as likely as those of a test."""
 
-import ast
 import builtins
 import math
-import operator
 import re
 import string
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from random import Random
-from typing import TypeAlias, TypeGuard
 
 from msgspec import Struct
 
-Scalar: TypeAlias = str | bytes | bool | int | float | complex | None
-LiteralValue: TypeAlias = (
-    Scalar
-    | tuple["LiteralValue", ...]
-    | list["LiteralValue"]
-    | set["LiteralValue"]
-    | dict["LiteralValue", "LiteralValue"]
-)
-"""A constant value; members of sets and keys of dicts are hashable."""
+from agentbench.python_source.constants import Scalar
 
-Names: TypeAlias = Mapping[str, ast.expr]  # the expression of a constant name
-_OPERATORS: Mapping[type[ast.operator], Callable[[object, object], object]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-}
-_MOST_DEPTH = 50
-_LONGEST_REPEAT = 20_000
-_MOST_BITS = 4096
 _FAR = 3000
 _MAX_ATTEMPTS = 20
 _LITERAL_PATTERN = re.compile(r"\^?((?:[\w\s,:;'\"=<>@!/%&-]|\\[^\w\s])*)\$?")
 _ERRORS = (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, GeneratorExit)
 _WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
-
-
-class NotConstant:
-    """The value of an expression that is not constant, or whose value is too large."""
-
-
-class _NotConstantError(Exception):
-    """A part of an expression is not constant."""
-
-
-def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue | NotConstant:
-    """The value of an expression of literals, containers of them and simple arithmetic.
-
-    It is `NotConstant` if the expression is not constant, or its value is too large.
-    """
-    try:
-        return _evaluate(node, names or {}, _MOST_DEPTH)
-    except _NotConstantError:
-        return NotConstant()
-
-
-def is_scalar(value: object) -> TypeGuard[Scalar]:
-    """Whether it is a single value with an exact literal."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, complex):
-        return math.isfinite(value.real) and math.isfinite(value.imag)
-    return value is None or isinstance(value, str | bytes | int)
-
-
-def is_immutable(value: LiteralValue) -> bool:
-    """Whether every use of it may have a copy of its own."""
-    if isinstance(value, tuple):
-        return all(is_immutable(item) for item in value)
-    return is_scalar(value)
-
-
-def _evaluate(node: ast.expr, names: Names, depth: int) -> LiteralValue:
-    if depth == 0:
-        raise _NotConstantError
-    match node:
-        case ast.Constant(value=value) if is_scalar(value):
-            return value
-        case ast.Name(id=name) if name in names:
-            return _evaluate(names[name], names, depth - 1)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            number = _evaluate(operand, names, depth - 1)
-            if not isinstance(number, int | float | complex):
-                raise _NotConstantError
-            return -number
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            both = _evaluate(left, names, depth - 1), _evaluate(right, names, depth - 1)
-            return _combined(type(op), *both)
-        case ast.Tuple() | ast.List() | ast.Set() | ast.Dict():
-            return _container(node, names, depth - 1)
-        case _:
-            raise _NotConstantError
-
-
-def _container(
-    node: ast.Tuple | ast.List | ast.Set | ast.Dict, names: Names, depth: int
-) -> LiteralValue:
-    def items(nodes: Iterable[ast.expr | None]) -> list[LiteralValue]:
-        """The values of several expressions."""
-        if any(item is None for item in nodes):
-            raise _NotConstantError  # {**more}
-        return [_evaluate(item, names, depth) for item in nodes if item is not None]
-
-    try:
-        match node:
-            case ast.Tuple(elts=elements):
-                return tuple(items(elements))
-            case ast.List(elts=elements):
-                return items(elements)
-            case ast.Set(elts=elements):
-                return set(items(elements))
-            case ast.Dict(keys=keys, values=values):
-                return dict(zip(items(keys), items(values), strict=True))
-    except TypeError as error:
-        raise _NotConstantError from error
-
-
-def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -> LiteralValue:
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, int) and isinstance(other, str | bytes | list | tuple):
-            if one * len(other) > _LONGEST_REPEAT:
-                raise _NotConstantError
-        elif isinstance(one, int) and one.bit_length() > _MOST_BITS:
-            raise _NotConstantError
-    try:
-        found = _OPERATORS[op](left, right)
-    except (TypeError, ArithmeticError) as error:
-        raise _NotConstantError from error
-    if is_scalar(found) or isinstance(found, list | tuple):
-        return found
-    raise _NotConstantError  # a difference of sets, an infinity
 
 
 class Distance(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agentbench.core import python_syntax
+from agentbench.python_source import python_syntax
 
 SOURCE = "".join(f"def f{n}(a):\n    return [a + {n}, {{'b': (a, -{n})}}]\n" for n in range(300))
 
@@ -66,7 +66,7 @@ def test_nobody_parses_without_the_lock() -> None:
             )
         )
     ]
-    assert set(found) == {"core/python_syntax.py"}
+    assert set(found) == {"python_source/python_syntax.py"}
 
 
 @pytest.mark.parametrize("source", ["def f(:", b"x = '\xff'", "  x"])

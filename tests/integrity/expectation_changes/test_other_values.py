@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.integrity.expectation_changes.values import (
+from agentbench.integrity.expectation_changes.other_values import (
     FAR,
     Distance,
     other_error,

@@ -1,0 +1,1 @@
+"""Reads Python source: its text, scopes, functions, constants and parametrize."""
