@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, FilesByPath, TaskFacts
-from agentbench.core.python_syntax import name_of
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.engine import functions_by_tests, uncontrolled_reasons
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.integrity.records import DroppedPath
 from agentbench.integrity.trees import EntryKind, TreeEntry
+from agentbench.python_source.functions import FoundFunction
+from agentbench.python_source.python_syntax import name_of
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.python_runners import runner_of

@@ -11,7 +11,6 @@ from msgspec import Struct, field
 
 from agentbench.core.files import FileContent
 from agentbench.integrity import trees
-from agentbench.integrity.finding_rules import ChangeRule
 from agentbench.integrity.tool_caches import cache_of
 from agentbench.sandbox.archives import TooLongStreamError, limited, open_tar_stream
 from agentbench.scoring.evidence import Finding, Severity
@@ -58,11 +57,9 @@ def read_change(
                 if not reader.read_member(archive, member):
                     break
     except TooLongStreamError:
-        reader.give_up(
-            ChangeRule.EXTRACTION_LIMIT, f"more than {limits.stream_bytes} bytes to read"
-        )
+        reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
     except tarfile.TarError as error:
-        reader.give_up(ChangeRule.UNREADABLE_ARCHIVE, f"the archive is broken: {error}")
+        reader.give_up("unreadable-archive", f"the archive is broken: {error}")
     return reader.change()
 
 
@@ -88,7 +85,7 @@ class _Reader:
         self._members += 1
         work = len(self._files) - self._cache_files
         if self._members > self._limits.members or work > self._limits.files:
-            self.give_up(ChangeRule.EXTRACTION_LIMIT, "too many files")
+            self.give_up("extraction-limit", "too many files")
             return False
         path = trees.member_path(member)
         if path is None or trees.is_git(path):
@@ -97,31 +94,31 @@ class _Reader:
         if fault is None:
             self._compare(archive, member, path)
         elif not self._as_in_base(archive, path, member):
-            self.refuse(ChangeRule.FILE_REFUSED, _printable(path), fault)
+            self.refuse("file-refused", _printable(path), fault)
             self._seen.setdefault(path, trees.TreeEntry(kind=trees.EntryKind.OTHER))
         return True
 
-    def refuse(self, rule: ChangeRule, where: str, what: str) -> None:
-        """Record a refused entry."""
+    def refuse(self, rule: str, where: str, what: str) -> None:
         if len(self._findings) < _FINDINGS:
             self._warn(rule, where, what)
 
-    def give_up(self, rule: ChangeRule, what: str) -> None:
-        """Record that reading stopped early, so that unread files do not count as deleted."""
-        self._whole = False
+    def give_up(self, rule: str, what: str) -> None:
+        self._whole = False  # unread files do not count as deleted
         self._warn(rule, "the workspace", what)
 
-    def _warn(self, rule: ChangeRule, where: str, what: str) -> None:
+    def _warn(self, rule: str, where: str, what: str) -> None:
         finding = Finding(rule=rule, severity=Severity.WARNING, where=where, what=what)
         self._findings.append(finding)
 
     def change(self) -> WorkspaceChange:
         emptied: list[PurePosixPath] = []
-        for path in [path for path in self._files if self._is_below_a_file(path)]:
-            del self._files[path]
-            self.refuse(
-                ChangeRule.FILE_REFUSED, _printable(path), "is below a path that is not a folder"
-            )
+        for path in list(self._files):
+            above = [self._seen[parent] for parent in path.parents if parent in self._seen]
+            if any(entry.kind is not trees.EntryKind.FOLDER for entry in above):
+                # It leads through a file or a link, which no file system allows.
+                del self._files[path]
+                what = "is below a path that is not a folder"
+                self.refuse("file-refused", _printable(path), what)
         for path, entry in self._base.items():
             now = self._seen.get(path)
             if now is None and not self._whole:
@@ -188,9 +185,7 @@ class _Reader:
         content = linked.content if linked is not None else self._base_content(target)
         if content is None or hashlib.sha256(content).hexdigest() != entry.digest:
             self._seen[path] = entry
-            self.refuse(
-                ChangeRule.EXTRACTION_LIMIT, _printable(path), "a link to a file that was left out"
-            )
+            self.refuse("extraction-limit", _printable(path), "a link to a file that was left out")
         else:
             self._note(path, entry, content)
 
@@ -204,9 +199,7 @@ class _Reader:
         self._bytes[is_cache] += entry.size
         too_many = is_cache and self._cache_files >= self._limits.files
         if content is None or too_many or self._bytes[is_cache] > self._limits.total_bytes:
-            self.refuse(
-                ChangeRule.EXTRACTION_LIMIT, _printable(path), "the change is too large, left out"
-            )
+            self.refuse("extraction-limit", _printable(path), "the change is too large, left out")
         else:
             self._files[path] = FileContent(content=content, executable=entry.executable)
             self._cache_files += is_cache

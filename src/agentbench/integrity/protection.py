@@ -1,6 +1,5 @@
 """Drops tests, and the files that steer them, from an agent's change."""
 
-from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
@@ -80,22 +79,16 @@ def protect(
 def _why_dropped(
     path: PurePosixPath, rules: ProtectionRules, steering: ProtectedFiles, *, is_new: bool
 ) -> Protected | None:
-    if path in rules.hidden or _is_under(path, rules.test_paths, steering):
-        # A new test file cannot make other tests pass.
+    is_test = path in rules.hidden or any(
+        # If the test path is the whole repository, only its test files are protected.
+        path.is_relative_to(root) if root.parts else steering.is_test(path)
+        for root in map(PurePosixPath, rules.test_paths)
+    )
+    if is_test:  # a new test file cannot make other tests pass
         return Protected(TEST_OF_TASK, tampers=not is_new or steering.configures(path))
     if any(_matches(path, pattern) for pattern in rules.patterns):
         return Protected(PROTECTED_BY_TASK, tampers=True)
     return steering.why(path)
-
-
-def _is_under(path: PurePosixPath, prefixes: Sequence[str], steering: ProtectedFiles) -> bool:
-    for prefix in prefixes:
-        root = PurePosixPath(prefix)
-        if root.parts and path.is_relative_to(root):
-            return True
-        if not root.parts and steering.is_test(path):
-            return True  # the test path is the whole repository: only its test files are protected
-    return False
 
 
 def _matches(path: PurePosixPath, pattern: str) -> bool:

@@ -29,7 +29,6 @@ from agentbench.judge.job_queue import JobQueue
 from agentbench.judge.job_runner import JobRunner, Waiter
 from agentbench.judge.judge_session import InThread, Session, SessionContext, SessionPlan
 from agentbench.judge.judge_verdict import JudgeVerdict
-from agentbench.judge.parking import Parking
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.scoring import ScoreStream, Scoring, Seconds, Submission, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT, SubmittedChange

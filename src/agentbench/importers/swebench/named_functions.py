@@ -4,7 +4,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from agentbench.core import python_syntax
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.instance import NameKind, name_kind

@@ -11,11 +11,10 @@ from random import Random
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from agentbench import python_source
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded
-from agentbench.integrity.expectation_changes.functions import split_id
+from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.canonical import Recording, shown
@@ -29,6 +28,7 @@ from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
+from agentbench.python_source import functions
 from agentbench.python_source.functions import split_id
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
@@ -36,7 +36,7 @@ from agentbench.test_runs import mounted
 
 _SOURCES = (
     Path(__file__).parents[1],
-    Path(python_source.__file__).parent,
+    Path(functions.__file__).parent,
     Path(mounted.__file__).parent,
 )
 """The code that decides what is recorded; recordings of other versions cannot be compared."""
