@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from agentbench.core import python_syntax
 from agentbench.integrity.finding_rules import ChangeRule
+from agentbench.python_source import python_syntax
 from agentbench.scoring.evidence import Finding, Severity
 
 _MOST = 50  # findings of one file
