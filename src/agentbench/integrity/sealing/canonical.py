@@ -210,7 +210,6 @@ def _state(pairs: Iterable[object], depth: int) -> tuple[tuple[str, CanonicalVal
 
 def _exactly(kind: type[object]) -> Callable[..., object]:
     def check(value: object) -> object:
-        """The value, if it is of the type."""
         if type(value) is not kind:
             raise TypeError
         return value

@@ -310,7 +310,6 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         mock, read = call.func.value, self._conditions
 
         def attribute(attr: str) -> ast.Attribute:
-            """An attribute of the mock."""
             return ast.Attribute(value=mock, attr=attr, ctx=ast.Load())
 
         if name in _COUNTS_OF_MOCKS:
