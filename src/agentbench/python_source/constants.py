@@ -90,7 +90,6 @@ def _container(
     node: ast.Tuple | ast.List | ast.Set | ast.Dict, names: Names, depth: int
 ) -> LiteralValue:
     def items(nodes: Iterable[ast.expr | None]) -> list[LiteralValue]:
-        """The values of several expressions."""
         if any(item is None for item in nodes):
             raise _NotConstantError  # {**more}
         return [_evaluate(item, names, depth) for item in nodes if item is not None]

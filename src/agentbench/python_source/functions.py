@@ -122,19 +122,13 @@ class DefinitionIndex(Struct, frozen=True, kw_only=True):
                 return name
             visited.add(name)
             owner, _, method = name.rpartition("::")
-            base = self._only_base(owner)
-            if base is None:
-                return None
-            name = f"{base}::{method}"
+            found = self.functions.classes.get(owner)
+            match found.bases if found is not None else []:
+                case [ast.Name(id=base)] if base in self.bases:
+                    name = f"{base}::{method}"
+                case _:
+                    return None
         return None
-
-    def _only_base(self, owner: str) -> str | None:
-        found = self.functions.classes.get(owner)
-        match found.bases if found is not None else []:
-            case [ast.Name(id=name)] if name in self.bases:
-                return name
-            case _:
-                return None
 
 
 def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> DefinitionIndex:
@@ -146,8 +140,15 @@ def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> Definition
     for node in ast.walk(tree):
         if isinstance(node, _DEFINITIONS):
             defined[node.name] += 1
-        for name, is_read in _other_names(node):
-            (used if is_read else bound).add(name)
+        match node:
+            case ast.Name(id=name, ctx=context) | ast.Attribute(attr=name, ctx=context):
+                (used if isinstance(context, ast.Load) else bound).add(name)
+            case ast.alias(name=name, asname=asname):
+                bound.add(asname or name.rpartition(".")[2])
+            case ast.Global(names=names):
+                bound.update(names)
+            case _:
+                pass
     again = {name for name, count in defined.items() if count > known[name]}
     return DefinitionIndex(
         functions=functions,
@@ -155,20 +156,6 @@ def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> Definition
         used=frozenset(used),
         bases=frozenset(name for name in functions.classes if known[name] == 1),
     )
-
-
-def _other_names(node: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Names, and whether each is read or is bound by other statements than a definition."""
-    match node:
-        case ast.Name(id=name, ctx=context) | ast.Attribute(attr=name, ctx=context):
-            yield name, isinstance(context, ast.Load)
-        case ast.alias(name=name, asname=asname):
-            yield asname or name.rpartition(".")[2], False
-        case ast.Global(names=names):
-            for name in names:
-                yield name, False
-        case _:
-            pass
 
 
 def readers_of_own_ids(tree: ast.Module, functions: Iterable[FoundFunction]) -> set[str]:

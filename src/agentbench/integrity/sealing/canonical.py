@@ -119,8 +119,12 @@ def digest_of(value: CanonicalValue) -> str:
 def to_json(value: CanonicalValue) -> list[object]:
     """The form of a value, to store it."""
     match value:
-        case Leaf(kind=kind):
-            return _form_of_leaf(value)
+        case Leaf(kind="back", value=int(levels)):
+            return ["back", levels]
+        case Leaf(kind="bytearray", value=bytes(data)):
+            return ["bytearray", data.hex()]
+        case Leaf(value=single):
+            return list(canonical_form(single))
         case Digest(sha256=sha256, count=count):
             return ["digest", sha256, count]
         case Group(kind=kind, items=items, rest=rest):
@@ -136,16 +140,6 @@ def to_json(value: CanonicalValue) -> list[object]:
             return ["object", value.kind, list(value.types), base, *states, said]
         case Unreadable():
             return ["cut"]
-
-
-def _form_of_leaf(leaf: Leaf) -> list[object]:
-    match leaf:
-        case Leaf(kind="back", value=int(levels)):
-            return ["back", levels]
-        case Leaf(kind="bytearray", value=bytes(data)):
-            return ["bytearray", data.hex()]
-        case Leaf(value=value):
-            return list(canonical_form(value))
 
 
 def _parse(form: object, depth: int) -> CanonicalValue:
@@ -216,7 +210,6 @@ def _state(pairs: Iterable[object], depth: int) -> tuple[tuple[str, CanonicalVal
 
 def _exactly(kind: type[object]) -> Callable[..., object]:
     def check(value: object) -> object:
-        """The value, if it is of the type."""
         if type(value) is not kind:
             raise TypeError
         return value

@@ -197,21 +197,15 @@ def _equal_instances(left: Instance, right: Instance) -> Agreement:
         second = right if right.base is None else right.base
         return _equal_values(first, second)
     if left.kind == right.kind == "dataclass" and left.types[:1] == right.types[:1]:
-        return _equal_states(left, right)
+        if [name for name, _ in left.public] != [name for name, _ in right.public]:
+            return Agreement.NO
+        states = zip(left.public, right.public, strict=True)
+        return every(_equal_values(one, other) for (_, one), (_, other) in states)
     if left.kind == right.kind == "array":
         items, others = left.disclosed("list"), right.disclosed("list")
         if items is not None and others is not None:
             return _equal_values(items, others)
     return Agreement.UNKNOWN
-
-
-def _equal_states(left: Instance, right: Instance) -> Agreement:
-    if [name for name, _ in left.public] != [name for name, _ in right.public]:
-        return Agreement.NO
-    return every(
-        _equal_values(one, other)
-        for (_, one), (_, other) in zip(left.public, right.public, strict=True)
-    )
 
 
 def _equal_container(actual: CanonicalValue, expected: Container) -> Agreement:

@@ -122,7 +122,12 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             case Raised():
                 return self._raised(check, recording)
             case Each(check=inner):
-                return self._each(inner, recording)
+                columns = [elements_of(value) for value in recording.values]
+                known = [column for column in columns if column is not None]
+                if not columns or len(known) < len(columns):
+                    return Agreement.NO
+                rows = (Recording(recording.site, row) for row in zip(*known, strict=False))
+                return every(self._check(inner, row) for row in rows)
             case LikeReference():
                 return Agreement.UNKNOWN
 
@@ -197,27 +202,18 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         node, names = operand.node, self._names(operand, recording)
         while isinstance(node, ast.Name) and node.id in names:
             node = names[node.id]
-        types = node.elts if isinstance(node, ast.Tuple) else [node]
-        found = [self._type_name(one) for one in types]
+        found = []
+        for one in node.elts if isinstance(node, ast.Tuple) else [node]:
+            match one:
+                case ast.Attribute(attr="Exception", value=owner) if name_of(owner) in _OUTCOMES:
+                    found.append(_OUTCOMES[name_of(owner)])  # of pytest
+                case ast.Name(id=name) if name not in self.file.names.module.bound and hasattr(
+                    builtins, name
+                ):
+                    found.append(f"builtins.{name}")
+                case _:
+                    found.append(name_of(one))
         return found if all(found) else None
-
-    def _type_name(self, node: ast.expr) -> str:
-        """The name of a class in the test; that of a built-in one is qualified."""
-        match node:  # of pytest
-            case ast.Attribute(attr="Exception", value=owner) if name_of(owner) in _OUTCOMES:
-                return _OUTCOMES[name_of(owner)]
-            case _:
-                pass
-        name, bound = name_of(node), self.file.names.module.bound
-        is_built_in = isinstance(node, ast.Name) and name not in bound and hasattr(builtins, name)
-        return f"builtins.{name}" if is_built_in else name
-
-    def _each(self, inner: Check, recording: Recording) -> Agreement:
-        columns = [elements_of(value) for value in recording.values]
-        if not columns or any(column is None for column in columns):
-            return Agreement.NO
-        rows = zip(*(column for column in columns if column is not None), strict=False)
-        return every(self._check(inner, Recording(site=recording.site, values=r)) for r in rows)
 
     def _side(self, operand: Operand, recording: Recording) -> Side | None:
         if isinstance(operand, Recorded):

@@ -172,21 +172,15 @@ class _Reader(Struct, frozen=True):
                 trees = tuple(self.tree(element, depth) for element in elements)
                 return Container(type(node).__name__.lower(), trees)
             case ast.Dict(keys=keys, values=items):
-                return self._dict(keys, items, depth)
+                pairs = zip(keys, items, strict=True)
+                found = [(self.tree(k, depth), self.tree(v, depth)) for k, v in pairs if k]
+                if len(found) < len(items):  # {**more}
+                    return Unknown()
+                return Container("dict", tuple(Container("pair", pair) for pair in found))
             case ast.Call():
                 return self._call(node, depth)
             case _:
                 return Unknown()
-
-    def _dict(
-        self, keys: Sequence[ast.expr | None], items: Sequence[ast.expr], depth: int
-    ) -> ExpectedTree:
-        pairs = []
-        for key, item in zip(keys, items, strict=True):
-            if key is None:  # {**more}
-                return Unknown()
-            pairs.append(Container("pair", (self.tree(key, depth), self.tree(item, depth))))
-        return Container("dict", tuple(pairs))
 
     def _call(self, node: ast.Call, depth: int) -> ExpectedTree:
         name = _dotted(node.func).rpartition(".")[2]
@@ -233,30 +227,32 @@ class _Reader(Struct, frozen=True):
                 number = self.python(operand, depth - 1)
                 if isinstance(number, int | float | complex | Decimal | Fraction | timedelta):
                     return -number
-            case ast.JoinedStr() | ast.BinOp() | ast.Call(func=ast.Attribute(attr="format")):
-                return self._text(node, depth - 1)
+            case ast.JoinedStr(values=parts):
+                return "".join(self._formatted(part, depth - 1) for part in parts)
+            case ast.BinOp(left=text, op=ast.Mod(), right=arguments):
+                left, right = self.python(text, depth - 1), self.python(arguments, depth - 1)
+                # With `*` or a long number, the text may need much memory.
+                if isinstance(left, str) and "*" not in left and not _LARGE.search(left):
+                    return left % right
+            case ast.Call(func=ast.Attribute(value=text, attr="format"), args=args, keywords=named):
+                return self._with_format(text, args, named, depth - 1)
             case ast.Call():
                 return self._constructed(node, depth - 1)
-            case _:
-                return self._container(node, depth - 1)
-        raise _NotConstantError
-
-    def _container(self, node: ast.expr, depth: int) -> object:
-        match node:
             case ast.List(elts=elements):
-                return [self.python(element, depth) for element in elements]
+                return [self.python(element, depth - 1) for element in elements]
             case ast.Tuple(elts=elements):
-                return tuple(self.python(element, depth) for element in elements)
+                return tuple(self.python(element, depth - 1) for element in elements)
             case ast.Set(elts=elements):
-                return {self.python(element, depth) for element in elements}
+                return {self.python(element, depth - 1) for element in elements}
             case ast.Dict(keys=keys, values=items) if None not in keys:
                 return {
-                    self.python(key, depth): self.python(item, depth)
+                    self.python(key, depth - 1): self.python(item, depth - 1)
                     for key, item in zip(keys, items, strict=True)
                     if key is not None
                 }
             case _:
-                raise _NotConstantError
+                pass
+        raise _NotConstantError
 
     def _formatted(self, part: ast.expr, depth: int) -> str:
         match part:
@@ -271,24 +267,6 @@ class _Reader(Struct, frozen=True):
             case _:
                 pass
         raise _NotConstantError
-
-    def _text(self, node: ast.expr, depth: int) -> object:
-        match node:
-            case ast.JoinedStr(values=parts):
-                return "".join(self._formatted(part, depth) for part in parts)
-            case ast.BinOp(left=left, op=ast.Mod(), right=right):
-                return self._filled(left, right, depth)
-            case ast.Call(func=ast.Attribute(value=text), args=arguments, keywords=keywords):
-                return self._with_format(text, arguments, keywords, depth)
-            case _:
-                raise _NotConstantError
-
-    def _filled(self, text: ast.expr, arguments: ast.expr, depth: int) -> object:
-        """Evaluate `"%s" % x`, but not with `*` or long numbers, which may need much memory."""
-        left, right = self.python(text, depth), self.python(arguments, depth)
-        if not isinstance(left, str) or "*" in left or _LARGE.search(left):
-            raise _NotConstantError
-        return left % right
 
     def _with_format(
         self,

@@ -51,7 +51,13 @@ class _Finder(Struct, kw_only=True):
         self, file: str, owner: str, method: str, visited: frozenset[tuple[str, str]] = frozenset()
     ) -> tuple[str, str, str] | None:
         """The file, the class and the name of the function that a class has or inherits."""
-        parsed = self._parse(file)
+        if file not in self._parsed:
+            try:
+                tree = parse_source(decoded(self.read(file), file)[0], file).tree
+                self._parsed[file] = tree, functions_of(tree)
+            except InputError:
+                self._parsed[file] = None
+        parsed = self._parsed[file]
         if parsed is None or (file, owner) in visited:
             return None
         tree, functions = parsed
@@ -64,15 +70,6 @@ class _Finder(Struct, kw_only=True):
                 if found is not None:
                     return found
         return None
-
-    def _parse(self, file: str) -> tuple[ast.Module, FunctionsOfFile] | None:
-        if file not in self._parsed:
-            try:
-                tree = parse_source(decoded(self.read(file), file)[0], file).tree
-                self._parsed[file] = tree, functions_of(tree)
-            except InputError:
-                self._parsed[file] = None
-        return self._parsed[file]
 
 
 def _places(

@@ -124,17 +124,13 @@ class LevelReader(Struct, kw_only=True):
                 return self._of_call(node)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 return self._of_comprehension(node)
-            case _:
-                return self._of_parts(node)
-
-    def _of_parts(self, node: ast.expr) -> Level:
-        """The level of a container, an operation, or another expression with parts."""
-        parts = ast.iter_child_nodes(node)
-        inner = self._highest(part for part in parts if isinstance(part, ast.expr))
-        if isinstance(node, _CONTAINERS):
-            return inner
-        is_literal = inner is Level.LITERAL and not isinstance(node, _COMPUTING)
-        return Level.LITERAL if is_literal else Level.COMPUTED
+            case _:  # a container, an operation, or another expression with parts
+                parts = ast.iter_child_nodes(node)
+                inner = self._highest(part for part in parts if isinstance(part, ast.expr))
+                if isinstance(node, _CONTAINERS):
+                    return inner
+                is_literal = inner is Level.LITERAL and not isinstance(node, _COMPUTING)
+                return Level.LITERAL if is_literal else Level.COMPUTED
 
     def _highest(self, nodes: Iterable[ast.expr]) -> Level:
         return max((self.level(node) for node in nodes), default=Level.LITERAL)

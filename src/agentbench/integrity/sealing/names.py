@@ -4,8 +4,7 @@ import ast
 import builtins
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TypeGuard
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -133,8 +132,19 @@ class _CellFinder(Struct, kw_only=True):
     def _arguments(self, helper: FoundFunction) -> dict[str, list[Cell]]:
         parameters = _parameters(helper)
         found: dict[str, list[Cell]] = {name: [] for name in parameters}
-        calls = list(self._calls(helper))
-        if not calls or len(calls) != _mentions(self.file.source.tree, helper.node.name):
+        calls = [
+            (owner, node)
+            for owner, function in self.file.functions.functions.items()
+            for node in ast.walk(function.node)
+            if isinstance(node, ast.Call)
+            and name_of(node.func) == helper.node.name
+            and isinstance(node.func, ast.Attribute) == helper.is_method
+        ]
+        mentions = sum(
+            isinstance(node, ast.Name | ast.Attribute) and name_of(node) == helper.node.name
+            for node in ast.walk(self.file.source.tree)
+        )
+        if not calls or len(calls) != mentions:  # it may be called in a way that is not seen
             return {}
         for owner, call in calls:
             if scopes.has_starred(call.args):
@@ -145,15 +155,6 @@ class _CellFinder(Struct, kw_only=True):
                 if name in found:
                     found[name].append(Cell(node=node, owner=owner))
         return {name: cells for name, cells in found.items() if len(cells) == len(calls)}
-
-    def _calls(self, helper: FoundFunction) -> Iterator[tuple[str, ast.Call]]:
-        for owner, function in self.file.functions.functions.items():
-            for node in ast.walk(function.node):
-                if not isinstance(node, ast.Call):
-                    continue
-                is_method = isinstance(node.func, ast.Attribute)
-                if name_of(node.func) == helper.node.name and is_method == helper.is_method:
-                    yield owner, node
 
 
 def _assigned(function: scopes.FunctionNode) -> dict[str, list[ast.expr]]:
@@ -218,13 +219,6 @@ def is_parameter(function: scopes.FunctionNode, name: str) -> bool:
     return any(name == one.arg for one in (*arguments.args, *arguments.kwonlyargs))
 
 
-def _mentions(tree: ast.Module, name: str) -> int:
-    return sum(
-        isinstance(node, ast.Name | ast.Attribute) and name_of(node) == name
-        for node in ast.walk(tree)
-    )
-
-
 def _returned(function: scopes.FunctionNode) -> ast.expr | None:
     """The value of a fixture that only returns one."""
     decorators = function.decorator_list
@@ -233,15 +227,15 @@ def _returned(function: scopes.FunctionNode) -> ast.expr | None:
         return None
     if any(isinstance(one, ast.Call) and (one.args or one.keywords) for one in decorators):
         return None  # it may have parameters or another name
-    match [node for node in function.body if not _is_docstring(node)]:
+    match [
+        statement
+        for statement in function.body
+        if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+    ]:
         case [ast.Return(value=ast.expr() as value)]:
             return value
         case _:
             return None
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
@@ -254,21 +248,17 @@ def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozense
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
             imported |= names
-            if isinstance(node, ast.ImportFrom) and _is_of_tests(node):
-                foreign |= names
             modules = [alias.name for alias in node.names]
             if isinstance(node, ast.ImportFrom):
                 modules = ["" if node.level else node.module or ""]
+                parts = modules[0].split(".")
+                if node.level or any(p in _FILES_OF_TESTS or p.startswith("test_") for p in parts):
+                    foreign |= names
             is_standard = all(module.partition(".")[0] in _STANDARD for module in modules)
             (standard if is_standard else others).update(names)
     if "*" in others:
         standard.clear()  # it may replace any name
     return frozenset(imported), frozenset(foreign), frozenset(standard - others)
-
-
-def _is_of_tests(node: ast.ImportFrom) -> bool:
-    parts = (node.module or "").split(".")
-    return node.level > 0 or any(p in _FILES_OF_TESTS or p.startswith("test_") for p in parts)
 
 
 def name_uses(tree: ast.Module, functions: Mapping[str, FoundFunction]) -> list["NameUse"]:
@@ -278,20 +268,18 @@ def name_uses(tree: ast.Module, functions: Mapping[str, FoundFunction]) -> list[
         for statement in function.node.body:
             owners.update({id(node): name for node in ast.walk(statement)})
     nodes = list(ast.walk(tree))
-    measured = {id(node.args[0]) for node in nodes if _is_length(node)}
+    measured: set[int] = set()
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as sized]):
+                measured.add(id(sized))
+            case _:
+                pass
     return [
         NameUse(node=node, owner=owners.get(id(node), ""), is_measured=id(node) in measured)
         for node in nodes
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
     ]
-
-
-def _is_length(node: ast.AST) -> TypeGuard[ast.Call]:
-    match node:
-        case ast.Call(func=ast.Name(id="len"), args=[ast.Name()]):
-            return True
-        case _:
-            return False
 
 
 def length_of(node: ast.expr) -> int | None:
@@ -344,7 +332,12 @@ def removable_names(names: FileNames, uses: Sequence[NameUse], gone: set[int]) -
     while True:
         covered = gone.union(*(inside[key] for key in found)) if found else gone
         kept = {key for key in found if key in reads and covered.issuperset(reads[key])}
-        kept = _with_own_cells(names, _compared(kept, reads, gone, inside))
+        kept = _compared(kept, reads, gone, inside)
+        # A cell of a name whose value stays is not taken out of another one.
+        staying = {
+            id(cell.node) for key, cells in names.cells.items() if key not in kept for cell in cells
+        }
+        kept = {key for key in kept if staying.isdisjoint(id(c.node) for c in names.cells[key])}
         if kept == found:
             return found
         found = kept
@@ -366,11 +359,3 @@ def _compared(
         found |= more
         reached = reached.union(*(inside[key] for key in more))
     return found
-
-
-def _with_own_cells(names: FileNames, keys: set[NameKey]) -> set[NameKey]:
-    """The names that share no cell with a name whose value stays."""
-    staying = Counter(
-        id(cell.node) for key, cells in names.cells.items() if key not in keys for cell in cells
-    )
-    return {key for key in keys if not any(id(cell.node) in staying for cell in names.cells[key])}

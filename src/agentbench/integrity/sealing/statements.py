@@ -44,17 +44,12 @@ _PAIRS: Mapping[str, type[ast.cmpop]] = {
     "assertGreater": ast.Gt,
     "assertGreaterEqual": ast.GtE,
 }
-_SINGLE: Mapping[str, tuple[type[ast.cmpop], bool]] = {
-    "assertIsNone": (ast.Is, False),
-    "assertIsNotNone": (ast.IsNot, False),
-}
+_SINGLE: Mapping[str, type[ast.cmpop]] = {"assertIsNone": ast.Is, "assertIsNotNone": ast.IsNot}
 _PLACES = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
-_CALLS_OF_MOCKS = {
-    "assert_called_with": None,
-    "assert_called_once_with": 1,
-    "assert_awaited_with": None,
-    "assert_awaited_once_with": 1,
-}
+_CALLS_OF_MOCKS = frozenset([
+    "assert_called_with", "assert_called_once_with", "assert_awaited_with",
+    "assert_awaited_once_with"
+])  # fmt: skip
 _COUNTS_OF_MOCKS = {
     "assert_called_once": ("call_count", 1),
     "assert_not_called": ("call_count", 0),
@@ -191,7 +186,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             case [one, other, *_] if name in _PAIRS:
                 return [read.compared([one, other], [_PAIRS[name]])]
             case [one, *_] if name in _SINGLE:
-                return [read.compared([one, ast.Constant(None)], [_SINGLE[name][0]])]
+                return [read.compared([one, ast.Constant(None)], [_SINGLE[name]])]
             case [one, *_] if name in ("assertTrue", "assertFalse"):
                 return list(read.checks(one, negated=name == "assertFalse"))
             case [one, other, *_] if name in ("assertIsInstance", "assertNotIsInstance"):
@@ -205,7 +200,12 @@ class StatementReader(Struct, frozen=True, kw_only=True):
                 close = self._close(call, name, one, other)
                 return None if close is None else [close]
             case [pattern] if name == "match" and isinstance(call.func, ast.Attribute):
-                return self._match_of_error(call.func.value, pattern)
+                # Of pytest's ExceptionInfo: an assertion without a comparison.
+                if name_of(call.func.value) not in self.caught:
+                    return None
+                value = ast.Attribute(value=call.func.value, attr="value", ctx=ast.Load())
+                text = ast.Call(func=ast.Name("str", ast.Load()), args=[value], keywords=[])
+                return [read.matched(pattern, text, negated=False)]
             case _:
                 return self._mock(call, name)
 
@@ -304,21 +304,12 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             return None
         return self._conditions.close(one, other, relative, absolute)
 
-    def _match_of_error(self, caught: ast.expr, pattern: ast.expr) -> list[SealedCheck] | None:
-        """`caught.match(pattern)` of pytest's ExceptionInfo, an assertion without a comparison."""
-        if name_of(caught) not in self.caught:
-            return None
-        value = ast.Attribute(value=caught, attr="value", ctx=ast.Load())
-        text = ast.Call(func=ast.Name("str", ast.Load()), args=[value], keywords=[])
-        return [self._conditions.matched(pattern, text, negated=False)]
-
     def _mock(self, call: ast.Call, name: str) -> list[SealedCheck] | None:
         if not isinstance(call.func, ast.Attribute):
             return None
         mock, read = call.func.value, self._conditions
 
         def attribute(attr: str) -> ast.Attribute:
-            """An attribute of the mock."""
             return ast.Attribute(value=mock, attr=attr, ctx=ast.Load())
 
         if name in _COUNTS_OF_MOCKS:
@@ -333,7 +324,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             return None
         kind = "await" if "await" in name else "call"
         checks = [read.compared([attribute(f"{kind}_args"), expected], [ast.Eq])]
-        if _CALLS_OF_MOCKS[name]:
+        if "once" in name:
             counted = [attribute(f"{kind}_count"), ast.Constant(1)]
             checks.append(read.compared(counted, [ast.Eq]))
         return checks
@@ -386,10 +377,10 @@ def has_assertions(function: scopes.FunctionNode) -> bool:
     """Whether a function asserts something."""
     return any(
         isinstance(node, ast.Assert)
-        or (isinstance(node, ast.Call) and _asserts(name_of(node.func)))
+        or (
+            isinstance(node, ast.Call)
+            and (name := name_of(node.func))
+            and (name.startswith("assert") or name in scopes.LINE_MATCHERS)
+        )
         for node in ast.walk(function)
     )
-
-
-def _asserts(name: str) -> bool:
-    return name.startswith("assert") or name in scopes.LINE_MATCHERS
