@@ -67,6 +67,7 @@ FOLDERS: Mapping[str, Tier] = {
     "mcp": Tier.QUICK,
     "test_runs": Tier.QUICK,
     "test_tools": Tier.QUICK,
+    "python_source": Tier.QUICK,
     "report": Tier.QUICK,
     "runs": Tier.QUICK,
     "sandbox": Tier.QUICK,

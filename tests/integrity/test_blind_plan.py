@@ -7,9 +7,9 @@ from agentbench.integrity.control_plan import (
     ControlPlan,
     FunctionKey,
     KnownFunctions,
-    files_of,
 )
 from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.node_ids import files_of
 
 MANY = "".join(f"def test_{n}():\n    assert f({n}) == {n * 10}\n\n" for n in range(12))
 IDS = tuple(NodeId(f"t.py::test_{n}") for n in range(12))
