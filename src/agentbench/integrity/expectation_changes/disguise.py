@@ -50,7 +50,11 @@ def write_disguised(value: LiteralValue, rng: Random) -> str | None:
     """Write a value with disguised constants; `None` if one cannot be written."""
     match value:
         case dict():
-            return _joined("{}", [_pair(key, item, rng) for key, item in value.items()])
+            pairs: list[str | None] = []
+            for key, item in value.items():
+                written, of = write_disguised(key, rng), write_disguised(item, rng)
+                pairs.append(None if written is None or of is None else f"{written}: {of}")
+            return _joined("{}", pairs)
         case set() if not value:
             return "(set())"
         case set() | list() | tuple():
@@ -62,11 +66,6 @@ def write_disguised(value: LiteralValue, rng: Random) -> str | None:
             return f"({value!r})"
         case _:
             return disguise(value, rng)
-
-
-def _pair(key: LiteralValue, item: LiteralValue, rng: Random) -> str | None:
-    written, of = write_disguised(key, rng), write_disguised(item, rng)
-    return None if written is None or of is None else f"{written}: {of}"
 
 
 def _joined(brackets: str, items: list[str | None]) -> str | None:

@@ -161,7 +161,11 @@ def opaque_ids(
             tables = _in_id_order(function.tables)
             new = [[next(tokens) for _ in table.rows] for table in tables]
             done.edits += _edits(file.source, tables, new)
-            done.renamed |= {test: _renamed(test, known, new) for test in own}
+            for test in own:
+                _, case = split_id(test)
+                assert case is not None  # only such tests are listed
+                ids = [column[at] for column, at in zip(new, known[case].rows, strict=True)]
+                done.renamed[test] = f"{test.removesuffix(f'[{case}]')}[{'-'.join(ids)}]"
             done.functions.add(name)
     return done
 
@@ -201,13 +205,6 @@ def _edits(
             last = parametrize.last_argument_end(source, table.call)
             comma = "" if "," in source.text[last:at] else ", "
             yield SourceEdit(span=SourceSpan(at, at), text=f"{comma}ids={[*ids]!r}")
-
-
-def _renamed(test: str, known: Mapping[str, ParameterCase], new: Sequence[Sequence[str]]) -> str:
-    _, case = split_id(test)
-    assert case is not None  # only such tests are listed
-    ids = [column[row] for column, row in zip(new, known[case].rows, strict=True)]
-    return f"{test.removesuffix(f'[{case}]')}[{'-'.join(ids)}]"
 
 
 def _tokens(rng: Random) -> Iterator[str]:

@@ -82,14 +82,11 @@ class ExpectedText(Struct, kw_only=True):
             if cells is not None:  # a part may be an input of the test
                 if not (is_partial and owner) and not self.names.is_inert(key):
                     return SHARED.format(line)
-            elif not self._is_of_project(key) and not (is_partial and self._is_local(key)):
+            elif not owner and (name in self.names.imported or hasattr(builtins, name)):
+                continue  # only the project knows it
+            elif not (is_partial and self._is_local(key)):
                 return _COMPUTED.format(line)
         return None
-
-    def _is_of_project(self, key: NameKey) -> bool:
-        """Whether a name is imported or built in, and the file gives it no value."""
-        owner, name = key
-        return not owner and (name in self.names.imported or hasattr(builtins, name))
 
     def _is_local(self, key: NameKey) -> bool:
         """Whether a test computes it; parameters and results of helpers may be texts that stay."""

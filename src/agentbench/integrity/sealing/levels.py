@@ -144,22 +144,19 @@ class LevelReader(Struct, kw_only=True):
             return Level.COMPUTED
         cells = names.cells.get(key)
         if cells is not None:
-            return self._of_cells(key, cells)
+            self._visited.add(key)
+            levels = []
+            for cell in cells:
+                visited = set(self._visited)
+                reader = LevelReader(names=names, owner=cell.owner, _visited=visited)
+                levels.append(reader.level(cell.node))
+            self._visited.discard(key)
+            is_safe = all(_stays_equal(cell.node, is_global=not key[0]) for cell in cells)
+            return max(levels) if is_safe or names.is_only_compared(key) else Level.COMPUTED
         if key[0] or name in names.module.bound:
             known = name in names.classes or (name in names.imported and name[:1].isupper())
             return Level.CONSTRUCTED if known and not key[0] else Level.COMPUTED
         return Level.LITERAL if hasattr(builtins, name) else Level.COMPUTED
-
-    def _of_cells(self, key: NameKey, cells: tuple[Cell, ...]) -> Level:
-        self._visited.add(key)
-        levels = []
-        for cell in cells:
-            reader = LevelReader(names=self.names, owner=cell.owner, _visited=set(self._visited))
-            levels.append(reader.level(cell.node))
-        self._visited.discard(key)
-        level = max(levels)
-        is_safe = all(_stays_equal(cell.node, is_global=not key[0]) for cell in cells)
-        return level if is_safe or self.names.is_only_compared(key) else Level.COMPUTED
 
     def _of_attribute(self, node: ast.Attribute) -> Level:
         inner, owner = node.value, name_of(node.value)

@@ -74,10 +74,13 @@ class PairReader(Struct, kw_only=True):
                 return self._is_imported(inner)
             case ast.Call(func=func, args=args, keywords=keywords):
                 parts = [*args, *(keyword.value for keyword in keywords)]
+                nodes = [node for part in parts for node in ast.walk(part)]
+                names = [node.id for node in nodes if isinstance(node, ast.Name)]
                 is_class = name_of(func)[:1].isupper()
+                has_variable = any(self.names.key(name, self.owner)[0] for name in names)
                 return (
                     self._is_imported(func)
-                    and (is_class or not any(map(self._has_variable, parts)))
+                    and (is_class or not has_variable)
                     and all(map(self._is_given, parts))
                 )
             case _:
@@ -102,10 +105,6 @@ class PairReader(Struct, kw_only=True):
         """Whether a name, or the object of an attribute, is not a variable of the function."""
         node = _root_of(node)
         return isinstance(node, ast.Name) and not self.names.key(node.id, self.owner)[0]
-
-    def _has_variable(self, node: ast.expr) -> bool:
-        names = (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
-        return any(self.names.key(name, self.owner)[0] for name in names)
 
 
 def _root_of(node: ast.AST) -> ast.AST:
