@@ -6,8 +6,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.test_runs.report_files import read_report_files
+from agentbench.test_runs.report_files import STREAM_FILE, read_files, read_report_files
 from tests.fakes.local_sandbox import LocalSandbox
+
+LIMITS = {STREAM_FILE: 1_000_000}
 
 
 class TarSandbox(LocalSandbox):
@@ -120,12 +122,10 @@ def test_endless_data_is_not_read_to_its_end(tmp_path):
     data = tar_of(*[("other", b"x" * 2000)] * 10, ("stream.jsonl", b"late"))
     sandbox = TarSandbox(tmp_path, data)
     assert read_report_files(sandbox, PurePosixPath("/x")).stream == "late"
-    assert read_report_files(sandbox, PurePosixPath("/x"), total_limit=5000).stream is None
+    assert read_files(sandbox, PurePosixPath("/x"), LIMITS, total_limit=5000) == {}
 
 
 def test_endless_headers_are_not_read_to_their_end(tmp_path):
     data = tar_of(*[("other", b"")] * 100, ("stream.jsonl", b"late"))
-    assert (
-        read_report_files(TarSandbox(tmp_path, data), PurePosixPath("/x"), total_limit=5000).stream
-        is None
-    )
+    sandbox = TarSandbox(tmp_path, data)
+    assert read_files(sandbox, PurePosixPath("/x"), LIMITS, total_limit=5000) == {}

@@ -248,17 +248,14 @@ class AsyncSession:
 
     @property
     def problem(self) -> Problem:
-        """See Session.problem."""
         return self._session.problem
 
     @property
     def workspace(self) -> PurePosixPath:
-        """See Session.workspace."""
         return self._session.workspace
 
     @property
     def is_ready(self) -> bool:
-        """See Session.is_ready."""
         return self._session.is_ready
 
     async def run(
@@ -270,30 +267,24 @@ class AsyncSession:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
     ) -> CommandResult:
-        """See Session.run."""
         call = partial(self._session.run, command, timeout=timeout, stdin=stdin, env=env, cwd=cwd)
         return await self._call(call)
 
     async def read(self, path: str) -> bytes:
-        """See Session.read."""
         return await self._call(partial(self._session.read, path))
 
     async def write(self, path: str, content: bytes | str) -> None:
-        """See Session.write."""
         await self._call(partial(self._session.write, path, content))
 
     async def execute_tests(self, **tool_arguments: object) -> JsonObject:
-        """See Session.execute_tests."""
         return await self._call(partial(self._session.execute_tests, **tool_arguments))
 
     async def discover_tests(self, **tool_arguments: object) -> JsonObject:
-        """See Session.discover_tests."""
         return await self._call(partial(self._session.discover_tests, **tool_arguments))
 
     async def score(
         self, *, ending: AgentEnding | str = AgentEnding.SUBMITTED, detail: str = ""
     ) -> JudgeVerdict:
-        """See Session.score."""
         call = partial(self._session.score, ending=ending, detail=detail)
         return await self._call(call, heavy=True)
 

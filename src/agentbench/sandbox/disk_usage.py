@@ -59,7 +59,6 @@ class FolderGauge(Struct, frozen=True, kw_only=True):
     processes: Callable[[], Iterable[int]]  # the sandbox's known processes
 
     def free(self) -> DiskUsage | None:
-        """See DiskGauge.free."""
         found: dict[int, os.statvfs_result] = {}
         try:
             for folder in self.folders:

@@ -136,11 +136,9 @@ class FolderProvider(ABC):
             yield sandbox
 
     def find(self, key: str) -> SnapshotId | None:
-        """See SandboxProvider.find."""
         return self._store("snapshot").find(key)
 
     def discard(self, snapshot: SnapshotId) -> None:
-        """See SandboxProvider.discard."""
         self._store("snapshot").discard(snapshot)
 
     def _store(self, noun: str) -> SnapshotStore:

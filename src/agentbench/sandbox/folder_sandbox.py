@@ -156,20 +156,16 @@ class FolderSandbox(Struct, kw_only=True):
 
     @property
     def workspace(self) -> PurePosixPath:
-        """See Sandbox.workspace."""
         return self.paths.workspace
 
     @property
     def results(self) -> PurePosixPath:
-        """See Sandbox.results."""
         return self.paths.results
 
     def mounted(self, name: str) -> PurePosixPath:
-        """See Sandbox.mounted."""
         return self.paths.mounts[name]
 
     def run(self, command: Command) -> CommandResult:
-        """See Sandbox.run."""
         watch = self.watch
 
         def must_end() -> bool:
@@ -194,7 +190,6 @@ class FolderSandbox(Struct, kw_only=True):
 
     @contextmanager
     def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
-        """See Sandbox.read_tree."""
         folder, names = self.paths.host_folder_of(path, self.folders)
         try:
             descriptor = open_below(folder, names)
@@ -204,7 +199,6 @@ class FolderSandbox(Struct, kw_only=True):
             yield tar_stream(descriptor)
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
-        """See Sandbox.write_tree."""
         if self._write_from_host(path, tar):
             return
         argv = (str(self.paths.python), "-I", "-S", "-c", UNPACK, str(path))
@@ -241,7 +235,6 @@ class FolderSandbox(Struct, kw_only=True):
         return written
 
     def snapshot(self, key: str) -> SnapshotId:
-        """See Sandbox.snapshot."""
         self._refuse_if_over()
         try:
             return self.save(key)

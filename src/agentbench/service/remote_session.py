@@ -139,29 +139,23 @@ class AsyncRemoteSession(_Described):
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
     ) -> CommandResult:
-        """See Session.run."""
         return await self._call(self._calls.run(_command(command, timeout, stdin, env, cwd)))
 
     async def read(self, path: str) -> bytes:
-        """See Session.read."""
         return await self._call(self._calls.read(path))
 
     async def write(self, path: str, content: bytes | str) -> None:
-        """See Session.write."""
         await self._call(self._calls.write(path, _bytes(content)))
 
     async def execute_tests(self, **tool_arguments: object) -> JsonObject:
-        """See Session.execute_tests."""
         return await self._call(self._calls.call_tests("execute_tests", tool_arguments))
 
     async def discover_tests(self, **tool_arguments: object) -> JsonObject:
-        """See Session.discover_tests."""
         return await self._call(self._calls.call_tests("discover_tests", tool_arguments))
 
     async def score(
         self, *, ending: AgentEnding | str = AgentEnding.SUBMITTED, detail: str = ""
     ) -> JudgeVerdict:
-        """See Session.score."""
         return await self._call(self._calls.score(ending, detail))
 
     async def _call(self, work: Coroutine[object, object, T]) -> T:
@@ -184,29 +178,23 @@ class RemoteSession(_Described):
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
     ) -> CommandResult:
-        """See Session.run."""
         return self._call(self._calls.run(_command(command, timeout, stdin, env, cwd)))
 
     def read(self, path: str) -> bytes:
-        """See Session.read."""
         return self._call(self._calls.read(path))
 
     def write(self, path: str, content: bytes | str) -> None:
-        """See Session.write."""
         self._call(self._calls.write(path, _bytes(content)))
 
     def execute_tests(self, **tool_arguments: object) -> JsonObject:
-        """See Session.execute_tests."""
         return self._call(self._calls.call_tests("execute_tests", tool_arguments))
 
     def discover_tests(self, **tool_arguments: object) -> JsonObject:
-        """See Session.discover_tests."""
         return self._call(self._calls.call_tests("discover_tests", tool_arguments))
 
     def score(
         self, *, ending: AgentEnding | str = AgentEnding.SUBMITTED, detail: str = ""
     ) -> JudgeVerdict:
-        """See Session.score."""
         return self._call(self._calls.score(ending, detail))
 
     def _call(self, work: Coroutine[object, object, T]) -> T:

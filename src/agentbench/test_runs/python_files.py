@@ -54,7 +54,6 @@ class PythonScriptFiles:
         self._roots = {_root_of(path) for path in base}
 
     def why(self, path: PurePosixPath) -> Protected | None:
-        """See `ProtectedFiles.why`."""
         if _starts_with_python(path):
             return _protected(path, _AT_START)
         is_plugin = _shadows(path, _PLUGIN_ROOTS, self._roots)
@@ -63,19 +62,15 @@ class PythonScriptFiles:
     def judged(
         self, _path: PurePosixPath, _base: BaseContent, _after: bytes | None
     ) -> tuple[bytes | None, Protected] | None:
-        """See `ProtectedFiles.judged`."""
         return None
 
     def fault_in(self, _path: PurePosixPath, _content: bytes) -> str | None:
-        """See `ProtectedFiles.fault_in`."""
         return None
 
     def configures(self, path: PurePosixPath) -> bool:
-        """See `ProtectedFiles.configures`."""
         return path.name in _CONFIGURATION
 
     def is_test(self, path: PurePosixPath) -> bool:
-        """See `ProtectedFiles.is_test`."""
         return _is_named_test(path)
 
 
@@ -96,7 +91,6 @@ class PythonTestFiles(PythonScriptFiles):
         self._script_folder = script_folder
 
     def why(self, path: PurePosixPath) -> Protected | None:
-        """See `ProtectedFiles.why`."""
         parts = path.parts
         reasons = {
             _CONFIGURES: self.configures(path),
@@ -113,7 +107,6 @@ class PythonTestFiles(PythonScriptFiles):
     def judged(
         self, path: PurePosixPath, base: BaseContent, after: bytes | None
     ) -> tuple[bytes | None, Protected] | None:
-        """See `ProtectedFiles.judged`."""
         if path.name == "__init__.py" and after is not None:
             # A package may change how unittest selects the tests that it loads from it.
             is_new = _LOAD_HOOK in after and _LOAD_HOOK not in (base(path) or b"")

@@ -115,7 +115,6 @@ class PytestRunner(_PythonRunner):
     def arguments(
         self, sandbox: Sandbox, request: RunRequest, results: PurePosixPath
     ) -> Iterator[str]:
-        """See `TestRunner.arguments`."""
         yield from self._launcher(sandbox, results)
         yield from ("--jsonreport", str(sandbox.mounted(JSON_REPORT_MOUNT)))
         if self._command.as_module:
@@ -141,7 +140,6 @@ class UnittestRunner(_PythonRunner):
     """unittest."""
 
     def check(self, request: RunRequest) -> None:
-        """See `TestRunner.check`."""
         super().check(request)
         if request.markers or request.last_failed:
             raise ValueError(
@@ -151,7 +149,6 @@ class UnittestRunner(_PythonRunner):
     def arguments(
         self, sandbox: Sandbox, request: RunRequest, results: PurePosixPath
     ) -> Iterator[str]:
-        """See `TestRunner.arguments`."""
         yield from self._launcher(sandbox, results)
         yield from ("--runner", self.name)
         if request.max_failures is not None:
@@ -168,7 +165,6 @@ class DjangoRunner(UnittestRunner):
     """unittest, as Django's own runtests.py starts it."""
 
     def protection(self, base: Iterable[PurePosixPath]) -> ProtectedFiles:
-        """See `TestRunner.protection`."""
         return PythonTestFiles(base, self._command.script_folder)
 
     def _launcher(self, sandbox: Sandbox, results: PurePosixPath) -> Iterator[str]:

@@ -54,7 +54,10 @@ def read_report_files(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
 
 
 def read_files(
-    sandbox: Sandbox, folder: PurePosixPath, limits: Mapping[str, int]
+    sandbox: Sandbox,
+    folder: PurePosixPath,
+    limits: Mapping[str, int],
+    total_limit: int = TOTAL_LIMIT,
 ) -> dict[str, ReportText]:
     """Some files of a folder with untrusted content, which may be missing.
 
@@ -62,13 +65,14 @@ def read_files(
         sandbox: The sandbox.
         folder: The folder.
         limits: The files by their names in the folder, each with its largest size in bytes.
+        total_limit: The most bytes to read from the sandbox.
 
     Raises:
         SandboxError: the sandbox is lost. A missing folder is not an error.
     """
     try:
         with sandbox.read_tree(folder) as chunks:
-            return dict(_named_files(limited(chunks, TOTAL_LIMIT), limits))
+            return dict(_named_files(limited(chunks, total_limit), limits))
     except SandboxError:
         # A test may have removed the folder. If the sandbox is lost, this raises as well.
         with sandbox.read_tree(sandbox.results) as chunks:

@@ -159,7 +159,6 @@ class _RecordFields(msgspec.Struct, gc=False):
 
     @property
     def tampered_paths(self) -> tuple[str, ...]:
-        """See AttemptRecord.tampered_paths."""
         dropped = self.patch.dropped if self.patch is not None else ()
         return tuple(each.path for each in dropped if each.tampers)
 

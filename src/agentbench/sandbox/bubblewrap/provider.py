@@ -68,7 +68,6 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
     group: cgroups.ControlGroup | None
 
     def run(self, command: interface.Command, stop: Callable[[], bool]) -> CommandResult:
-        """See CommandRunner.run."""
         kills_before = self._oom_kills()
         with ExitStack() as stack:
             child, init = self._start(command, stack)
@@ -248,7 +247,6 @@ class BubblewrapProvider(FolderProvider):
 
     @property
     def name(self) -> str:
-        """See SandboxProvider.name."""
         return "bubblewrap"
 
     @property
@@ -268,7 +266,6 @@ class BubblewrapProvider(FolderProvider):
         return frozenset(promise for promise in Promise if not lacking.get(promise))
 
     def describe(self) -> Mapping[str, str]:
-        """See SandboxProvider.describe."""
         groups = "none"
         if self.hierarchy is not None:
             groups = f"v{self.hierarchy.version}: {' '.join(self.hierarchy.parents)}"

@@ -262,11 +262,9 @@ class ComposeRunner:
         self._building = Lock()
 
     def check(self) -> None:
-        """See RunsServices.check_services."""
         _ = self._program
 
     def prepare(self, services: Services) -> ImageId | None:
-        """See RunsServices.prepare_services."""
         model = self._model_of(services, None)
         found = self._images(services, model, model.services, None)
         return images.resolve_image(self._engine, found[MAIN]) if MAIN in found else None

@@ -187,7 +187,6 @@ class NestingSandbox(DockerSandbox):
 
     @contextmanager
     def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
-        """See NestsSandboxes.nested."""
         self._container.require_alive()
         sandbox = _NestedSandbox(self, cancel)
         try:

@@ -69,7 +69,6 @@ class DockerProvider:
 
     @property
     def name(self) -> str:
-        """See SandboxProvider.name."""
         return "docker"
 
     @property
@@ -78,16 +77,13 @@ class DockerProvider:
         return self._engine
 
     def remove_dead_orphans(self) -> Mapping[str, int]:
-        """See EngineProvider.remove_dead_orphans."""
         return Counter(orphan.kind for orphan in cleanup.remove_dead_orphans(self._engine))
 
     @property
     def promises(self) -> frozenset[interface.Promise]:
-        """See SandboxProvider.promises."""
         return self._engine.facts.promises
 
     def describe(self) -> Mapping[str, str]:
-        """See SandboxProvider.describe."""
         facts = self._engine.facts
         return {
             "engine": f"{facts.product} {facts.version}",
@@ -108,7 +104,6 @@ class DockerProvider:
         return (root,) if self._engine.address.is_local and root.is_dir() else ()
 
     def check(self) -> None:
-        """See SandboxProvider.check."""
         self._engine.require_answer()
 
     def resolve_image(
@@ -119,7 +114,6 @@ class DockerProvider:
         workdir: PurePosixPath | None = None,
         user: UserName = AGENT_USER,
     ) -> interface.ImageId:
-        """See SandboxProvider.resolve_image."""
         found = images.resolve_image(self._engine, image, dockerfile=dockerfile)
         if workdir is None:
             return found
@@ -128,25 +122,20 @@ class DockerProvider:
     def build_base_image(
         self, python: str, *, progress: Callable[[str], None] = lambda _line: None
     ) -> None:
-        """See BuildsBaseImages.build_base_image."""
         images.build_base_image(self._engine, python, progress=progress)
 
     def has_image(self, image: str) -> bool:
-        """See ManagesImages.has_image."""
         return images.image_exists(self._engine, image)
 
     def image_settings(self, image: str) -> interface.ImageSettings:
-        """See ManagesImages.image_settings."""
         facts = self._engine.image(image)
         workdir = PurePosixPath(facts.workdir) if facts.workdir else None
         return interface.ImageSettings(workdir=workdir, user=facts.user)
 
     def is_outdated(self, python: str) -> bool:
-        """See ManagesImages.is_outdated."""
         return images.is_outdated(self._engine, python)
 
     def image_bytes(self) -> int:
-        """See ManagesImages.image_bytes."""
         return images.image_bytes(self._engine)
 
     def may_nest(self, limits: interface.Limits) -> bool:
@@ -156,24 +145,20 @@ class DockerProvider:
         return why_not_nesting(self._engine, limits) is None
 
     def sharing_containers(self, background: BackgroundTasks) -> "DockerProvider":
-        """See SharesContainers.sharing_containers."""
         sharing = copy.copy(self)
         sharing._shared = SharedContainers(background)
         return sharing
 
     def check_runtime(self, runtime: str) -> None:
-        """See HasRuntimes.check_runtime."""
         if runtime not in (known := self._engine.facts.runtimes):
             raise UnavailableError(
                 f"the engine has no runtime {runtime!r}; it has: {', '.join(known) or 'unknown'}"
             )
 
     def check_services(self) -> None:
-        """See RunsServices.check_services."""
         self._compose.check()
 
     def prepare_services(self, services: interface.Services) -> interface.ImageId | None:
-        """See RunsServices.prepare_services."""
         return self._compose.prepare(services)
 
     @contextmanager
@@ -187,7 +172,6 @@ class DockerProvider:
         cancel: Event | None = None,
         use: interface.SandboxUse = interface.ORDINARY_USE,
     ) -> Iterator[interface.Sandbox]:
-        """See SandboxProvider.open."""
         shared, is_plain = self._shared, not network and use.services is None
         if use.brief and shared is not None and is_plain and self.may_nest(limits):
             key = ContainerKey(source, limits, tuple(mounts))
@@ -274,7 +258,6 @@ class DockerProvider:
         yield None
 
     def find(self, key: str) -> interface.SnapshotId | None:
-        """See SandboxProvider.find."""
         found = snapshots.find_snapshot(self._engine, key)
         if found is None:
             return None
@@ -282,17 +265,14 @@ class DockerProvider:
         return found.id
 
     def discard(self, snapshot: interface.SnapshotId) -> None:
-        """See SandboxProvider.discard."""
         self._snapshots.pop(snapshot, None)
         snapshots.discard_snapshot(self._engine, snapshot)
 
     def push(self, snapshot: interface.SnapshotId, name: str, note: bytes) -> None:
-        """See SharesSnapshots.push."""
         self._require_docker()
         snapshots.push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
 
     def pull(self, name: str, key: str) -> bytes | None:
-        """See SharesSnapshots.pull."""
         self._require_docker()
         return snapshots.pull_snapshot(self._engine, name, key)
 

@@ -293,20 +293,16 @@ class DockerSandbox:
 
     @property
     def workspace(self) -> PurePosixPath:
-        """See Sandbox.workspace."""
         return self._container.plan.workspace
 
     @property
     def results(self) -> PurePosixPath:
-        """See Sandbox.results."""
         return RESULTS
 
     def mounted(self, name: str) -> PurePosixPath:
-        """See Sandbox.mounted."""
         return self._mounts[name]
 
     def run(self, command: Command) -> CommandResult:
-        """See Sandbox.run."""
         # The kernel would refuse it, but the engine would not report this as a shell does.
         variables = (f"{name}={value}" for name, value in command.env.items())
         if any(len(text.encode()) >= _LONGEST_STRING for text in (*command.argv, *variables)):
@@ -329,17 +325,14 @@ class DockerSandbox:
             return self._watch.watched(lambda: self._attend(execution, started, command))
 
     def frozen(self) -> AbstractContextManager[None]:
-        """See LastingSandbox.frozen."""
         return self._container.frozen()
 
     def set_network(self, network: Network) -> None:
-        """See LastingSandbox.set_network."""
         self._container.set_connected(connected=network is True)
         if self._project is not None:
             self._project.reach(network)
 
     def kill(self) -> None:
-        """See Sandbox.kill."""
         idle = self._lock.acquire(blocking=False)
         try:
             self._container.kill(idle=idle)
@@ -349,7 +342,6 @@ class DockerSandbox:
 
     @contextmanager
     def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
-        """See Sandbox.read_tree."""
         doing = f"read {path}"
         found = self._host_volume(path)
         if found is not None:
@@ -360,7 +352,6 @@ class DockerSandbox:
             yield tar
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
-        """See Sandbox.write_tree."""
         self._container.require_alive()
         found = self._host_volume(path)
         if found is not None and write_volume(
@@ -380,23 +371,19 @@ class DockerSandbox:
             self._put(path, owned)
 
     def snapshot(self, key: str) -> SnapshotId:
-        """See Sandbox.snapshot."""
         with self._lock:
             self._container.require_alive()
             return save_snapshot(self._engine, self._container, key)
 
     def service_reports(self) -> tuple[ServiceReport, ...]:
-        """See HasServices.service_reports."""
         return () if self._project is None else self._project.reports()
 
     def run_in_service(self, service: str, command: Command) -> int | None:
-        """See HasServices.run_in_service."""
         return run_in_container(self._engine, self._service(service), command, self._cancel)
 
     def read_from_service(
         self, service: str, path: PurePosixPath
     ) -> AbstractContextManager[Iterator[bytes]]:
-        """See HasServices.read_from_service."""
         doing = f"read {path} of a service"
         return read_archive(self._engine, self._service(service), str(path), doing)
 

@@ -15,7 +15,7 @@ _POLL = 0.1  # seconds between two checks of the clock and the cancel event
 def run_in_container(
     engine: Engine, container: str, command: Command, cancel: Event | None
 ) -> int | None:
-    """See HasServices.run_in_service."""
+    """Run a command in a container; its exit code, or None if it was cancelled."""
     with engine.api("run a command in a service") as api:
         created = api.exec_create(
             container,

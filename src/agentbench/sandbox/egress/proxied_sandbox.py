@@ -108,20 +108,16 @@ class ProxiedSandbox:
 
     @property
     def workspace(self) -> PurePosixPath:
-        """See Sandbox.workspace."""
         return self._inner.workspace
 
     @property
     def results(self) -> PurePosixPath:
-        """See Sandbox.results."""
         return self._inner.results
 
     def mounted(self, name: str) -> PurePosixPath:
-        """See Sandbox.mounted."""
         return self._inner.mounted(name)
 
     def run(self, command: Command) -> CommandResult:
-        """See Sandbox.run."""
         if self._variables is None:
             return self._inner.run(command)
         relayed = replace(command, env={**self._variables, **command.env})
@@ -132,23 +128,18 @@ class ProxiedSandbox:
         return self._inner.run(relayed).model_copy(update={"argv": command.argv})
 
     def kill(self) -> None:
-        """See Sandbox.kill."""
         self._inner.kill()
 
     def read_tree(self, path: PurePosixPath) -> AbstractContextManager[Iterator[bytes]]:
-        """See Sandbox.read_tree."""
         return self._inner.read_tree(path)
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
-        """See Sandbox.write_tree."""
         self._inner.write_tree(path, tar)
 
     def snapshot(self, key: str) -> SnapshotId:
-        """See Sandbox.snapshot."""
         return self._inner.snapshot(key)
 
     def frozen(self) -> AbstractContextManager[None]:
-        """See LastingSandbox.frozen."""
         return self._inner.frozen() if isinstance(self._inner, LastingSandbox) else nullcontext()
 
     def set_network(self, network: Network) -> None:
@@ -161,11 +152,9 @@ class ProxiedSandbox:
         self._variables = self._variables_for(hosts) if hosts else None
 
     def service_reports(self) -> tuple[ServiceReport, ...]:
-        """See HasServices.service_reports."""
         return self._inner.service_reports() if isinstance(self._inner, HasServices) else ()
 
     def take_network_log(self) -> bytes:
-        """See LogsNetwork.take_network_log."""
         self._loop.run(self._proxy.cut())
         return self._proxy.log.take()
 

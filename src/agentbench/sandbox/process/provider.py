@@ -100,7 +100,6 @@ class ProcessProvider(FolderProvider):
 
     @property
     def name(self) -> str:
-        """See SandboxProvider.name."""
         return "process"
 
     @property
@@ -114,7 +113,6 @@ class ProcessProvider(FolderProvider):
         return self.user is None and os.geteuid() == 0
 
     def describe(self) -> Mapping[str, str]:
-        """See SandboxProvider.describe."""
         return {
             "backend": self.name,
             "kernel": platform.release(),

@@ -30,7 +30,6 @@ class ProcessRunner(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
 
     def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
-        """See CommandRunner.run."""
         request = {
             "argv": command.argv,
             "cwd": str(command.cwd or self.folder),

@@ -121,7 +121,7 @@ def value(site: int, *operands: object) -> None:
 class count(int):  # noqa: N801 - called like the functions
     """Stands for an expected number of queries: a number that is compared with it is recorded."""
 
-    def __new__(cls, site: int) -> "count":  # noqa: D102 - the class says it
+    def __new__(cls, site: int) -> "count":
         made = super().__new__(cls)
         made._site = site
         return made

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentbench.scoring.evidence import Ending, NodeId, ReportSource
+from agentbench.scoring.evidence import Ending, NodeId, ReportSource, ReportTrust
 from agentbench.test_runs import parse
 from agentbench.test_runs.model import PASSED_AT_ONCE, ReportedSession
 from agentbench.test_runs.parse import PytestExit, ReportFiles, session_of
@@ -15,6 +15,7 @@ KINDS = (
     *("start", "begin", "phase", "subtest", "collected", "collect_error", "collect_skip"),
     *("collection_finish", "finish", "exit", "changed", "interrupt", "spawn"),
 )
+TRUST = ReportTrust.IN_PROCESS_STREAM
 NODES = ("a.py::t", "a.py::u[x]", "b.py")
 
 
@@ -121,7 +122,7 @@ def test_no_report_is_too_odd_and_counts_always_add_up(lines, report, code, endi
     assert summary.total == parts == len(told)
     assert summary.errors == told.count("error") + len(result.collection_errors)
     assert len({case.node_id for case in result.tests}) == len(told)
-    facts = parse.facts_of(result)
+    facts = parse.facts_of(result, TRUST)
     assert facts.passed == told.count("passed")
     assert facts.failed == told.count("failed") + told.count("error")
 
@@ -185,7 +186,7 @@ def test_facts_carry_phases_and_what_was_changed():
     changed = {"kind": "changed", "names": ["_pytest.runner.CallInfo.from_call"]}
     records = run_of("failed", exit_code=1)
     records.insert(3, changed)
-    facts = parse.facts_of(result_of(1, stream=stream_of(records)))
+    facts = parse.facts_of(result_of(1, stream=stream_of(records)), TRUST)
 
     assert (facts.outcome, facts.source, facts.complete) == ("failed", "stream", True)
     assert (facts.collected, facts.passed, facts.failed) == (1, 0, 1)
@@ -196,7 +197,7 @@ def test_facts_carry_phases_and_what_was_changed():
 
 def test_facts_name_the_files_that_could_not_be_collected():
     error = {"kind": "collect_error", "file": "b.py", "message": "m"}
-    facts = parse.facts_of(result_of(2, stream=stream_of([run_of()[0], error])))
+    facts = parse.facts_of(result_of(2, stream=stream_of([run_of()[0], error])), TRUST)
     assert (facts.outcome, facts.collection_errors) == ("collection_error", ("b.py",))
 
 
