@@ -223,7 +223,7 @@ FILES = {"tests/test_hidden.py": HIDDEN.encode(), "tests/test_old.py": OLD.encod
 def control(context: StagedAttempt, files: Mapping[str, bytes] = FILES) -> dict[str, object]:
     """What it sees in a control run, in which, by way of exception, nothing wrong is expected."""
     runs = ControlRunner(context=context.ready, baseline=context.baseline or Evidence())
-    return seen_in(runs.run(files, context.change).result.text_output)
+    return seen_in(runs.run(files, context.change, context.ready.judging_lock()).result.text_output)
 
 
 def sealed(context: StagedAttempt) -> dict[str, object]:

@@ -233,10 +233,10 @@ class PreparedContext(StageContext, frozen=True, kw_only=True):
     def judging_lock(self, *, shared: bool = False) -> FileLock:
         """The lock of the task on this machine, held while code of an agent is judged.
 
-        Sandboxes that run at the same time could talk through the kernel. In a control run the
-        tests lack the right values, or have wrong ones; its code would learn them from a sandbox
-        that has them, or computes them. So a control run is alone. Final tests, each of which has
-        the right values itself, share the lock: they have nothing to tell each other.
+        Sandboxes that run at the same time could talk through the kernel. Sealed runs share the
+        lock, since none of them has the right values. The final test of code that has given all of
+        them shares it, too. Other final tests and blind runs are alone: their code may not know the
+        right values, and sees them, or has to take wrong ones for right.
         """
         return machine_lock(f"judging-{judging_key(self.task)}", shared=shared)
 

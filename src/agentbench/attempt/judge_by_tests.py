@@ -14,6 +14,7 @@ from agentbench.attempt.judged_tests import (
     unchanged_tests,
 )
 from agentbench.attempt.sandboxes import require_services, service_warnings
+from agentbench.core.file_locks import FileLock
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.sandbox.interface import Stream
@@ -73,12 +74,13 @@ class JudgeByTests:
             skipped = Controls(level=level, skipped="there was no final test")
             return FinalTestOutput(evidence=Evidence(exception=fact), controls=skipped)
         if level is ControlLevel.OFF:
-            evidence, off = _run_hidden_tests(context, baseline, change), "turned off"
+            evidence, off = _run_hidden_tests(context, baseline, change, None), "turned off"
             return FinalTestOutput(evidence=evidence, controls=Controls(level=level, skipped=off))
         runs = ControlRunner(context=context, baseline=baseline)
         seed = secrets.randbits(_SEED_BITS)
         tests, sealed = tests_before(runs), None
-        if tests is not None and (change.files or change.emptied):
+        is_changed = bool(change.files or change.emptied)
+        if tests is not None and is_changed:
             # The engine that seals tests takes 0.1 s to import.
             from agentbench.attempt.controls.sealed_runs import sealed_run
 
@@ -87,7 +89,9 @@ class JudgeByTests:
                 evidence = _sealed_evidence(context, sealed.report)
                 differs = Controls(level=level, seed=seed, sealed=sealed.record, skipped=_DIFFERS)
                 return FinalTestOutput(evidence=evidence, controls=differs)
-        evidence = _run_hidden_tests(context, baseline, change)
+        is_proven = sealed is not None and tests is not None and sealed.proves(tests.fixed)
+        lock = context.judging_lock(shared=is_proven) if is_changed else None
+        evidence = _run_hidden_tests(context, baseline, change, lock)
         began = time.monotonic()
         if has_passed(context.task, baseline, evidence):
             controls = run_blind(runs, evidence, change, tests, sealed, seed)
@@ -101,7 +105,7 @@ class JudgeByTests:
 
 
 def _run_hidden_tests(
-    context: PreparedContext, baseline: Evidence, change: JudgedChange
+    context: PreparedContext, baseline: Evidence, change: JudgedChange, lock: FileLock | None
 ) -> Evidence:
     """The evidence of the hidden tests; repeated once if a service failed and they did not pass."""
     unchanged = unchanged_tests(context, baseline)
@@ -113,7 +117,7 @@ def _run_hidden_tests(
             {**unchanged, **change.files, **context.hidden_tests.files},
             emptied=change.emptied,
             sink=context.sink,
-            lock=context.judging_lock(shared=True) if change.files or change.emptied else None,
+            lock=lock,
         )
         context.save("final.json", run.tests.result.model_dump_json(indent=1).encode())
         warnings = service_warnings(run.failed_services)

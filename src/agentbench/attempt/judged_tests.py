@@ -35,7 +35,6 @@ from agentbench.test_runs.runner import RunRequest, TestRun
 NO_CHANGE = JudgedChange(files={}, emptied=(), dropped=())
 """The state before the agent."""
 
-_Files = Mapping[PurePosixPath, FileContent | None]
 _REFERENCE_ENV = {"AGENTBENCH_RECORDER_SHARE": "4"}
 _OUTPUT_CHARACTERS = 4_096  # of a control run, which prints nearly the same as the final test
 _TIMEOUT_FACTOR = 2  # a control run may take this many times as long as the final test
@@ -256,16 +255,16 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         self,
         rewritten: Mapping[str, bytes],
         change: JudgedChange,
+        lock: FileLock | None,
         *,
-        is_agents: bool = True,
         timeout_factor: int = _TIMEOUT_FACTOR,
     ) -> TestRun:
-        """Run the tests with rewritten files on a change, while no other agent's code is judged.
+        """Run the tests with rewritten files on a change.
 
         Args:
             rewritten: The files of the tests, by path.
             change: The change that is tested.
-            is_agents: Whether it is an agent's, and not the reference solution's.
+            lock: Held while code of an agent runs; None: the change is not an agent's.
             timeout_factor: How many times the time limit of the final test it has.
 
         Raises:
@@ -277,14 +276,19 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         written = {**unchanged, **change.files, **context.hidden_tests.files}
         request = judged_request(context)
         request = replace(request, timeout=timeout_factor * request.timeout)
-        if not is_agents:
+        if lock is None:
             request = replace(request, env={**request.env, **_REFERENCE_ENV})
+        for path, content in ((PurePosixPath(file), rewritten[file]) for file in rewritten):
+            replaced = written.get(path)
+            executable = replaced is not None and replaced.executable
+            written[path] = FileContent(content=content, executable=executable)
         return run_judged_tests(
-            replace(context, save=_discard),  # the logs of services are the final test's
-            {**written, **_rewritten_files(rewritten, written)},
+            # The logs of services are the final test's.
+            replace(context, save=lambda _name, _content: None),
+            written,
             emptied=change.emptied,
             request=request,
-            lock=context.judging_lock() if is_agents else None,
+            lock=lock,
         ).tests
 
     def save_report(self, name: str, run: TestRun) -> None:
@@ -312,18 +316,3 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
             written = hidden[path]
             return None if written is None else written.content
         return self.context.prepared.content(path)
-
-
-def _rewritten_files(rewritten: Mapping[str, bytes], written: _Files) -> _Files:
-    """The rewritten files; a file is executable if the file that it replaces is."""
-    found = {}
-    for file, content in rewritten.items():
-        path = PurePosixPath(file)
-        replaced = written.get(path)
-        executable = replaced is not None and replaced.executable
-        found[path] = FileContent(content=content, executable=executable)
-    return found
-
-
-def _discard(_name: str, _content: bytes) -> None:
-    """Save nothing."""

@@ -46,7 +46,7 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
         GitCloneError: the repository, which declares the Python version, cannot be cloned.
         UnavailableError: no Python of the base images fits the project.
     """
-    if _brings_an_image(task) or _python_of_back_end(provider) is not None:
+    if _brings_an_image(task) or provider.describe().get("python") is not None:
         return task
     requested = _required_python(task, mirrors, default=DEFAULT_PYTHON)
     named = task.environment.model_copy(
@@ -142,7 +142,7 @@ def services_of(task: Task) -> Services | None:
 
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
     """The image of a task that has its image's name."""
-    own = _python_of_back_end(provider)
+    own = provider.describe().get("python")
     if own is not None:
         return TaskImage(python=own)
     name = task.environment.image
@@ -155,7 +155,7 @@ def python_warnings(
     tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors
 ) -> tuple[str, ...]:
     """A warning about tasks that ask for another Python than the back end's."""
-    own = _python_of_back_end(provider)
+    own = provider.describe().get("python")
     if own is None:
         return ()
     own_version = ".".join(own.split(".")[:2])
@@ -189,11 +189,6 @@ def _brings_an_image(task: Task) -> bool:
 def _is_readable(task: Task, mirrors: Mirrors) -> bool:
     """Whether the project's files are on this machine; only attempts clone it."""
     return task.source.url is None or mirrors.find_complete(task.source) is not None
-
-
-def _python_of_back_end(provider: SandboxProvider) -> str | None:
-    """The Python of a back end that has no images."""
-    return provider.describe().get("python")
 
 
 def _admits(task: Task, mirrors: Mirrors, own: str) -> bool:

@@ -1,6 +1,7 @@
 """Who is blamed for a blind run that went wrong, by scripted outcomes."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,8 +43,9 @@ class Runs:
     def __init__(self, *agent, reference=None) -> None:
         self.agent, self.reference = list(agent), reference
         self.asked: list[str] = []
+        self.context = SimpleNamespace(judging_lock=lambda: None)
 
-    def run(self, _files, change, **_limits):
+    def run(self, _files, change, _lock, **_limits):
         self.asked.append(change)
         wrong, right = self.agent.pop(0) if change == "agent" else self.reference
         changed = self.half.must_fail[0]
@@ -133,7 +135,7 @@ def test_a_change_that_the_reference_passes_too_is_made_a_failing_end(plan):
 
 def test_a_failing_end_that_is_not_reached_says_nothing(plan):
     class Unreached(Runs):
-        def run(self, _files, change, **_limits):
+        def run(self, _files, change, _lock, **_limits):
             outcomes = dict.fromkeys((*self.half.must_fail, *self.half.must_pass), PASSED)
             self.asked.append(change)
             return ended(outcomes)

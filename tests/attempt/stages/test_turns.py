@@ -77,23 +77,45 @@ def is_free(lock) -> bool:
     return True
 
 
-def test_a_sealed_run_is_alone_and_final_tests_run_beside_one_another(judged, at_run):
+def places_of(judged, at_run, source=MARKED, **more) -> list[tuple[str, bool, bool]]:
+    """For each run of a final test: its kind, and whether another one may be alone, or share."""
     seen = []
-    with judged() as attempt:
+    with judged(source=source, **more) as attempt:
         alone, beside = attempt.ready.judging_lock, lambda: attempt.ready.judging_lock(shared=True)
         at_run(lambda kind: seen.append((kind, is_free(alone()), is_free(beside()))))
         go(attempt, "final_test")
         assert is_free(alone())
-    assert seen == [(SEALED, False, False), (FINAL, False, True)]
+    return seen
 
 
-@pytest.mark.parametrize("shared", [True, False])
+def test_code_with_all_right_values_is_judged_beside_other_such_code(judged, at_run):
+    assert places_of(judged, at_run) == [(SEALED, False, True), (FINAL, False, True)]
+
+
+def test_code_that_gave_wrong_values_sees_the_right_ones_alone(judged, at_run, ready):
+    key = ready.task.answer_key.model_copy(update={"solution_patch": b""})
+    task = ready.task.model_copy(update={"answer_key": key})  # without it there is a final test
+    wrong = MARKED.replace("sum(prices)", "sum(prices) + 1")
+    assert places_of(judged, at_run, wrong, task=task) == [
+        (SEALED, False, True),
+        (FINAL, False, False),
+    ]
+
+
+def test_code_whose_tests_are_not_sealed_is_judged_alone(judged, at_run, ready):
+    key = ready.task.answer_key.model_copy(update={"fail_to_pass": ()})
+    task = ready.task.model_copy(update={"answer_key": key})  # their ids are known afterwards
+    seen = places_of(judged, at_run, task=task)
+    assert {kind for kind, *_ in seen} == {FINAL}
+    assert not any(alone or beside for _, alone, beside in seen)
+
+
 @pytest.mark.parametrize("level", [ControlLevel.FULL, ControlLevel.SAMPLE])
-def test_a_sealed_run_waits_for_every_other_run(judged, at_run, level, shared):
+def test_a_sealed_run_waits_for_a_run_that_is_alone(judged, at_run, level):
     waited = []
     with judged() as attempt:
         attempt.control(level)
-        lock = attempt.ready.judging_lock(shared=shared)
+        lock = attempt.ready.judging_lock()
         lock.acquire()
         at_run(lambda _kind: waited.append("run"))
 
@@ -115,15 +137,8 @@ def test_the_wait_ends_with_the_run(judged):
             go(attempt, "final_test")
 
 
-def test_without_controls_a_final_test_runs_beside_final_tests_alone(judged):
-    with judged() as attempt:
+def test_without_controls_nobody_waits(judged):
+    with judged() as attempt, attempt.ready.judging_lock():
         attempt.control(ControlLevel.OFF)
-        with attempt.ready.judging_lock(shared=True):
-            go(attempt, "final_test")
-        assert attempt.controls.skipped == "turned off"
-        lock = attempt.ready.judging_lock()
-        lock.acquire()
-        waited = []
-        attempt.extend = lambda seconds: (waited.append(seconds), lock.release())
         go(attempt, "final_test")
-        assert waited
+        assert attempt.controls.skipped == "turned off"

@@ -167,7 +167,9 @@ def _blind_runs(
         calibration = ControlCalibration(
             runs=runs, plan=plan, memory=memory, change=change, side=side, passed=passed
         )
-        settled.append(calibration.settle(half, runs.run(half.files, change)))
+        settled.append(
+            calibration.settle(half, runs.run(half.files, change, context.judging_lock()))
+        )
     for control_run, _, run in settled:
         runs.save_report(f"control-{control_run.half}.json", run)
     weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
@@ -245,7 +247,7 @@ class ControlCalibration(Struct, kw_only=True):
 
     def _again(self, half: PlannedControlRun) -> TestRun:
         self._run_count += 1
-        return self.runs.run(half.files, self.change)
+        return self.runs.run(half.files, self.change, self.runs.context.judging_lock())
 
     def _same_with_reference(
         self, half: PlannedControlRun, control_run: ControlRun
@@ -254,9 +256,7 @@ class ControlCalibration(Struct, kw_only=True):
         reference = self.runs.reference_change() if control_run.deviations else None
         if reference is None:
             return []
-        reference_run = self._control_run(
-            half, self.runs.run(half.files, reference, is_agents=False)
-        )
+        reference_run = self._control_run(half, self.runs.run(half.files, reference, None))
         wrong = {test.node_id for test in reference_run.deviations}
         return [test for test in control_run.deviations if test.node_id in wrong]
 

@@ -4,16 +4,17 @@ Code that gave a wrong value must not see the right one: it could leave a mark f
 at the same task. So the evidence is the sealed run's own report, with the findings of the host.
 """
 
-import dataclasses
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace as replace_case
 
 from msgspec.structs import replace
 
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedPlan
-from agentbench.scoring.evidence import CaseOutcome, CommandResult, NodeId, PytestOutcome
-from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
+from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome
+from agentbench.test_runs.model import CaseResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
 
 _FAILED = 1  # pytest's exit code
@@ -37,57 +38,40 @@ def sealed_report(
     for one in judged.mismatches:
         mismatches.setdefault(one.node_id, one)
     doubtful = frozenset(fixed) - judged.sealed
-    cases = tuple(
-        _case(
-            dataclasses.replace(case, node_id=original.get(case.node_id, case.node_id)),
-            mismatches,
-            doubtful,
-        )
-        for case in run.result.tests
+    own_ids = (
+        replace_case(c, node_id=original.get(c.node_id, c.node_id)) for c in run.result.tests
     )
-    return replace(run, result=_result(run.result, cases), command=_command(run))
+    cases = tuple(_case(case, mismatches.get(case.node_id), doubtful) for case in own_ids)
+    count = Counter(case.outcome for case in cases)
+    summary: PytestSummary = run.result.summary.model_copy(
+        update={
+            "passed": count[CaseOutcome.PASSED],
+            "failed": count[CaseOutcome.FAILED],
+            "unfinished": count[CaseOutcome.UNFINISHED],
+        }
+    )
+    changed: dict[str, object] = {"tests": cases, "summary": summary, "json_report": {}}
+    command = run.command
+    if run.result.outcome is PytestOutcome.PASSED:  # the tests could not see that they fail
+        changed |= {"outcome": PytestOutcome.FAILED, "exit_code": _FAILED}
+        command = command.model_copy(update={"exit_code": _FAILED})
+    return replace(run, result=run.result.model_copy(update=changed), command=command)
 
 
 def _case(
-    case: CaseResult, mismatches: Mapping[NodeId, SealedMismatch], doubtful: Collection[NodeId]
+    case: CaseResult, mismatch: SealedMismatch | None, doubtful: Collection[NodeId]
 ) -> CaseResult:
-    mismatch = mismatches.get(case.node_id)
     if case.outcome is not CaseOutcome.PASSED:
-        traceback = None if case.traceback is None else _readable(case.traceback)
-        return dataclasses.replace(case, traceback=traceback)
+        if case.traceback is None:
+            return case
+        # A short word for each recording.
+        traceback = _RECORDING.sub(r"<assertion \1 of the sealed test>", case.traceback)
+        return replace_case(case, traceback=traceback)
     if mismatch is not None:
-        return dataclasses.replace(case, outcome=CaseOutcome.FAILED, message=_message(mismatch))
+        where = "" if mismatch.line is None else f"line {mismatch.line}: "
+        assertion = f" in `{mismatch.assertion}`" if mismatch.assertion else ""
+        message = f"{where}expected {mismatch.expected}, found {mismatch.actual}{assertion}"
+        return replace_case(case, outcome=CaseOutcome.FAILED, message=message)
     if case.node_id in doubtful:
-        return dataclasses.replace(case, outcome=CaseOutcome.UNFINISHED, message=_NOT_JUDGED)
+        return replace_case(case, outcome=CaseOutcome.UNFINISHED, message=_NOT_JUDGED)
     return case
-
-
-def _message(mismatch: SealedMismatch) -> str:
-    where = "" if mismatch.line is None else f"line {mismatch.line}: "
-    assertion = f" in `{mismatch.assertion}`" if mismatch.assertion else ""
-    return f"{where}expected {mismatch.expected}, found {mismatch.actual}{assertion}"
-
-
-def _readable(traceback: str) -> str:
-    """A traceback with a short word for each recording."""
-    return _RECORDING.sub(r"<assertion \1 of the sealed test>", traceback)
-
-
-def _result(result: PytestResult, cases: Iterable[CaseResult]) -> PytestResult:
-    tests = tuple(cases)
-    failed = sum(case.outcome is CaseOutcome.FAILED for case in tests)
-    passed = sum(case.outcome is CaseOutcome.PASSED for case in tests)
-    unfinished = sum(case.outcome is CaseOutcome.UNFINISHED for case in tests)
-    counts = {"passed": passed, "failed": failed, "unfinished": unfinished}
-    summary: PytestSummary = result.summary.model_copy(update=counts)
-    changed: dict[str, object] = {"tests": tests, "summary": summary, "json_report": {}}
-    if result.outcome is PytestOutcome.PASSED:
-        changed |= {"outcome": PytestOutcome.FAILED, "exit_code": _FAILED}
-    return result.model_copy(update=changed)
-
-
-def _command(run: TestRun) -> CommandResult:
-    command = run.command
-    if run.result.outcome is not PytestOutcome.PASSED:
-        return command
-    return command.model_copy(update={"exit_code": _FAILED})

@@ -5,7 +5,7 @@ judged. Its recordings replace expected values that the host cannot read in the 
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -17,11 +17,11 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
-from agentbench.integrity.sealing.isolation import comparing_server, isolated
+from agentbench.integrity.sealing.isolation import Comparison, comparing_server, isolated
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.scoring import expectation
-from agentbench.scoring.evidence import CaseOutcome, Evidence
+from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
 from agentbench.test_runs.chunked_text import joined
 from agentbench.test_runs.runner import TestRun
 
@@ -41,6 +41,11 @@ class SealedResult:
     """The report of code that gave wrong values, which must not see the right ones; None: the
     final test decides."""
     useless: str | None = None  # why there was no run
+
+    def proves(self, tests: Collection[NodeId]) -> bool:
+        """Whether the code has given all values that these tests expect."""
+        judged = self.judged
+        return judged is not None and not judged.mismatches and judged.sealed.issuperset(tests)
 
 
 def sealed_run(
@@ -80,8 +85,9 @@ class _SealedRuns:
         useless = self._why_useless()
         if useless is not None:
             return SealedResult(useless=useless)
-        last = self._run_once(change)
-        judged = self._judge()
+        with Comparison(self._plan.judge_all) as compare:
+            last = self._run_once(change)
+            judged = self._judge(compare)
         if 0 < len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW):
             last = self._run_once(change)
             again = self._judge()
@@ -151,7 +157,8 @@ class _SealedRuns:
         return None
 
     def _run_once(self, change: JudgedChange) -> TestRun:
-        run = self.runs.run(self._plan.files, change, timeout_factor=1)
+        lock = self._context.judging_lock(shared=True)
+        run = self.runs.run(self._plan.files, change, lock, timeout_factor=1)
         self._outcomes.append(self._outcome(run))
         return run
 
@@ -201,13 +208,14 @@ class _SealedRuns:
         return known, self._reference_run(change)
 
     def _reference_run(self, change: JudgedChange) -> ReferenceRun:
-        run = self.runs.run(self._plan.files, change, is_agents=False, timeout_factor=1)
+        run = self.runs.run(self._plan.files, change, None, timeout_factor=1)
         outcome = self._outcome(run)
         return reference_run(outcome.passed, outcome.recordings)
 
-    def _judge(self) -> JudgedSeal:
+    def _judge(self, compare: Comparison[list[JudgedSeal]] | None = None) -> JudgedSeal:
         """The result of the runs; a test differs if it differs in most of them."""
-        judged = isolated(self._plan.judge_all, self._outcomes, self._reference)
+        recorded = self._outcomes, self._reference
+        judged = compare(*recorded) if compare else isolated(self._plan.judge_all, *recorded)
         counts = Counter(test for each in judged for test in each.differing)
         differing = {test for test, count in counts.items() if 2 * count > len(judged)}
         mismatches = {

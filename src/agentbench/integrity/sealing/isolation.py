@@ -18,8 +18,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
-from typing import NoReturn, TypeVar
+from typing import Generic, NoReturn, Self, TypeVar
 
 from msgspec import Struct, field
 
@@ -86,7 +87,7 @@ class ComparisonGuard(Struct, kw_only=True):
 
 @cache
 def comparing_server() -> socket.socket:
-    """Start the process that forks one child for each call of `isolated`; it ends with this one.
+    """Start the process that forks a child for each `Comparison`; it ends with this one.
 
     It imports the engine once, which takes as long as a small test run (0.2 s), so a caller starts
     it before it has anything to compare. It is no `multiprocessing`, which would fork a program
@@ -108,40 +109,68 @@ def comparing_server() -> socket.socket:
     return ours
 
 
-def isolated(
-    method: Callable[..., T], *arguments: object, limits: ComparisonLimits | None = None
-) -> T:
-    """The result of `method(*arguments, guard)` in a child process with limits.
+class Comparison(Generic[T]):
+    """One call of a method in a child process with limits; `with` ends the child."""
 
-    Args:
-        method: A function or a method that passes all comparisons to the guard.
-        arguments: Values that can be pickled.
-        limits: Other limits than usual.
+    def __init__(self, method: Callable[..., T]) -> None:
+        """Start the child, which prepares the method meanwhile: a plan seals its files again.
 
-    Raises:
-        ChildProcessError: the child failed outside of a comparison; this is a bug.
-    """
-    request = pickle.dumps(sys.path)
-    request += pickle.dumps((method, arguments, limits or ComparisonLimits()))
-    ours, theirs = socket.socketpair()
-    with ours:
+        Args:
+            method: A function or a method that passes all comparisons to its last argument, a
+                `ComparisonGuard`.
+        """
+        self._connection, theirs = socket.socketpair()
         with theirs:
             try:
                 socket.send_fds(comparing_server(), [b"."], [theirs.fileno()])
             except BrokenPipeError:  # it was killed, for example for lack of memory
                 comparing_server.cache_clear()
                 socket.send_fds(comparing_server(), [b"."], [theirs.fileno()])
-        try:
-            ours.sendall(request)
-            ours.shutdown(socket.SHUT_WR)
-            answer = ours.makefile("rb").read()
-        except ConnectionError:
-            answer = b""
-    found = pickle.loads(answer) if answer else _Failed("its process was killed")
-    if isinstance(found, _Failed):
-        raise ChildProcessError(f"comparing recorded values failed: {found.how}")
-    result: T = found
-    return result
+        self._send(pickle.dumps(sys.path) + pickle.dumps(method))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._connection.close()
+
+    def __call__(self, *arguments: object, limits: ComparisonLimits | None = None) -> T:
+        """The result of the method; only once.
+
+        Args:
+            arguments: Values that can be pickled.
+            limits: Other limits than usual.
+
+        Raises:
+            ChildProcessError: the child failed outside of a comparison; this is a bug.
+        """
+        self._send(pickle.dumps((arguments, limits or ComparisonLimits())))
+        with suppress(ConnectionError):
+            self._connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        with suppress(ConnectionError), self._connection.makefile("rb") as stream:
+            answer = stream.read()
+        found = pickle.loads(answer) if answer else _Failed("its process was killed")
+        if isinstance(found, _Failed):
+            raise ChildProcessError(f"comparing recorded values failed: {found.how}")
+        result: T = found
+        return result
+
+    def _send(self, message: bytes) -> None:
+        with suppress(ConnectionError):  # the answer will be missing
+            self._connection.sendall(message)
+
+
+def isolated(
+    method: Callable[..., T], *arguments: object, limits: ComparisonLimits | None = None
+) -> T:
+    """The result of a `Comparison` that nothing else is done beside.
+
+    Raises:
+        ChildProcessError: the child failed outside of a comparison; this is a bug.
+    """
+    with Comparison(method) as compare:
+        return compare(*arguments, limits=limits)
 
 
 class _Failed(Struct, frozen=True):
@@ -168,7 +197,11 @@ def _answer_request(connection: socket.socket) -> None:
     """Run the method of a request in a fork, and again without the comparison that ended it."""
     stream = connection.makefile("rwb")
     sys.path[:] = pickle.load(stream)
-    method, arguments, limits = pickle.load(stream)
+    method = pickle.load(stream)
+    try:
+        arguments, limits = pickle.load(stream)
+    except EOFError:  # the run before the comparison has failed
+        return
     memory = limits.memory_mib << 20
     longest = int(limits.all_seconds + _GRACE)
     for kind, soft in (
