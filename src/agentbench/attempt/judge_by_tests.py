@@ -73,13 +73,14 @@ class JudgeByTests:
             )
             skipped = Controls(level=level, skipped="there was no final test")
             return FinalTestOutput(evidence=Evidence(exception=fact), controls=skipped)
+        is_changed = bool(change.files or change.emptied)
         if level is ControlLevel.OFF:
-            evidence, off = _run_hidden_tests(context, baseline, change, None), "turned off"
+            lock = context.judging_lock(shared=True) if is_changed else None
+            evidence, off = _run_hidden_tests(context, baseline, change, lock), "turned off"
             return FinalTestOutput(evidence=evidence, controls=Controls(level=level, skipped=off))
         runs = ControlRunner(context=context, baseline=baseline)
         seed = secrets.randbits(_SEED_BITS)
         tests, sealed = tests_before(runs), None
-        is_changed = bool(change.files or change.emptied)
         if tests is not None and is_changed:
             # The engine that seals tests takes 0.1 s to import.
             from agentbench.attempt.controls.sealed_runs import sealed_run

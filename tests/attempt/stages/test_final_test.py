@@ -7,6 +7,7 @@ from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import Fault
 from tests.e2e.small_task import FIXED, LISTED
 from tests.fakes.staging import go, small_task
@@ -53,11 +54,13 @@ def test_a_program_that_was_removed_is_gone(attempt_by):
     assert evidence.report.outcome is PytestOutcome.COLLECTION_ERROR
 
 
-def test_more_files_than_a_sandbox_may_hold_are_the_agents_doing(attempt_by, tmp_path):
+@pytest.mark.parametrize("level", [ControlLevel.OFF, ControlLevel.FULL])
+def test_more_files_than_a_sandbox_may_hold_are_the_agents_doing(attempt_by, tmp_path, level):
     # Its own sandbox is measured now and then, so that an agent may get away with more.
     task = small_task(tmp_path / "tight", environment="files = 1000")
     nothing = FileContent(content=b"", executable=False)
     with attempt_by(task=task) as context:
+        context.control(level)
         context.change = judged({P(f"many/{number}"): nothing for number in range(5_000)})
         with pytest.raises(
             DoesNotFitError, match=r"cannot be written: .*limit 1000 files"

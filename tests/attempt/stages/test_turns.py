@@ -137,8 +137,15 @@ def test_the_wait_ends_with_the_run(judged):
             go(attempt, "final_test")
 
 
-def test_without_controls_nobody_waits(judged):
-    with judged() as attempt, attempt.ready.judging_lock():
+def test_without_controls_a_final_test_waits_for_a_run_that_is_alone(judged):
+    waited = []
+    with judged() as attempt:
         attempt.control(ControlLevel.OFF)
-        go(attempt, "final_test")
+        with attempt.ready.judging_lock(shared=True):
+            go(attempt, "final_test")
         assert attempt.controls.skipped == "turned off"
+        lock = attempt.ready.judging_lock()
+        lock.acquire()
+        attempt.extend = lambda seconds: (waited.append(seconds), lock.release())
+        go(attempt, "final_test")
+    assert waited
