@@ -1,7 +1,6 @@
 from datetime import timedelta
 
-from agentbench.attempt.settings import RunSettings
-from agentbench.attempt.stage_runner import attempt_time_limit, stage_timeout
+from agentbench.attempt.settings import RunSettings, attempt_time_limit, stage_timeout
 from agentbench.taxonomy import StageName
 from tests.fakes.staging import small_task
 

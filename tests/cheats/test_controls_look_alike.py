@@ -8,7 +8,7 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.judged_tests import ControlRunner
+from agentbench.attempt.judged_tests import JudgedRuns
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.protection import JudgedChange
@@ -222,8 +222,10 @@ FILES = {"tests/test_hidden.py": HIDDEN.encode(), "tests/test_old.py": OLD.encod
 
 def control(context: StagedAttempt, files: Mapping[str, bytes] = FILES) -> dict[str, object]:
     """What it sees in a control run, in which, by way of exception, nothing wrong is expected."""
-    runs = ControlRunner(context=context.ready, baseline=context.baseline or Evidence())
-    return seen_in(runs.run(files, context.change, context.ready.judging_lock()).result.text_output)
+    runs = JudgedRuns(
+        context=context.ready, baseline=context.baseline or Evidence(), change=context.change
+    )
+    return seen_in(runs.rewritten(files, context.ready.judging_lock()).result.text_output)
 
 
 def sealed(context: StagedAttempt) -> dict[str, object]:

@@ -50,7 +50,6 @@ class PlainRunner:
     after: str = ""
     """Shell commands after it, with its report as $1 and its exit code as $?."""
 
-    name: str = "plain"
     trust: ReportTrust = ReportTrust.EXTERNAL_REPORT
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"PYTHONPATH": ""}))
 

@@ -13,6 +13,7 @@ from agentbench.scoring.evidence import (
     NodeId,
     PytestOutcome,
     ReportSource,
+    ReportTrust,
 )
 from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
@@ -60,7 +61,7 @@ def a_run(tests, *, outcome=PytestOutcome.PASSED, text="", report=None, **comman
         stdout=text,
         **command,
     )
-    return TestRun(command=ended, result=result)
+    return TestRun(command=ended, result=result, trust=ReportTrust.IN_PROCESS_STREAM)
 
 
 def compact(run):

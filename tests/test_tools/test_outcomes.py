@@ -3,7 +3,13 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome, ReportSource
+from agentbench.scoring.evidence import (
+    CommandResult,
+    Ending,
+    PytestOutcome,
+    ReportSource,
+    ReportTrust,
+)
 from agentbench.test_runs.model import PytestResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
 from agentbench.test_tools.envelope import ERROR_OF_OUTCOME, message_of, signal_name
@@ -21,7 +27,7 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
     ended = CommandResult(
         **{"argv": (), "ending": Ending.EXITED, "duration": timedelta(), **command}
     )
-    run = TestRun(command=ended, result=result)
+    run = TestRun(command=ended, result=result, trust=ReportTrust.IN_PROCESS_STREAM)
     return message_of(run, 2.0)
 
 

@@ -51,7 +51,8 @@ def run_attempt(
     Raises:
         StorageError: the disk has no space for its files.
     """
-    attempt = Attempt(task=task, agent=agent, resources=resources, slot=slot)
+    stages = StageRunner(resources, slot)
+    attempt = Attempt(task=task, agent=agent, resources=resources, slot=slot, stages=stages)
     attempt.stages.events.registered()
     with attempt.prepared() as state:
         if not isinstance(state, ShownBug):
@@ -94,13 +95,9 @@ class Attempt:
     agent: Agent
     resources: RunResources
     slot: AttemptSlot
-    stages: StageRunner = field(init=False)
+    stages: StageRunner
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     started: float = field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        """Start without results of stages."""
-        object.__setattr__(self, "stages", StageRunner(self.resources, self.slot))
 
     @contextmanager
     def prepared(self) -> Iterator[ShownBug | AttemptOutputs]:
@@ -144,7 +141,8 @@ class Attempt:
     def _baseline_report(self) -> bytes | None:
         """The report to store with a baseline run; empty for a script, None: store nothing.
 
-        The key of a baseline run has neither the files of steps nor the id of a named image.
+        A script's baseline is not stored if it has steps or a named image: the key does not cover
+        them, so that a stored result could be out of date.
         """
         folder, verifier = self.slot.folder, self.task.answer_key.verifier
         if (report := folder / "baseline.json").is_file():

@@ -234,9 +234,9 @@ class PreparedContext(StageContext, frozen=True, kw_only=True):
         """The lock of the task on this machine, held while code of an agent is judged.
 
         Sandboxes that run at the same time could talk through the kernel. Sealed runs share the
-        lock, since none of them has the right values. The final test of code that has given all of
-        them shares it, too. Other final tests and blind runs are alone: their code may not know the
-        right values, and sees them, or has to take wrong ones for right.
+        lock, since their tests do not have the right values. The final test of code that has given
+        all of them shares it, too. Every other run holds it alone: its tests have right values that
+        the code may not have computed, or wrong ones that it must not recognise as wrong.
         """
         return machine_lock(f"judging-{judging_key(self.task)}", shared=shared)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.expected_tests import expected_tests, judged_targets, listed_only
 from agentbench.attempt.sandboxes import open_test_sandbox, watched_services
-from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.settings import stage_timeout
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, GitCloneError, RunCancelled, SandboxError
@@ -31,9 +31,6 @@ from agentbench.tasks.version_settings import version_settings
 from agentbench.taxonomy import Fault, StageName
 from agentbench.test_runs.execution import execute_tests, run_without_tests
 from agentbench.test_runs.runner import RunRequest, TestRun
-
-NO_CHANGE = JudgedChange(files={}, emptied=(), dropped=())
-"""The state before the agent."""
 
 _REFERENCE_ENV = {"AGENTBENCH_RECORDER_SHARE": "4"}
 _OUTPUT_CHARACTERS = 4_096  # of a control run, which prints nearly the same as the final test
@@ -70,7 +67,7 @@ def run_judged_tests(
         emptied: Folders to remove, unless a file is written below them.
         request: The tests; None: those that judge the task.
         sink: Gets the output.
-        lock: Held while code runs that an agent has changed; None: the files have no such code.
+        lock: Held while the code under test runs; None: it is not an agent's.
 
     Raises:
         DoesNotFitError: the files exceed the sandbox's disk limit.
@@ -80,12 +77,7 @@ def run_judged_tests(
     """
     request = request or judged_request(context)
     with open_test_sandbox(context) as sandbox, watched_services(context, sandbox) as failures:
-        try:
-            write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
-        except DoesNotFitError as error:
-            if lock is not None:  # the agent's files do not fit
-                raise error.blamed_on(Fault.AGENT) from error
-            raise
+        write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
         with nullcontext() if lock is None else held(context, lock):
             broken = _run_before(context, sandbox, request, sink)
             if broken is None:
@@ -93,7 +85,7 @@ def run_judged_tests(
                 tests = execute_tests(sandbox, request, end_sandbox=True, sink=sink)
             else:
                 sandbox.kill()
-                tests = run_without_tests(broken)
+                tests = run_without_tests(request, broken)
     return JudgedRun(tests=tests, failed_services=failures)
 
 
@@ -245,51 +237,54 @@ def repeated_if_services_fail(
     return second.model_copy(update={"warnings": warnings})
 
 
-class ControlRunner(Struct, frozen=True, kw_only=True):
-    """Runs the control runs of one attempt, one at a time."""
+class JudgedRuns(Struct, frozen=True, kw_only=True):
+    """The runs that judge one change: the final test, and control runs with rewritten tests."""
 
     context: PreparedContext
     baseline: Evidence
+    change: JudgedChange
+    is_agents: bool = True  # and not the reference solution's
 
-    def run(
+    def final(self, lock: FileLock | None) -> JudgedRun:
+        """Run the hidden tests as they are; the lock is held while the code under test runs.
+
+        Raises:
+            SandboxError: the sandbox could not be created, refuses the files, or is lost.
+            RunCancelled: the run was cancelled.
+        """
+        request = judged_request(self.context)
+        return self._run(self.context, self._files(), request, self.context.sink, lock)
+
+    def rewritten(
         self,
-        rewritten: Mapping[str, bytes],
-        change: JudgedChange,
+        tests: Mapping[str, bytes],
         lock: FileLock | None,
         *,
         timeout_factor: int = _TIMEOUT_FACTOR,
     ) -> TestRun:
-        """Run the tests with rewritten files on a change.
+        """Run the tests with rewritten files.
 
         Args:
-            rewritten: The files of the tests, by path.
-            change: The change that is tested.
-            lock: Held while code of an agent runs; None: the change is not an agent's.
+            tests: These files, by path.
+            lock: Held while the code under test runs; None: it is not an agent's.
             timeout_factor: How many times the time limit of the final test it has.
 
         Raises:
-            SandboxError: the sandbox could not be created or is lost.
+            SandboxError: the sandbox could not be created, refuses the files, or is lost.
             RunCancelled: the run was cancelled.
         """
-        context = self.context
-        unchanged = unchanged_tests(context, self.baseline)
-        written = {**unchanged, **change.files, **context.hidden_tests.files}
-        request = judged_request(context)
-        request = replace(request, timeout=timeout_factor * request.timeout)
-        if lock is None:
-            request = replace(request, env={**request.env, **_REFERENCE_ENV})
-        for path, content in ((PurePosixPath(file), rewritten[file]) for file in rewritten):
-            replaced = written.get(path)
+        files = self._files()
+        for path, content in ((PurePosixPath(file), tests[file]) for file in tests):
+            replaced = files.get(path)
             executable = replaced is not None and replaced.executable
-            written[path] = FileContent(content=content, executable=executable)
-        return run_judged_tests(
-            # The logs of services are the final test's.
-            replace(context, save=lambda _name, _content: None),
-            written,
-            emptied=change.emptied,
-            request=request,
-            lock=lock,
-        ).tests
+            files[path] = FileContent(content=content, executable=executable)
+        request = judged_request(self.context)
+        request = replace(request, timeout=timeout_factor * request.timeout)
+        if not self.is_agents:
+            request = replace(request, env={**request.env, **_REFERENCE_ENV})
+        # The logs of services are the final test's.
+        context = replace(self.context, save=lambda _name, _content: None)
+        return self._run(context, files, request, None, lock).tests
 
     def save_report(self, name: str, run: TestRun) -> None:
         """Store the report of a control run, without parts that the final test's report has."""
@@ -297,17 +292,23 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
         report = run.result.model_copy(update={"text_output": output, "json_report": {}})
         self.context.save(name, report.model_dump_json(indent=1).encode())
 
-    def reference_change(self) -> JudgedChange | None:
-        """The reference solution, if the task has one that applies."""
+    def of_solution(self) -> "JudgedRuns | None":
+        """The same runs of the reference solution, if the task has one that applies."""
         task = self.context.task
         if not task.answer_key.solution_patch.strip():
             return None
         try:
             mirror = self.context.mirrors.of(task.source)
             files = apply_patch_to_commit(task.answer_key.solution_patch, mirror)
-            return replace(NO_CHANGE, files=dict(files))
         except (PatchDoesNotApplyError, GitCloneError):
             return None
+        change = JudgedChange(files=dict(files), emptied=(), dropped=())
+        return replace(self, change=change, is_agents=False)
+
+    def of_base(self) -> "JudgedRuns":
+        """The same runs of the code before any change."""
+        change = JudgedChange(files={}, emptied=(), dropped=())
+        return replace(self, change=change, is_agents=False)
 
     def content(self, file: str) -> bytes | None:
         """A file of tests as the final test has it; `None` if there is none."""
@@ -316,3 +317,27 @@ class ControlRunner(Struct, frozen=True, kw_only=True):
             written = hidden[path]
             return None if written is None else written.content
         return self.context.prepared.content(path)
+
+    def _files(self) -> dict[PurePosixPath, FileContent | None]:
+        """The written files: hidden tests come last, so that no change replaces them."""
+        context = self.context
+        unchanged = unchanged_tests(context, self.baseline)
+        return {**unchanged, **self.change.files, **context.hidden_tests.files}
+
+    def _run(
+        self,
+        context: PreparedContext,
+        files: Mapping[PurePosixPath, FileContent | None],
+        request: RunRequest,
+        sink: OutputSink | None,
+        lock: FileLock | None,
+    ) -> JudgedRun:
+        emptied = self.change.emptied
+        try:
+            return run_judged_tests(
+                context, files, emptied=emptied, request=request, sink=sink, lock=lock
+            )
+        except DoesNotFitError as error:
+            if self.is_agents and self.change.files:
+                raise error.blamed_on(Fault.AGENT) from error
+            raise

@@ -22,13 +22,9 @@ from agentbench.attempt.judge_by_script import JudgeByScript
 from agentbench.attempt.judge_by_tests import JudgeByTests
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.attempt.settings import attempt_time_limit, stage_timeout
 from agentbench.attempt.shared_checkouts import SharedCheckouts
-from agentbench.attempt.stage_runner import (
-    PREPARATION,
-    StageRunner,
-    attempt_time_limit,
-    stage_timeout,
-)
+from agentbench.attempt.stage_runner import PREPARATION, StageRunner
 from agentbench.attempt.stages.git_checkout import check_out, git_checkout
 from agentbench.attempt.stages.git_clone import fetched_commit, git_clone
 from agentbench.attempt.stages.setup import setup

@@ -14,8 +14,7 @@ from agentbench.attempt import record
 from agentbench.attempt.context import AgentRunOutput, AttemptOutputs, limits_of
 from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.settings import RunSettings
-from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.settings import RunSettings, stage_timeout
 from agentbench.attempt.task_image import image_of
 from agentbench.core.network import Network
 from agentbench.integrity.protection import JudgedChange

@@ -5,8 +5,10 @@ receive it, and every stage of an attempt uses it.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, WithJsonSchema
@@ -15,11 +17,30 @@ from agentbench.attempt.executor_name import ExecutorName
 from agentbench.core.schema import Schema
 from agentbench.errors import UsageError
 from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.mirror import CLONE_TIMEOUT
+from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
 
 _HOST = r"(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9.-]+(?=:))(?::[0-9]{1,5})?"
 _REPOSITORY_PATH = r"(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
 _REPOSITORY = re.compile(f"{_HOST}{_REPOSITORY_PATH}")
 _FilePath = Annotated[Path, WithJsonSchema({"type": "string"})]
+
+
+_GIT_CHECKOUT_TIMEOUT = timedelta(minutes=10)
+_OWN_SECONDS = 900.0  # for work of the harness between the commands of stages
+# More control runs than an attempt needs: usually one sealed run, and two blind ones at most.
+_CONTROLS = (StageName.BASELINE_RUN, *(StageName.FINAL_TEST,) * 8)
+_SECONDS: Mapping[StageName, Callable[[Task], float]] = MappingProxyType(
+    {
+        StageName.GIT_CLONE: lambda _task: CLONE_TIMEOUT.total_seconds(),
+        StageName.GIT_CHECKOUT: lambda _task: _GIT_CHECKOUT_TIMEOUT.total_seconds(),
+        StageName.SETUP: lambda task: task.setup.timeout_s,
+        StageName.BASELINE_RUN: lambda task: task.judged_seconds,
+        StageName.AGENT_RUN: lambda task: task.agent_seconds,
+        StageName.FINAL_TEST: lambda task: task.judged_seconds,
+    }
+)
 
 
 class RunSettings(Schema):
@@ -46,7 +67,7 @@ class RunSettings(Schema):
     executor: ExecutorName = ExecutorName.LOCAL
     """The executor of the attempts: this machine, or a Ray cluster."""
     timeout_scale: float = 1.0
-    """The factor by which all time limits of the tasks are multiplied."""
+    """The factor by which the time limits of the stages are multiplied."""
     retries: int = 2
     """The number of retries after an infrastructure failure."""
     max_outage: timedelta | None = Field(default=None, alias="max_outage_s")
@@ -146,3 +167,21 @@ def _check_registry(registry: str) -> None:
             f"--registry: expected HOST[:PORT][/PATH] in lower case, as in registry.example:5000/"
             f"team, found {registry!r}"
         )
+
+
+def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timedelta:
+    """The time limit of a stage; in git_clone, of each of its two parts."""
+    return settings.scaled(_SECONDS[stage](task))
+
+
+def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
+    """The time limit of an attempt as a whole.
+
+    The default is the sum of all stages' limits, with the limit of the final test several times for
+    its control runs, and a margin. It is far more than a working attempt needs.
+    """
+    if settings.attempt_timeout is not None:
+        return settings.attempt_timeout
+    limits = [stage_timeout(stage, task, settings) for stage in (*StageName, *_CONTROLS)]
+    own_seconds = _OWN_SECONDS + len(task.steps) * task.setup.timeout_s
+    return sum(limits, start=settings.scaled(own_seconds))

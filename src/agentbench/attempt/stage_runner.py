@@ -1,65 +1,29 @@
 """Runs the stages of one attempt in turn, within the time limits of each and of the attempt."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from threading import Event
-from types import MappingProxyType
 from typing import Self, TypeVar
 
 from agentbench.attempt.context import StageOutput
 from agentbench.attempt.logs import EventLog, StageLog
 from agentbench.attempt.outages import storage_errors
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.settings import RunSettings
 from agentbench.errors import AttemptTimeoutError, RunCancelled, StorageError
 from agentbench.sandbox.interface import OutputSink, Stream
 from agentbench.scoring.classification import Failure, classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageResult
-from agentbench.tasks.mirror import CLONE_TIMEOUT
-from agentbench.tasks.task import Task
 from agentbench.taxonomy import Fault, StageName
-
-_GIT_CHECKOUT_TIMEOUT = timedelta(minutes=10)
-_OWN_SECONDS = 900.0  # for work of the harness between the commands of stages
-_CONTROLS = (StageName.BASELINE_RUN, *(StageName.FINAL_TEST,) * 8)
 
 PREPARATION = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT, StageName.SETUP})
 """The stages whose result is a snapshot that later attempts start from."""
 
-_SECONDS: Mapping[StageName, Callable[[Task], float]] = MappingProxyType(
-    {
-        StageName.GIT_CLONE: lambda _task: CLONE_TIMEOUT.total_seconds(),
-        StageName.GIT_CHECKOUT: lambda _task: _GIT_CHECKOUT_TIMEOUT.total_seconds(),
-        StageName.SETUP: lambda task: task.setup.timeout_s,
-        StageName.BASELINE_RUN: lambda task: task.judged_seconds,
-        StageName.AGENT_RUN: lambda task: task.agent_seconds,
-        StageName.FINAL_TEST: lambda task: task.judged_seconds,
-    }
-)
 _POLL = 0.1  # seconds, since no call waits for two events
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
 OutputT = TypeVar("OutputT", bound=StageOutput)
 ResultT = TypeVar("ResultT")
-
-
-def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timedelta:
-    """The time limit of a stage; in git_clone of each of its two parts."""
-    return settings.scaled(_SECONDS[stage](task))
-
-
-def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
-    """The time limit of an attempt as a whole.
-
-    The default is the sum of all stages' limits, with the limit of the final test several times for
-    its control runs, and a margin. It is far more than a working attempt needs.
-    """
-    if settings.attempt_timeout is not None:
-        return settings.attempt_timeout
-    limits = [stage_timeout(stage, task, settings) for stage in (*StageName, *_CONTROLS)]
-    own_seconds = _OWN_SECONDS + len(task.steps) * task.setup.timeout_s
-    return sum(limits, start=settings.scaled(own_seconds))
 
 
 class AttemptDeadline(Event):

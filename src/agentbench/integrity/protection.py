@@ -34,6 +34,11 @@ class JudgedChange(Struct, frozen=True, kw_only=True):
     """The first configuration file that the change made unreadable, and its fault."""
     tool_caches: tuple[ToolCache, ...] = ()  # of the change, and in neither of the others
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of the base is different."""
+        return not self.files and not self.emptied
+
 
 def protect(
     change: WorkspaceChange, rules: ProtectionRules, base: WorkspaceTree, base_content: BaseContent

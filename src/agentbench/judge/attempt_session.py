@@ -12,7 +12,7 @@ from agentbench.attempt.attempt import Attempt, ShownBug
 from agentbench.attempt.context import AgentRunOutput, AttemptOutputs
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.stage_runner import RunningStage
+from agentbench.attempt.stage_runner import RunningStage, StageRunner
 from agentbench.judge.outside_agent import OutsideAgent
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
@@ -25,7 +25,10 @@ class AttemptSession:
         self, task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot
     ) -> None:
         """An attempt of an agent that only gives its name."""
-        self._attempt = Attempt(task=task, agent=agent, resources=resources, slot=slot)
+        stages = StageRunner(resources, slot)
+        self._attempt = Attempt(
+            task=task, agent=agent, resources=resources, slot=slot, stages=stages
+        )
         self._state: ShownBug | AttemptOutputs | None = None
         self._stage: RunningStage | None = None
         self._closing = ExitStack()

@@ -54,11 +54,12 @@ def execute_tests(
     return request.runner.read(sandbox, folder, request, ended)
 
 
-def run_without_tests(ended: CommandResult) -> TestRun:
+def run_without_tests(request: RunRequest, ended: CommandResult) -> TestRun:
     """The run of a command before the tests that failed, so that no test was run."""
     text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
     session = parse.session_of(parse.ReportFiles(), text)
     session.spawn_error = f"a command before the tests failed: {ended.argv[-1]}"
     how = parse.PytestExit(ending=ended.ending, exit_code=ended.exit_code)
     result = parse.result_of(session, how, text_output=text)
-    return TestRun(command=ended, result=result, failed_before=True)
+    trust = request.runner.trust
+    return TestRun(command=ended, result=result, trust=trust, failed_before=True)

@@ -1,7 +1,8 @@
-"""A test runner: everything that agentbench knows of a program that runs a project's tests.
+"""A test runner: what agentbench knows of a program that runs a project's tests.
 
 `python_runners.py` has pytest, unittest and Django's; `runner_of` there chooses one by a task's
-command. Nothing else depends on which runner it is.
+command, which `tasks.test_command` reads. Control runs rewrite Python alone: tests in another
+language are weakly controlled.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,10 +22,6 @@ from agentbench.test_runs.model import PytestResult
 
 class TestRunner(Protocol):
     """A program that runs tests, with a task's command for it."""
-
-    @property
-    def name(self) -> str:
-        """Its name in messages and in `[tests] runner`."""
 
     @property
     def trust(self) -> ReportTrust:
@@ -60,14 +57,15 @@ class TestRunner(Protocol):
     ) -> "TestRun":
         """Read the reports of a run that has ended; a missing one is no error.
 
-        The ids of its tests have the form of `scoring.node_ids`.
+        The ids of its tests have the form of `scoring.node_ids`. The result is complete if the
+        report says that the run ended; its source is one that `scoring.trust` takes as evidence.
 
         Raises:
             SandboxError: the sandbox is lost.
         """
 
     def name_in_source(self, node_id: NodeId) -> str:
-        """A word of a test's id that stands in the file of the test."""
+        """The part of a test's id that stands in its file, by which the file is found."""
 
     def is_test_file(self, path: PurePosixPath) -> bool:
         """Whether a file has the name of a test."""
@@ -146,7 +144,7 @@ class TestRun(Struct, frozen=True, kw_only=True):
 
     command: CommandResult
     result: PytestResult
-    trust: ReportTrust = ReportTrust.IN_PROCESS_STREAM
+    trust: ReportTrust  # of the runner
     node_ids: tuple[NodeId, ...] = ()
     recordings: ReportText = ""  # of sealed tests; untrusted lines of JSON
     failed_before: bool = False  # whether the process is a command before the tests that failed

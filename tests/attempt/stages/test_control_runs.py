@@ -19,6 +19,7 @@ from agentbench.scoring.evidence import (
     NodeId,
     PytestOutcome,
     ReportSource,
+    ReportTrust,
 )
 from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
@@ -45,14 +46,25 @@ class Runs:
         self.asked: list[str] = []
         self.context = SimpleNamespace(judging_lock=lambda: None)
 
-    def run(self, _files, change, _lock, **_limits):
-        self.asked.append(change)
-        wrong, right = self.agent.pop(0) if change == "agent" else self.reference
+    def rewritten(self, _files, _lock):
+        self.asked.append("agent")
+        return self.answer(*self.agent.pop(0))
+
+    def answer(self, wrong, right):
         changed = self.half.must_fail[0]
         return ended({changed: wrong, **dict.fromkeys(self.half.must_pass, right)})
 
-    def reference_change(self):
-        return "reference" if self.reference else None
+    def of_solution(self):
+        return Solution(self) if self.reference else None
+
+
+class Solution:
+    def __init__(self, runs) -> None:
+        self.runs = runs
+
+    def rewritten(self, _files, _lock):
+        self.runs.asked.append("reference")
+        return self.runs.answer(*self.runs.reference)
 
 
 def ended(outcomes) -> TestRun:
@@ -71,14 +83,14 @@ def ended(outcomes) -> TestRun:
         outcome=PytestOutcome.FAILED,
         source=ReportSource.STREAM,
     )
-    return TestRun(command=command, result=result)
+    return TestRun(command=command, result=result, trust=ReportTrust.IN_PROCESS_STREAM)
 
 
 def settle(plan, runs, first):
     half = runs.half = plan.half(0, KnownFunctions())
     memory = ControlMemory()
     settling = ControlCalibration(
-        runs=runs, plan=plan, memory=memory, change="agent", side=0, passed=frozenset(IDS)
+        runs=runs, plan=plan, memory=memory, side=0, passed=frozenset(IDS)
     )
     wrong, right = first
     run = ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
@@ -135,12 +147,14 @@ def test_a_change_that_the_reference_passes_too_is_made_a_failing_end(plan):
 
 def test_a_failing_end_that_is_not_reached_says_nothing(plan):
     class Unreached(Runs):
-        def run(self, _files, change, _lock, **_limits):
+        def rewritten(self, _files, _lock):
+            return self.answer()
+
+        def answer(self, *_outcomes):
             outcomes = dict.fromkeys((*self.half.must_fail, *self.half.must_pass), PASSED)
-            self.asked.append(change)
             return ended(outcomes)
 
-    shown, memory = settle(plan, Unreached(reference=True), (PASSED, PASSED))
+    shown, memory = settle(plan, Unreached(reference=(PASSED, PASSED)), (PASSED, PASSED))
     assert shown.deviations == ()
     assert len(memory.recall().useless) == 1
 

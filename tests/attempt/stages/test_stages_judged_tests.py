@@ -5,7 +5,7 @@ import pytest
 
 from agentbench.attempt.expected_tests import judged_targets, listed_only, with_located_tests
 from agentbench.attempt.judged_tests import judged_evidence, judged_request, judged_timeout
-from agentbench.scoring.evidence import PytestOutcome, ReportSource
+from agentbench.scoring.evidence import PytestOutcome, ReportSource, ReportTrust
 from agentbench.tasks.task import AnswerKey
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.model import PytestResult, PytestSummary
@@ -72,7 +72,7 @@ def test_the_time_of_the_tests_is_the_tasks_own(task, provider, desk):
         outcome=PytestOutcome.PASSED,
         source=ReportSource.STREAM,
     )
-    run = TestRun(command=command(0), result=result)
+    run = TestRun(command=command(0), result=result, trust=ReportTrust.IN_PROCESS_STREAM)
     with staged(task, provider, desk) as context:
         assert judged_evidence(context.inputs, run).own_seconds == 5
         assert judged_evidence(context.inputs, run).memory_limit_mib == 2048

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from agentbench.attempt.expected_tests import expected_tests
-from agentbench.attempt.judged_tests import ControlRunner
+from agentbench.attempt.judged_tests import JudgedRuns
 from agentbench.integrity.control_plan import (
     ControlledTests,
     ControlMemory,
@@ -21,7 +21,6 @@ from agentbench.integrity.control_plan import (
     KnownFunctions,
     PlannedControlRun,
 )
-from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import (
     ControlKind,
     ControlledTest,
@@ -59,7 +58,7 @@ class BlindRuns(Struct, frozen=True, kw_only=True):
         return {t.node_id: t.weak for t in tests if t.must == "fail" and t.as_expected}
 
 
-def tests_before(runs: ControlRunner) -> ControlledTests | None:
+def tests_before(runs: JudgedRuns) -> ControlledTests | None:
     """The deciding tests; None if only the final test shows their ids."""
     expected = expectation.with_node_ids(expected_tests(runs.context.task), runs.baseline)
     if not expected.fail_to_pass or expectation.has_names(expected):
@@ -68,7 +67,7 @@ def tests_before(runs: ControlRunner) -> ControlledTests | None:
     return _controlled(runs, listed.fail_to_pass, listed.pass_to_pass)
 
 
-def _tests_after(runs: ControlRunner, final: Evidence) -> ControlledTests:
+def _tests_after(runs: JudgedRuns, final: Evidence) -> ControlledTests:
     """The deciding tests of a task that does not list all of them by their ids."""
     passed, before = expectation.passed_tests(final), expectation.passed_tests(runs.baseline)
     expected = expectation.with_node_ids(expected_tests(runs.context.task), runs.baseline, final)
@@ -79,7 +78,7 @@ def _tests_after(runs: ControlRunner, final: Evidence) -> ControlledTests:
 
 
 def _controlled(
-    runs: ControlRunner, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
+    runs: JudgedRuns, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
 ) -> ControlledTests:
     files = files_of(fail_to_pass)
     return ControlledTests(
@@ -90,9 +89,8 @@ def _controlled(
 
 
 def run_blind(
-    runs: ControlRunner,
+    runs: JudgedRuns,
     final: Evidence,
-    change: JudgedChange,
     tests: ControlledTests | None,
     sealed: "SealedResult | None",
     seed: int,
@@ -102,7 +100,6 @@ def run_blind(
     Args:
         runs: Runs them.
         final: The evidence of the final test.
-        change: The agent's change.
         tests: The deciding tests, as far as they were known before the final test.
         sealed: The result of the sealed run; None: there was none.
         seed: The seed of the random choices.
@@ -112,7 +109,7 @@ def run_blind(
         RunCancelled: the run was cancelled.
     """
     level = runs.context.control_level
-    if not change.files and not change.emptied:
+    if runs.change.is_empty:
         why = "the agent changed nothing, so no code of the agent was judged"
         return Controls(level=level, skipped=why)
     passed = expectation.passed_tests(final)
@@ -122,9 +119,9 @@ def run_blind(
     fixed = tuple(test for test in tests.fixed if test in passed)
     left = [test for test in fixed if judged is None or test not in judged.sealed]
     blind = BlindRuns(runs=(), weak=())
-    # Mismatches are left only without a reference solution; they speak for themselves.
+    # Mismatches are left only without a reference solution; they are critical findings.
     if left and not (judged is not None and judged.mismatches):
-        blind = _blind_runs(runs, tests, left, passed, change, seed)
+        blind = _blind_runs(runs, tests, left, passed, seed)
         if not blind.runs and (sealed is None or sealed.record is None):
             why = "no test function whose expectations can be changed"
             return Controls(level=level, skipped=why, weakly_controlled=blind.weak)
@@ -140,11 +137,10 @@ def run_blind(
 
 
 def _blind_runs(
-    runs: ControlRunner,
+    runs: JudgedRuns,
     tests: ControlledTests,
     left: list[NodeId],
     passed: frozenset[NodeId],
-    change: JudgedChange,
     seed: int,
 ) -> BlindRuns:
     """Run the blind runs of the tests that are not sealed, one after the other."""
@@ -165,11 +161,9 @@ def _blind_runs(
     for side in _sides(plan, context.control_level, seed):
         half = plan.half(side, memory.recall())
         calibration = ControlCalibration(
-            runs=runs, plan=plan, memory=memory, change=change, side=side, passed=passed
+            runs=runs, plan=plan, memory=memory, side=side, passed=passed
         )
-        settled.append(
-            calibration.settle(half, runs.run(half.files, change, context.judging_lock()))
-        )
+        settled.append(calibration.settle(half, runs.rewritten(half.files, context.judging_lock())))
     for control_run, _, run in settled:
         runs.save_report(f"control-{control_run.half}.json", run)
     weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
@@ -208,10 +202,9 @@ def _kinds(
 class ControlCalibration(Struct, kw_only=True):
     """One control run of an attempt, from its first try to its end."""
 
-    runs: ControlRunner
+    runs: JudgedRuns
     plan: ControlPlan
     memory: ControlMemory
-    change: JudgedChange
     side: int
     passed: frozenset[NodeId]  # tests that passed the final test; only these are controlled
     _run_count: int = 1
@@ -247,16 +240,16 @@ class ControlCalibration(Struct, kw_only=True):
 
     def _again(self, half: PlannedControlRun) -> TestRun:
         self._run_count += 1
-        return self.runs.run(half.files, self.change, self.runs.context.judging_lock())
+        return self.runs.rewritten(half.files, self.runs.context.judging_lock())
 
     def _same_with_reference(
         self, half: PlannedControlRun, control_run: ControlRun
     ) -> list[ControlledTest]:
         """The deviating tests that also deviate with the reference solution."""
-        reference = self.runs.reference_change() if control_run.deviations else None
-        if reference is None:
+        solution = self.runs.of_solution() if control_run.deviations else None
+        if solution is None:
             return []
-        reference_run = self._control_run(half, self.runs.run(half.files, reference, None))
+        reference_run = self._control_run(half, solution.rewritten(half.files, None))
         wrong = {test.node_id for test in reference_run.deviations}
         return [test for test in control_run.deviations if test.node_id in wrong]
 

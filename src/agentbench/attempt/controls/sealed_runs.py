@@ -11,9 +11,8 @@ from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.controls.sealed_evidence import sealed_report
-from agentbench.attempt.judged_tests import NO_CHANGE, ControlRunner, held
+from agentbench.attempt.judged_tests import JudgedRuns, held
 from agentbench.integrity.control_plan import ControlledTests
-from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
@@ -48,10 +47,8 @@ class SealedResult:
         return judged is not None and not judged.mismatches and judged.sealed.issuperset(tests)
 
 
-def sealed_run(
-    runs: ControlRunner, tests: ControlledTests, seed: int, change: JudgedChange
-) -> SealedResult:
-    """Run the sealed tests with a change, and compare their recordings.
+def sealed_run(runs: JudgedRuns, tests: ControlledTests, seed: int) -> SealedResult:
+    """Run the sealed tests, and compare their recordings.
 
     If few tests differ, the run is repeated. Values that differ between runs of the reference
     solution are ignored.
@@ -62,14 +59,14 @@ def sealed_run(
     """
     sealed = _SealedRuns(runs=runs, tests=tests, seed=seed)
     sealed.prepare()
-    return sealed.result(change)
+    return sealed.result()
 
 
 @dataclass(slots=True, kw_only=True)
 class _SealedRuns:
     """The seal of one attempt's tests, which the reference solution may change, and its runs."""
 
-    runs: ControlRunner
+    runs: JudgedRuns
     tests: ControlledTests
     seed: int
     _plan: SealedPlan = field(init=False)
@@ -81,23 +78,23 @@ class _SealedRuns:
     def _context(self) -> PreparedContext:
         return self.runs.context
 
-    def result(self, change: JudgedChange) -> SealedResult:
+    def result(self) -> SealedResult:
         useless = self._why_useless()
         if useless is not None:
             return SealedResult(useless=useless)
         with Comparison(self._plan.judge_all) as compare:
-            last = self._run_once(change)
+            last = self._run_once()
             judged = self._judge(compare)
         if 0 < len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW):
-            last = self._run_once(change)
+            last = self._run_once()
             again = self._judge()
             if again.differing != judged.differing:  # a flaky test, or a guess: majority counts
-                last = self._run_once(change)
+                last = self._run_once()
                 again = self._judge()
             judged = again
-        reference = self.runs.reference_change() if judged.mismatches else None
-        while judged.mismatches and reference and len(self._reference.runs) < _STABLE_RUNS:
-            self._run_reference(reference)
+        solution = self.runs.of_solution() if judged.mismatches else None
+        while judged.mismatches and solution and len(self._reference.runs) < _STABLE_RUNS:
+            self._run_reference(solution)
             judged = self._judge()
         self.runs.save_report(SEALED_REPORT, last)
         recordings = self._outcomes[-1].recordings
@@ -125,13 +122,13 @@ class _SealedRuns:
         self._plan = self._planned(self._reference)
         seal = self._plan.digest(self._context.task.answer_key.solution_patch)
         self._recall(memory.recall(seal))
-        change = None if self._reference.runs else self.runs.reference_change()
-        if change is None or not self._plan.files:
+        solution = None if self._reference.runs else self.runs.of_solution()
+        if solution is None or not self._plan.files:
             return
         with held(self._context, self._context.sealed_lock()):
             self._recall(memory.recall(seal))
             if not self._reference.runs:
-                self._run_reference(change)
+                self._run_reference(solution)
 
     def _written(self, file: str) -> bytes | None:
         """The content of a file that every run writes; None: the runs do not write it."""
@@ -156,30 +153,30 @@ class _SealedRuns:
             return "the reference solution passes no test without its expected values"
         return None
 
-    def _run_once(self, change: JudgedChange) -> TestRun:
+    def _run_once(self) -> TestRun:
         lock = self._context.judging_lock(shared=True)
-        run = self.runs.run(self._plan.files, change, lock, timeout_factor=1)
+        run = self.runs.rewritten(self._plan.files, lock, timeout_factor=1)
         self._outcomes.append(self._outcome(run))
         return run
 
-    def _run_reference(self, change: JudgedChange) -> None:
+    def _run_reference(self, solution: JudgedRuns) -> None:
         """Run the reference solution under the seal, and store its recordings."""
-        known, run = self._reference, self._reference_run(change)
+        known, run = self._reference, self._reference_run(solution)
         if not known.runs and not self._outcomes:  # the seal can still change
-            known, run = self._with_names(known, run, change)
+            known, run = self._with_names(known, run, solution)
             for _ in range(_MOST_ROUNDS):
                 relaxed = _joined(known.relaxed, isolated(self._plan.relaxed_by, run))
                 if relaxed == known.relaxed:
                     break
                 known = known.model_copy(update={"relaxed": relaxed})
                 self._plan = self._planned(known)
-                run = self._reference_run(change)
-            known, run = self._with_pairs(known, run, change)
+                run = self._reference_run(solution)
+            known, run = self._with_pairs(known, run, solution)
         self._reference = known.with_run(run)
         self._context.sealed_memory.remember(self._reference)
 
     def _with_names(
-        self, known: SealedReference, run: ReferenceRun, change: JudgedChange
+        self, known: SealedReference, run: ReferenceRun, solution: JudgedRuns
     ) -> tuple[SealedReference, ReferenceRun]:
         """The given run, or one in which tests keep their names, if more tests pass in it."""
         fixed = frozenset(self.tests.fixed)
@@ -187,28 +184,28 @@ class _SealedRuns:
             return known, run  # most tests pass; another run is not worth its cost
         renamed, kept = self._plan, known.model_copy(update={"keeps_names": True})
         self._plan = self._planned(kept)
-        second = self._reference_run(change)
+        second = self._reference_run(solution)
         if len(fixed.intersection(second.passed)) > len(fixed.intersection(run.passed)):
             return kept, second
         self._plan = renamed
         return known, run
 
     def _with_pairs(
-        self, known: SealedReference, run: ReferenceRun, change: JudgedChange
+        self, known: SealedReference, run: ReferenceRun, solution: JudgedRuns
     ) -> tuple[SealedReference, ReferenceRun]:
         """The given run, or one without the expected sides of comparisons of computed values."""
         if not self._plan.has_pairs:
             return known, run
-        base = self._reference_run(NO_CHANGE)
+        base = self._reference_run(self.runs.of_base())
         paired = isolated(self._plan.pairs_fixed_by, run, base)
         if not paired:
             return known, run
         known = known.model_copy(update={"paired": paired})
         self._plan = self._planned(known)
-        return known, self._reference_run(change)
+        return known, self._reference_run(solution)
 
-    def _reference_run(self, change: JudgedChange) -> ReferenceRun:
-        run = self.runs.run(self._plan.files, change, None, timeout_factor=1)
+    def _reference_run(self, runs: JudgedRuns) -> ReferenceRun:
+        run = runs.rewritten(self._plan.files, None, timeout_factor=1)
         outcome = self._outcome(run)
         return reference_run(outcome.passed, outcome.recordings)
 

@@ -30,7 +30,7 @@ from agentbench.attempt.sandboxes import (
     service_warnings,
     watched_services,
 )
-from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.settings import stage_timeout
 from agentbench.attempt.steps import StepWalk
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled

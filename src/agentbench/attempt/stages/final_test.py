@@ -1,4 +1,4 @@
-"""final_test: the hidden tests, or the task's script, judge the agent's change."""
+"""final_test: hidden tests (judge_by_tests.py) or a script (judge_by_script.py) judge a change."""
 
 from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext
 from agentbench.integrity.protection import JudgedChange

@@ -1,7 +1,7 @@
 """git_checkout: the commit's files, in a new repository that has no history."""
 
 from agentbench.attempt.context import CloneOutput, StageContext, StageOutput
-from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.settings import stage_timeout
 from agentbench.core.display_text import without_credentials
 from agentbench.errors import GitCheckoutError
 from agentbench.sandbox.interface import Command, Sandbox

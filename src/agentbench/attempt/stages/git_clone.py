@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 from agentbench.attempt.context import CloneOutput, StageContext
 from agentbench.attempt.sandboxes import open_sandbox
-from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.settings import stage_timeout
 from agentbench.sandbox.egress.plan import NetworkPlan
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence

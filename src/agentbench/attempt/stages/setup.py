@@ -6,7 +6,7 @@ from datetime import timedelta
 from agentbench.attempt.context import CloneOutput, SetupOutput, StageContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.sandboxes import require_services, watched_services
-from agentbench.attempt.stage_runner import stage_timeout
+from agentbench.attempt.settings import stage_timeout
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.tasks.mirror import Mirror
