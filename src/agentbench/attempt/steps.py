@@ -70,6 +70,8 @@ class StepWalk:
     @property
     def needs_sandbox(self) -> bool:
         """Whether the last step still has to be judged in the sandbox."""
+        if not self.steps:
+            return False
         verifier, last = self._context.task.answer_key.verifier, self.steps[-1]
         is_open = last.setup is None and last.verifier is None
         return is_open and verifier is not None and verifier.is_shared

@@ -57,9 +57,7 @@ def sealed_run(runs: JudgedRuns, tests: ControlledTests, seed: int) -> SealedRes
         SandboxError: a sandbox could not be created or is lost.
         RunCancelled: the run was cancelled.
     """
-    sealed = _SealedRuns(runs=runs, tests=tests, seed=seed)
-    sealed.prepare()
-    return sealed.result()
+    return _SealedRuns.prepared(runs, tests, seed).result()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,8 +67,8 @@ class _SealedRuns:
     runs: JudgedRuns
     tests: ControlledTests
     seed: int
-    _plan: SealedPlan = field(init=False)
-    _inherited: Inheritance = field(default_factory=Inheritance)
+    _inherited: Inheritance
+    _plan: SealedPlan
     _reference: SealedReference = field(default_factory=SealedReference)
     _outcomes: list[SealedOutcome] = field(default_factory=list)
 
@@ -113,28 +111,29 @@ class _SealedRuns:
             ),
         )
 
-    def prepare(self) -> None:
+    @classmethod
+    def prepared(cls, runs: JudgedRuns, tests: ControlledTests, seed: int) -> "_SealedRuns":
         """Seal the files; run the reference solution unless its recordings are stored."""
         comparing_server()  # imports the engine while the tests run
-        memory = self._context.sealed_memory
-        tests = (*self.tests.fixed, *self.tests.passing)
-        self._inherited = inherited_tests(tests, self._written)
-        self._plan = self._planned(self._reference)
-        seal = self._plan.digest(self._context.task.answer_key.solution_patch)
-        self._recall(memory.recall(seal))
-        solution = None if self._reference.runs else self.runs.of_solution()
-        if solution is None or not self._plan.files:
-            return
-        with held(self._context, self._context.sealed_lock()):
-            self._recall(memory.recall(seal))
-            if not self._reference.runs:
-                self._run_reference(solution)
+        context = runs.context
 
-    def _written(self, file: str) -> bytes | None:
-        """The content of a file that every run writes; None: the runs do not write it."""
-        hidden = self._context.hidden_tests.files
-        is_written = file in self.tests.files or PurePosixPath(file) in hidden
-        return self.runs.content(file) if is_written else None
+        def written(file: str) -> bytes | None:
+            """The content of a file that every run writes; None: the runs do not write it."""
+            is_written = file in tests.files or PurePosixPath(file) in context.hidden_tests.files
+            return runs.content(file) if is_written else None
+
+        inherited = inherited_tests((*tests.fixed, *tests.passing), written)
+        plan = SealedPlan(tests, seed, SealedReference(), inherited)
+        made = cls(runs=runs, tests=tests, seed=seed, _inherited=inherited, _plan=plan)
+        memory, seal = context.sealed_memory, plan.digest(context.task.answer_key.solution_patch)
+        made._recall(memory.recall(seal))
+        solution = None if made._reference.runs else runs.of_solution()
+        if solution is not None and made._plan.files:
+            with held(context, context.sealed_lock()):
+                made._recall(memory.recall(seal))
+                if not made._reference.runs:
+                    made._run_reference(solution)
+        return made
 
     def _planned(self, known: SealedReference) -> SealedPlan:
         return SealedPlan(self.tests, self.seed, known, self._inherited)
