@@ -16,7 +16,7 @@ for target in targets:
             if name.startswith("test"):
                 try:
                     value()
-                except Exception:  # noqa: BLE001
+                except Exception:  # noqa: BLE001 - whatever a test raises
                     traceback.print_exc()
                     lines.append(f"failed {file} > {name}")
                     failed = True
