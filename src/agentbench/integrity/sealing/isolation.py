@@ -94,14 +94,15 @@ def comparing_server() -> socket.socket:
     with threads or run the caller's script again.
     """
     ours, theirs = socket.socketpair()
-    with theirs, open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor
+    with theirs:
         os.posix_spawn(
             sys.executable,
             [sys.executable, "-I", "-c", _START, *sys.path],
             os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
-                (os.POSIX_SPAWN_DUP2, nowhere.fileno(), 1),
+                # Nothing of it may appear in the output of the harness.
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
             ],
             setsid=True,  # a Ctrl-C at the terminal is for the harness alone
         )
