@@ -101,8 +101,7 @@ def comparing_server() -> socket.socket:
             os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
-                # Nothing of it may appear in the output of the harness.
-                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),  # stdout is the harness's
             ],
             setsid=True,  # a Ctrl-C at the terminal is for the harness alone
         )
