@@ -53,7 +53,7 @@ def keep(cache, provider, content: str = "one"):
 def test_what_was_kept_is_loaded_with_its_evidence(cache, provider):
     kept = keep(cache, provider)
     assert cache.load(KEY) is None, "without its evidence a preparation is not complete"
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(kept, RESULTS)
     loaded = cache.load(KEY)
     assert loaded is not None
     prepared, results = loaded
@@ -63,8 +63,7 @@ def test_what_was_kept_is_loaded_with_its_evidence(cache, provider):
 
 
 def test_attempts_at_the_same_time_share_what_was_loaded(cache, provider, tmp_path, caplog):
-    keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(keep(cache, provider), RESULTS)
     (first, _), (second, _) = cache.load(KEY), cache.load(KEY)
     assert second.base is first.base
 
@@ -99,8 +98,7 @@ def test_the_base_is_known_by_path(cache, provider):
 
 
 def test_a_key_that_is_kept_again_has_the_new_state(cache, provider):
-    keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(keep(cache, provider), RESULTS)
     again = keep(cache, provider, "two")
     assert again.content(P("a.txt")) == b"two\n"
     assert cache.load(KEY) is None, "the evidence of the old one is not the new one's"
@@ -109,8 +107,7 @@ def test_a_key_that_is_kept_again_has_the_new_state(cache, provider):
 
 
 def test_forgotten_is_gone_with_its_snapshot(cache, provider, tmp_path):
-    keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(keep(cache, provider), RESULTS)
     cache.forget(KEY)
     assert cache.load(KEY) is None
     assert provider.find(KEY) is None
@@ -134,8 +131,7 @@ def test_forgotten_is_gone_with_its_snapshot(cache, provider, tmp_path):
     ],
 )
 def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
-    keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(keep(cache, provider), RESULTS)
     path = tmp_path / "prepared" / provider.name / KEY / name
     path.unlink()
     if content is not None:
@@ -146,8 +142,7 @@ def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
 @pytest.mark.parametrize("name", ["stages.json", "base.json", "base.contents"])
 @pytest.mark.parametrize("place", [0, 0.3, 0.7, 0.999])
 def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplog, name, place):
-    keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(keep(cache, provider), RESULTS)
     path = tmp_path / "prepared" / provider.name / KEY / name
     content = bytearray(path.read_bytes())
     content[int(place * len(content))] ^= 2
@@ -172,7 +167,7 @@ def test_an_entry_that_an_older_agentbench_stored_as_a_tar_is_replaced(
     assert cache.load(KEY) is None
     assert caplog.text == "", "nothing was damaged"
     kept = keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(kept, RESULTS)
     assert cache.load(KEY)[0] == kept
     assert {path.name for path in folder.iterdir()} == {"base.contents", "base.json", "stages.json"}
 
@@ -191,8 +186,7 @@ def test_a_flipped_bit_in_a_baseline_is_seen(cache, provider, tmp_path, caplog):
 
 
 def test_what_a_run_has_loaded_is_in_use_until_the_run_is_gone(cache, provider, tmp_path):
-    keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(keep(cache, provider), RESULTS)
     thing = tmp_path / "prepared" / provider.name / KEY
     other = PreparationCache(tmp_path / "prepared", provider)
     assert other.load(KEY) is not None
@@ -207,7 +201,7 @@ def test_what_a_run_has_loaded_is_in_use_until_the_run_is_gone(cache, provider, 
 
 def test_a_preparation_without_its_snapshot_is_none(cache, provider):
     prepared = keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(prepared, RESULTS)
     provider.discard(prepared.snapshot)
     assert cache.load(KEY) is None
 
@@ -328,8 +322,7 @@ def test_a_lock_is_one_for_all_who_make_the_same(cache, provider, tmp_path):
 
 
 def test_two_threads_may_keep_and_load_at_once(cache, provider):
-    keep(cache, provider)
-    cache.keep_results(KEY, RESULTS)
+    cache.keep_results(keep(cache, provider), RESULTS)
     found = []
     threads = [threading.Thread(target=lambda: found.append(cache.load(KEY))) for _ in range(4)]
     for thread in threads:

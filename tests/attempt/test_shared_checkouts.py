@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt.preparing import prepare_task
 from agentbench.attempt.shared_checkouts import SharedCheckouts, changed_bytes
 from agentbench.core.host import default_cache_dir
 from agentbench.integrity.trees import read_tree

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.preparation_cache import preparation_key, shared_setup_key
+from agentbench.attempt.preparing import prepare_task
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker.cleanup import stored_images

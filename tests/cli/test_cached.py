@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.attempt.base_tree import store_base_tree
-from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.attempt.base_tree import base_tree_digest, store_base_tree
+from agentbench.attempt.preparation_cache import PreparationCache, StoredPreparation
 from agentbench.cli.cache_entries import CacheContents
 from agentbench.core.file_locks import FileLock
 from agentbench.sandbox.registry import select_back_end
@@ -15,9 +15,13 @@ def cache_dir(tmp_path):
     provider = select_back_end("process", cache_dir=tmp_path).provider
     cache = PreparationCache(tmp_path / "prepared", provider)
     for key in ("a", "b"):
-        (tmp_path / "prepared" / "process" / key).mkdir()
-        store_base_tree([tar_of()], tmp_path / "prepared" / "process" / key)
-        cache.keep_results(key, [stage("setup", Evidence())])
+        folder = cache.folder / key
+        folder.mkdir()
+        store_base_tree([tar_of()], folder)
+        entry = StoredPreparation(
+            results=(stage("setup", Evidence()),), base_tree=base_tree_digest(folder)
+        )
+        (folder / "stages.json").write_text(entry.json_with_checksum())
     return tmp_path
 
 

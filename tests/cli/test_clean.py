@@ -157,8 +157,7 @@ def test_everything_that_a_run_left_in_the_cache_is_told_and_can_go(clean, tmp_p
     provider.resolve_image(None)
     prepared = PreparationCache(cache_dir / "prepared", provider)
     with provider.open(provider.resolve_image(None), limits=Limits(), network=False) as box:
-        prepared.keep("abc", box)
-        prepared.keep_results("abc", ())
+        prepared.keep_results(prepared.keep("abc", box), ())
     (cache_dir / "prepared" / "process" / "baseline-x.json").write_text("{}")
     (cache_dir / "verdicts" / "0a").mkdir(parents=True)
     (cache_dir / "verdicts" / "0a" / "0a1b.json").write_text("{}")

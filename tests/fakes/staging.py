@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from threading import Event
+from typing import TypeVar, cast
 from uuid import uuid4
 
 from msgspec.structs import replace
@@ -15,12 +16,16 @@ from agentbench.attempt.context import (
     AgentRunOutput,
     CloneOutput,
     HiddenTests,
+    IncompleteStageError,
     PreparedContext,
     StageContext,
+    StageOutput,
 )
 from agentbench.attempt.judge_by_script import JudgeByScript
 from agentbench.attempt.judge_by_tests import JudgeByTests
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.attempt.record import RunId
+from agentbench.attempt.resources import AttemptSlot
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.baseline_run import baseline_run
@@ -185,22 +190,36 @@ class StagedAttempt:
                 return self._final_test()
 
     def _agent_run(self) -> Evidence:
-        given = AgentInputs(agent=self.agent, secrets=self.secrets)
+        slot = AttemptSlot(folder=self.desk.folder, run_id=RunId("staged"), attempt=1)
+        given = AgentInputs(agent=self.agent, secrets=self.secrets, slot=slot)
         with ExitStack() as agents_sandbox:
-            output = agent_run(self.ready, given, agents_sandbox)
+            output, error = complete(lambda: agent_run(self.ready, given, agents_sandbox))
         self.outcome, self.change = output.outcome, output.change
-        if output.error is not None:
-            raise output.error
+        if error is not None:
+            raise error
         return output.evidence
 
     def _final_test(self) -> Evidence:
         change = self.change or JudgedChange(files={}, emptied=(), dropped=())
-        work = AgentRunOutput(evidence=Evidence(), change=change)
-        output = final_test(self.ready, self.baseline or Evidence(), change, work)
+        work = AgentRunOutput(change=change)
+        output, error = complete(
+            lambda: final_test(self.ready, self.baseline or Evidence(), change, work)
+        )
         self.controls, self.controls_seconds = output.controls, output.controls_seconds
-        if output.error is not None:
-            raise output.error
+        if error is not None:
+            raise error
         return output.evidence
+
+
+OutputT = TypeVar("OutputT", bound=StageOutput)
+
+
+def complete(run: Callable[[], OutputT]) -> tuple[OutputT, BaseException | None]:
+    """The output of a stage, and the error that left it incomplete."""
+    try:
+        return run(), None
+    except IncompleteStageError as incomplete:
+        return cast("OutputT", incomplete.output), incomplete.__cause__
 
 
 @contextmanager

@@ -6,15 +6,16 @@
     final_test                       the evidence that judges the change
     record                           the verdict on the evidence of all stages
 
-Each call takes what the calls before it have returned. `StageRunner.run` turns an exception of a
+Each call takes what the calls before it have returned. `Attempt.stage` turns an exception of a
 stage into its evidence; no exception of a stage leaves this page.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -23,24 +24,49 @@ from agentbench.attempt.context import (
     AgentRunOutput,
     AttemptOutputs,
     FinalTestOutput,
+    IncompleteStageError,
     PreparedContext,
+    StageOutput,
 )
+from agentbench.attempt.deadline import AttemptDeadline
 from agentbench.attempt.expected_tests import expected_tests
-from agentbench.attempt.logs import EXCHANGE_LOG, write_trajectory
-from agentbench.attempt.preparation import NotPrepared, prepared_task
-from agentbench.attempt.preparation_cache import StoredBaseline, log_cache_failure
+from agentbench.attempt.logs import AttemptFiles, write_trajectory
+from agentbench.attempt.preparation import Preparation
+from agentbench.attempt.preparation_cache import (
+    PreparedTask,
+    StoredBaseline,
+    baseline_to_store,
+    closing_sandboxes,
+)
 from agentbench.attempt.record import AttemptRecord
-from agentbench.attempt.recording import AttemptTimes, make_record
+from agentbench.attempt.recording import AttemptTimes, make_record, shortened
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.stage_runner import StageRunner
+from agentbench.attempt.settings import attempt_time_limit
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.baseline_run import baseline_run
 from agentbench.attempt.stages.final_test import final_test
-from agentbench.models.interface import ModelEndpoint, ModelGateway
-from agentbench.scoring.evidence import Evidence
+from agentbench.attempt.stages.git_checkout import git_checkout
+from agentbench.attempt.stages.git_clone import git_clone
+from agentbench.attempt.stages.setup import setup
+from agentbench.errors import (
+    AttemptTimeoutError,
+    GitCloneError,
+    RunCancelled,
+    SandboxError,
+    StorageError,
+    UnavailableError,
+)
+from agentbench.sandbox.interface import OutputSink, Stream
+from agentbench.scoring.classification import Failure, classify, exception_fact
+from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.verdict import baseline_failure
 from agentbench.tasks.task import Task
-from agentbench.taxonomy import StageName
+from agentbench.taxonomy import Fault, StageName
+
+_JUDGE_AGENTS_CODE = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
+_BEFORE_FIRST_STAGE = (UnavailableError, SandboxError, GitCloneError, OSError, RunCancelled)
+"""The errors before the first stage that it records, since only stages have evidence."""
+OutputT = TypeVar("OutputT", bound=StageOutput)
 
 
 def run_attempt(
@@ -51,20 +77,16 @@ def run_attempt(
     Raises:
         StorageError: the disk has no space for its files.
     """
-    stages = StageRunner(resources, slot)
-    attempt = Attempt(task=task, agent=agent, resources=resources, slot=slot, stages=stages)
-    attempt.stages.events.registered()
-    with attempt.prepared() as state:
+    attempt = Attempt(task, resources, slot)
+    attempt.files.registered()
+    with attempt.shown_bug() as state:
         if not isinstance(state, ShownBug):
-            return attempt.record(state)
-        gateway = resources.gateway
+            return attempt.record(agent, state)
         inputs = AgentInputs(
-            agent=agent,
-            secrets=resources.secrets,
-            open_endpoint=None if gateway is None else lambda: attempt.open_endpoint(gateway),
+            agent=agent, secrets=resources.secrets, gateway=resources.gateway, slot=slot
         )
         with ExitStack() as agents_sandbox:
-            work = attempt.stages.run(
+            work = attempt.run(
                 StageName.AGENT_RUN,
                 lambda sink: agent_run(
                     replace(state.ready, sink=sink, stage=StageName.AGENT_RUN),
@@ -75,7 +97,7 @@ def run_attempt(
             if work is None or work.sandbox is None:  # nothing in it is judged any more
                 resources.background.remove(agents_sandbox.pop_all().close)
             final = attempt.judged(state, work)
-        return attempt.record(replace(state.outputs, agent_run=work, final_test=final))
+        return attempt.record(agent, replace(state.outputs, agent_run=work, final_test=final))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,26 +109,179 @@ class ShownBug:
     outputs: AttemptOutputs
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """The identity of one attempt, its stages so far, and the steps around the agent's work."""
+@dataclass(kw_only=True)
+class RunningStage:
+    """A stage that is running: the sink of its log, and its output once it has one."""
 
-    task: Task
-    agent: Agent
-    resources: RunResources
-    slot: AttemptSlot
-    stages: StageRunner
-    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    started: float = field(default_factory=time.monotonic)
+    sink: OutputSink
+    output: StageOutput | None = None
+
+
+class Attempt:
+    """The stages of one attempt so far, and the steps around the agent's work."""
+
+    def __init__(self, task: Task, resources: RunResources, slot: AttemptSlot) -> None:
+        """An attempt whose time begins now."""
+        self._task = task
+        self._resources = resources
+        self._slot = slot
+        self._started_at, self._started = datetime.now(UTC), time.monotonic()
+        self._deadline = AttemptDeadline(
+            resources.cancel, attempt_time_limit(task, resources.settings)
+        )
+        self.files = AttemptFiles(slot.folder, resources.breaker)
+        self.results: list[StageResult] = []
 
     @contextmanager
-    def prepared(self) -> Iterator[ShownBug | AttemptOutputs]:
+    def stage(self, name: StageName) -> Iterator[RunningStage]:
+        """Run one stage in the block, which gives it an output. Its result is added at the end.
+
+        This is the one place where an exception becomes evidence: a lost sandbox, a cancelled run,
+        or a bug of agentbench. The block ends, and what follows it goes on.
+
+        Raises:
+            StorageError: the disk has no space for this stage's evidence, or for any other.
+        """
+        self.files.started(name)
+        if self._slot.status is not None:
+            self._slot.status.stage = name
+        started_at, started = datetime.now(UTC), time.monotonic()
+        error: BaseException | None = None
+        with self.files.open_log(name) as log:
+            running = RunningStage(sink=log.write)
+            try:
+                yield running
+            except StorageError:
+                raise
+            except IncompleteStageError as incomplete:
+                running.output = replace(incomplete.output, is_incomplete=True)
+                error = incomplete.__cause__
+            except (Exception, RunCancelled) as raised:  # noqa: BLE001 - becomes evidence
+                error = raised
+            evidence = running.output.evidence if running.output is not None else Evidence()
+            if error is not None:
+                error = self._cause(name, error)
+                evidence = Evidence(exception=exception_fact(name, error))
+                log.write(Stream.STDERR, f"{type(error).__name__}: {error}\n".encode())
+                # Ask for images again: one may have been removed or built again.
+                self._resources.images.clear()
+        self._add(
+            StageResult(
+                stage=name,
+                evidence=shortened(evidence),
+                started_at=started_at,
+                duration=timedelta(seconds=time.monotonic() - started),
+            )
+        )
+
+    def require_time(self) -> None:
+        """Check that the attempt may go on.
+
+        Raises:
+            RunCancelled: its time is over, or the run was cancelled.
+        """
+        if self._deadline.is_set():
+            raise RunCancelled
+
+    def _cause(self, stage: StageName, error: BaseException) -> BaseException:
+        """The error, or the end of the attempt's time if that cancelled the stage."""
+        if not isinstance(error, RunCancelled) or not self._deadline.is_late:
+            return error
+        # Not an infrastructure failure, since an agent's files may be slow to read and to run.
+        fault = Fault.AGENT if stage in _JUDGE_AGENTS_CODE else Fault.INFRASTRUCTURE
+        seconds = self._deadline.limit.total_seconds()
+        return AttemptTimeoutError(
+            f"the whole attempt was still running after {seconds:.0f} s", fault=fault
+        )
+
+    def _add(self, result: StageResult) -> None:
+        self.results.append(result)
+        self.files.ended(result)
+
+    def run(self, stage: StageName, work: Callable[[OutputSink], OutputT]) -> OutputT | None:
+        """Run one stage by a function that gets the log's sink; its output, if it has one."""
+        with self.stage(stage) as running:
+            self.require_time()
+            running.output = work(running.sink)
+        return cast("OutputT | None", running.output)  # an incomplete one has the same type
+
+    def run_to_success(
+        self, stage: StageName, work: Callable[[OutputSink], OutputT]
+    ) -> OutputT | None:
+        """Run one stage; its output, or None if the evidence shows a failure."""
+        output = self.run(stage, work)
+        return output if self.last_failure() is None else None
+
+    def last_failure(self) -> Failure | None:
+        """The failure of the last stage; None: it did what it should."""
+        last = self.results[-1]
+        return classify(last.stage, last.evidence)
+
+    @contextmanager
+    def prepared(self) -> Iterator[PreparedContext | AttemptOutputs]:
+        """The inputs of the stages after set-up, or the outputs of an attempt that ends before."""
+        try:
+            with self._deadline.paused():  # the work serves other attempts, too
+                preparation = Preparation.of(
+                    self._task, self._resources, self.files, self._deadline
+                )
+        except _BEFORE_FIRST_STAGE:
+            with self.stage(StageName.GIT_CLONE):
+                raise
+            yield AttemptOutputs(task=self._task)
+            return
+        with preparation.removed_if_not_cached():
+            state, inputs = self._prepared(preparation), preparation.inputs
+            if state is None:
+                yield AttemptOutputs(task=inputs.task, image=inputs.image)
+            else:
+                yield preparation.after_setup(state)
+
+    def _prepared(self, preparation: Preparation) -> PreparedTask | None:
+        """Clone, check out and set up, or take the stored state; None if a stage failed."""
+        with ExitStack() as lock, closing_sandboxes() as opened:
+            stored, inputs = None, preparation.inputs
+            # The first stage meets the same error, which is recorded.
+            with self._deadline.paused(), suppress(*_BEFORE_FIRST_STAGE):
+                lock.enter_context(preparation.locked())
+                stored = preparation.stored()
+                if stored is None:
+                    inputs = preparation.first_inputs()
+            if stored is not None:
+                prepared, results = stored
+                self.results.extend(results)
+                return prepared
+            clone = self.run_to_success(
+                StageName.GIT_CLONE, lambda sink: git_clone(replace(inputs, sink=sink), opened)
+            )
+            if clone is None:
+                return None
+            checked_out = self.run_to_success(
+                StageName.GIT_CHECKOUT, lambda sink: git_checkout(replace(inputs, sink=sink), clone)
+            )
+            if checked_out is None:
+                return None
+            keep, key = self._resources.cache.keep, preparation.key
+            done = self.run_to_success(
+                StageName.SETUP,
+                lambda sink: setup(
+                    replace(inputs, sink=sink), clone, lambda sandbox: keep(key, sandbox)
+                ),
+            )
+            if done is None or done.prepared is None:
+                return None
+            preparation.store(done.prepared, tuple(self.results))
+            self._resources.background.remove(opened.pop_all().close)
+            return done.prepared
+
+    @contextmanager
+    def shown_bug(self) -> Iterator[ShownBug | AttemptOutputs]:
         """The state before the agent's work, or the outputs of an attempt that ends before it."""
-        with prepared_task(self.task, self.resources, self.stages) as ready:
-            if isinstance(ready, NotPrepared):
-                yield AttemptOutputs(task=ready.task, image=ready.image)
+        with self.prepared() as ready:
+            if not isinstance(ready, PreparedContext):
+                yield ready
                 return
-            key, cache = ready.baseline_key, self.resources.cache
+            key, cache = ready.baseline_key, self._resources.cache
             # Other attempts at the task share it as long as one of them has it.
             stored = cache.load_baseline(key) if key is not None else None
             baseline = self._baseline(ready, stored)
@@ -119,90 +294,60 @@ class Attempt:
     def _baseline(self, ready: PreparedContext, stored: StoredBaseline | None) -> Evidence | None:
         """The evidence of the baseline run; None if it shows a fault of the task."""
         if stored is not None:
-            self.stages.add(stored.result)
+            self._add(stored.result)
             if stored.report:  # a script leaves none
-                self.stages.save("baseline.json", stored.report)
+                self.files.save("baseline.json", stored.report)
         else:
             stage = StageName.BASELINE_RUN
-            self.stages.run(
-                stage, lambda sink: baseline_run(replace(ready, sink=sink, stage=stage))
-            )
-        result = self.stages.results[-1]
+            self.run(stage, lambda sink: baseline_run(replace(ready, sink=sink, stage=stage)))
+        result = self.results[-1]
         if baseline_failure(expected_tests(ready.task), result.evidence) is not None:
             return None
-        report, key = self._baseline_report(), ready.baseline_key
-        if stored is None and not result.evidence.warnings and report is not None and key:
-            with log_cache_failure():
-                self.resources.cache.keep_baseline(
-                    key, StoredBaseline(result=result, report=report)
-                )
+        if stored is None and ready.baseline_key is not None:
+            baseline = baseline_to_store(result, self._task, self._slot.folder)
+            if baseline is not None:
+                self._resources.cache.keep_baseline(ready.baseline_key, baseline)
         return result.evidence
-
-    def _baseline_report(self) -> bytes | None:
-        """The report to store with a baseline run; empty for a script, None: store nothing.
-
-        A script's baseline is not stored if it has steps or a named image: the key does not cover
-        them, so that a stored result could be out of date.
-        """
-        folder, verifier = self.slot.folder, self.task.answer_key.verifier
-        if (report := folder / "baseline.json").is_file():
-            return report.read_bytes()
-        if verifier is None or verifier.image is not None or self.task.steps:
-            return None
-        return None if any(folder.glob("baseline-*")) else b""
-
-    @contextmanager
-    def open_endpoint(self, gateway: ModelGateway) -> Iterator[ModelEndpoint]:
-        """The model of the run, with the attempt's budget and log."""
-        slot = self.slot
-        with gateway.open_endpoint(
-            budget_usd=self.task.problem.limits.max_cost_usd,
-            log=slot.folder / EXCHANGE_LOG,
-            lane=f"{self.task.id}/{slot.attempt}",
-        ) as endpoint:
-            if slot.status is not None:
-                slot.status.traffic = endpoint.traffic
-            yield endpoint
 
     def judged(self, state: ShownBug, work: AgentRunOutput | None) -> FinalTestOutput | None:
         """Judge an agent's work; None if there is no change to judge, or the stage failed."""
-        if work is None or work.change is None or (work.steps and work.error is not None):
+        if work is None or work.change is None or (work.steps and work.is_incomplete):
             return None  # with steps, the change may be from a step before the error
         stage, change = StageName.FINAL_TEST, work.change
-        return self.stages.run(
+        return self.run(
             stage,
             lambda sink: final_test(
                 replace(state.ready, stage=stage, sink=sink), state.baseline, change, work
             ),
         )
 
-    def record(self, outputs: AttemptOutputs) -> AttemptRecord:
+    def record(self, agent: Agent, outputs: AttemptOutputs) -> AttemptRecord:
         """The record of the attempt, with its verdict; also writes its trajectory.
 
         Raises:
             StorageError: the disk has no space for its files.
         """
-        slot, resources = self.slot, self.resources
+        slot, resources = self._slot, self._resources
         times = AttemptTimes(
-            started_at=self.started_at,
-            total=timedelta(seconds=time.monotonic() - self.started),
-            queue_wait=timedelta(seconds=self.started - (slot.queued_at or self.started)),
+            started_at=self._started_at,
+            total=timedelta(seconds=time.monotonic() - self._started),
+            queue_wait=timedelta(seconds=self._started - (slot.queued_at or self._started)),
         )
         record = make_record(
-            agent=self.agent,
+            agent=agent,
             resources=resources,
             slot=slot,
             times=times,
-            outputs=replace(outputs, results=tuple(self.stages.results)),
+            outputs=replace(outputs, results=tuple(self.results)),
         )
-        self.stages.events.judged(record)
+        self.files.judged(record)
         gateway, work = resources.gateway, outputs.agent_run
         if gateway is not None and work is not None and work.traffic is not None:
             write_trajectory(
                 slot.folder,
-                agent=self.agent,
+                agent=agent,
                 model=gateway.model,
-                session=f"{slot.run_id}/{self.task.id}/{slot.attempt}",
+                session=f"{slot.run_id}/{self._task.id}/{slot.attempt}",
                 facts=work.traffic,
             )
         return record

@@ -17,7 +17,7 @@ from agentbench.attempt.task_image import services_of
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.file_locks import FileLock, machine_lock
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCheckoutError, RunCancelled
+from agentbench.errors import GitCheckoutError
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls
@@ -49,9 +49,17 @@ SaveArtifact = Callable[[str, bytes], None]
 class StageOutput(Struct, frozen=True, kw_only=True):
     """The output of a stage that passes nothing else to later stages."""
 
-    evidence: Evidence
-    error: Exception | RunCancelled | None = None
-    """The error that ended the stage, if the output contains a part of its work."""
+    evidence: Evidence = field(default_factory=Evidence)
+    is_incomplete: bool = False  # an error ended the stage after a part of its work
+
+
+class IncompleteStageError(Exception):
+    """The cause ended a stage after a part of its work, which is recorded, too."""
+
+    def __init__(self, output: StageOutput) -> None:
+        """The part of the work; the page of the attempt makes evidence of the cause."""
+        super().__init__()
+        self.output = output
 
 
 class CloneOutput(StageOutput, frozen=True, kw_only=True):

@@ -5,7 +5,12 @@ from contextlib import nullcontext
 from msgspec.structs import replace
 
 from agentbench.attempt.agent_work.agent_outcome import blamed_on_agent
-from agentbench.attempt.context import AgentRunOutput, FinalTestOutput, PreparedContext
+from agentbench.attempt.context import (
+    AgentRunOutput,
+    FinalTestOutput,
+    IncompleteStageError,
+    PreparedContext,
+)
 from agentbench.attempt.expected_tests import has_passed
 from agentbench.attempt.judged_tests import repeated_if_services_fail
 from agentbench.attempt.sandboxes import (
@@ -67,7 +72,8 @@ class JudgeByScript:
     ) -> FinalTestOutput:
         """Run the script on the agent's change, or in the sandbox in which the agent worked.
 
-        An error is part of the output, so that the steps before it are recorded, too.
+        Raises:
+            IncompleteStageError: an error ended it; the output has the steps before.
         """
         task, place, steps = context.task, work.sandbox, work.steps
         is_weak = place is not None or any(step.verifier.is_shared for step in task.steps)
@@ -84,7 +90,6 @@ class JudgeByScript:
                         # What an agent left in its own sandbox is not there a second time.
                         lambda final: place is not None or has_passed(task, baseline, final),
                     )
-        # `StageRunner` raises it again: the error alone would lose the steps that were judged.
-        except (Exception, RunCancelled) as error:  # noqa: BLE001
-            return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error, steps=steps)
+        except (Exception, RunCancelled) as error:
+            raise IncompleteStageError(FinalTestOutput(controls=skipped, steps=steps)) from error
         return FinalTestOutput(evidence=evidence, controls=skipped, steps=steps)

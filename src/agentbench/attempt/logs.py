@@ -16,7 +16,7 @@ from threading import Lock
 from pydantic import ValidationError
 
 from agentbench.agents.interface import Agent, HasVersion
-from agentbench.attempt.outages import storage_errors
+from agentbench.attempt.outages import CircuitBreaker, storage_errors
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.schema import Schema
 from agentbench.models.interface import ModelTraffic
@@ -26,7 +26,6 @@ from agentbench.taxonomy import FailureReason, StageName
 
 EVENTS = "events.jsonl"
 
-Write = Callable[[], None]
 LOG_BYTES = 10 * 1024 * 1024
 """Bytes kept of a log: half from the head, half from the tail."""
 # Includes the marks that hide text or change its direction.
@@ -58,20 +57,39 @@ class AttemptEvent(Schema):
     failure_reason: FailureReason | None = None
 
 
-class EventLog:
-    """Writes each event of an attempt in one write, so that a killed run leaves whole lines."""
+class AttemptFiles:
+    """Writes an attempt's files; each event in one write, so that a killed run leaves whole lines.
 
-    def __init__(self, folder: Path, *, written: Callable[[Write], None]) -> None:
-        """Write below a folder; `written` waits while the disk is full."""
-        self._path = folder / EVENTS
-        self._written = written
+    Every method raises StorageError if the disk has no space.
+    """
+
+    def __init__(self, folder: Path, breaker: CircuitBreaker) -> None:
+        """Write below a folder; the breaker waits while the disk is full."""
+        self.folder = folder
+        self._breaker = breaker
+
+    def save(self, name: str, content: bytes) -> None:
+        """Write a file under a name relative to the folder."""
+
+        def write() -> None:
+            with storage_errors(self.folder):
+                target = self.folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+
+        self._breaker.written(write)
+
+    def open_log(self, stage: StageName) -> "StageLog":
+        """The log of a stage that begins now."""
+
+        def opened() -> StageLog:
+            with storage_errors(self.folder):
+                return StageLog(self.folder / "stages" / f"{stage}.log")
+
+        return self._breaker.written(opened)
 
     def registered(self) -> None:
-        """The attempt is about to begin.
-
-        Raises:
-            StorageError: the disk is full. All methods that write an event raise it.
-        """
+        """The attempt is about to begin."""
         self._note(EventKind.REGISTERED)
 
     def started(self, stage: StageName) -> None:
@@ -96,13 +114,12 @@ class EventLog:
         line = entry.model_dump_json(exclude_none=True).encode() + b"\n"
 
         def write() -> None:
-            """Append the line to the file."""
-            with storage_errors(self._path.parent):
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                with self._path.open("ab", buffering=0) as target:
+            with storage_errors(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                with (self.folder / EVENTS).open("ab", buffering=0) as target:
                     target.write(line)
 
-        self._written(write)
+        self._breaker.written(write)
 
 
 def read_events(folder: Path) -> tuple[AttemptEvent, ...]:

@@ -58,6 +58,7 @@ _LOG = logging.getLogger("agentbench.cache")
 class PreparedTask:
     """The state before an agent: a snapshot to start from, and the base tree."""
 
+    key: str
     snapshot: SnapshotId
     base: WorkspaceTree
     content: BaseContent = field(compare=False, repr=False)
@@ -148,6 +149,24 @@ def _digest_of_json(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
+def baseline_to_store(result: StageResult, task: Task, folder: Path) -> StoredBaseline | None:
+    """A baseline run as later attempts may use it; None if it may not hold for them.
+
+    Args:
+        result: Its evidence. If a service has failed in it, another run may end differently.
+        task: The task. If a script judges it, the key covers neither its steps nor its image.
+        folder: The folder of the attempt, with the serializer's result; a script leaves none.
+    """
+    verifier, report = task.answer_key.verifier, folder / "baseline.json"
+    if result.evidence.warnings:
+        return None
+    if report.is_file():
+        return StoredBaseline(result=result, report=report.read_bytes())
+    if verifier is None or verifier.image is not None or task.steps:
+        return None
+    return None if any(folder.glob("baseline-*")) else StoredBaseline(result=result, report=b"")
+
+
 class PreparationCache:
     """Preparations and baselines below one folder of the host. Safe to use from several threads.
 
@@ -219,10 +238,10 @@ class PreparationCache:
         except (OSError, ValidationError):
             _LOG.warning(_DAMAGED, folder)
             return None
-        return _prepared(snapshot, loaded.base, use, loaded), loaded.results
+        return _prepared(key, snapshot, loaded.base, use, loaded), loaded.results
 
     def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
-        """Store the state of the sandbox after set-up."""
+        """Store the state of the sandbox after set-up; `keep_results` completes it."""
         return self._store(key, sandbox, lambda: sandbox.snapshot(key))
 
     def adopt(self, key: str, sandbox: Sandbox, results: Sequence[StageResult]) -> PreparedTask:
@@ -234,7 +253,7 @@ class PreparationCache:
             results: The evidence of its stages.
         """
         prepared = self._store(key, sandbox, lambda: self._found(key))
-        self.keep_results(key, results)
+        self.keep_results(prepared, results)
         return prepared
 
     def _store(self, key: str, sandbox: Sandbox, take: Callable[[], SnapshotId]) -> PreparedTask:
@@ -247,7 +266,7 @@ class PreparationCache:
             snapshot = take()
             shutil.rmtree(folder, ignore_errors=True)
             (scratch / "kept").rename(folder)
-        return _prepared(snapshot, load_base_tree(folder), use)
+        return _prepared(key, snapshot, load_base_tree(folder), use)
 
     def _found(self, key: str) -> SnapshotId:
         found = self._provider.find(key)
@@ -255,9 +274,9 @@ class PreparationCache:
             raise SandboxError(f"the snapshot {key} is gone again")
         return found
 
-    def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
+    def keep_results(self, prepared: PreparedTask, results: Sequence[StageResult]) -> None:
         """Complete a preparation with the evidence of its stages; until then it is not loaded."""
-        folder = self._folder / key
+        folder = self._folder / prepared.key
         preparation = StoredPreparation(results=tuple(results), base_tree=base_tree_digest(folder))
         write_atomically(folder / _STAGES, preparation.json_with_checksum().encode())
 
@@ -307,8 +326,9 @@ class PreparationCache:
 
     def keep_baseline(self, key: str, baseline: StoredBaseline) -> None:
         """Keep a baseline run for later attempts at the same task."""
-        path = self._folder / f"baseline-{key}.json"
-        write_atomically(path, baseline.json_with_checksum().encode())
+        with log_cache_failure():
+            path = self._folder / f"baseline-{key}.json"
+            write_atomically(path, baseline.json_with_checksum().encode())
 
     def control_memory(self, key: str) -> ControlMemory:
         """The stored memory of test functions of a task whose control runs prove nothing."""
@@ -349,13 +369,19 @@ def _loaded(folder: Path) -> LoadedPreparation:
 
 
 def _prepared(
+    key: str,
     snapshot: SnapshotId,
     base: BaseTree,
     use: SharedLock,
     loaded: LoadedPreparation | None = None,
 ) -> PreparedTask:
     return PreparedTask(
-        snapshot=snapshot, base=base.entries, content=base.content, use=use, loaded=loaded
+        key=key,
+        snapshot=snapshot,
+        base=base.entries,
+        content=base.content,
+        use=use,
+        loaded=loaded,
     )
 
 

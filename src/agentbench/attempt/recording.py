@@ -31,6 +31,7 @@ from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
 
 _COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
+_STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
 _UNKNOWN_STAGE = StageName.GIT_CLONE  # since the stage that the attempt reached is not known
 
 
@@ -81,6 +82,24 @@ def make_record(
         timing=_timing(times, results, controls_seconds),
         environment=_environment(task, resources.provider, outputs),
     )
+
+
+def shortened(evidence: Evidence) -> Evidence:
+    """Evidence with only the end of its output, to be judged.
+
+    The record stores the same, so that judging it again gives the same verdict.
+    """
+    command, exception = evidence.command, evidence.exception
+    if command is not None:
+        stdout, stderr = command.stdout[-_STORED_OUTPUT:], command.stderr[-_STORED_OUTPUT:]
+        command = command.model_copy(update={"stdout": stdout, "stderr": stderr})
+    if exception is not None:
+        text = exception.message.encode("utf-8", "replace").decode()
+        traceback = exception.traceback[-_STORED_OUTPUT:]
+        exception = exception.model_copy(
+            update={"message": text[:_STORED_OUTPUT], "traceback": traceback}
+        )
+    return evidence.model_copy(update={"command": command, "exception": exception})
 
 
 def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
-from agentbench.sandbox.interface import SnapshotId
+from agentbench.sandbox.interface import Sandbox, SnapshotId
 from agentbench.tasks.mirror import Mirror
 
 _SIMILAR_BYTES = 8_000_000  # size of the files that differ; beyond it, another checkout is created
@@ -51,16 +51,18 @@ class SharedCheckouts:
         """The key of the checkout of a commit, whether or not it is stored."""
         return hashlib.sha256(f"{self._name} {commit}".encode()).hexdigest()[:32]
 
-    def add(self, commit: str) -> str:
-        """The key for a checkout of a commit, which is offered from now on.
+    def keep(self, commit: str, sandbox: Sandbox) -> SnapshotId:
+        """Store the checkout of a commit, which is offered from now on.
 
         Raises:
+            SandboxError: the sandbox is lost.
             OSError: the cache cannot be written.
         """
-        key = self.key_of(commit)
-        known = KnownCheckouts(keys={**self._known(), commit: key})
+        kept = self._cache.keep(self.key_of(commit), sandbox)
+        self._cache.keep_results(kept, ())
+        known = KnownCheckouts(keys={**self._known(), commit: kept.key})
         write_atomically(self._path, known.json_with_checksum().encode())
-        return key
+        return kept.snapshot
 
     @property
     def _path(self) -> Path:

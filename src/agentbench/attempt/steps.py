@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from agentbench.attempt.agent_work import agent_outcome
 from agentbench.attempt.agent_work.artifacts import collect_artifacts, read_artifacts
 from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContext
+from agentbench.attempt.recording import shortened
 from agentbench.attempt.sandboxes import health_error
-from agentbench.attempt.stage_runner import shortened
 from agentbench.attempt.verifier import empty_script_folders, run_verifier
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.trees import EntryKind, TreeEntry

@@ -4,15 +4,15 @@ No thread waits while the agent thinks. The calls may come from different thread
 """
 
 from contextlib import ExitStack
+from typing import cast
 
 from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent, AgentOutcome
-from agentbench.attempt.attempt import Attempt, ShownBug
+from agentbench.attempt.attempt import Attempt, RunningStage, ShownBug
 from agentbench.attempt.context import AgentRunOutput, AttemptOutputs
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.stage_runner import RunningStage, StageRunner
 from agentbench.judge.outside_agent import OutsideAgent
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
@@ -25,13 +25,13 @@ class AttemptSession:
         self, task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot
     ) -> None:
         """An attempt of an agent that only gives its name."""
-        stages = StageRunner(resources, slot)
-        self._attempt = Attempt(
-            task=task, agent=agent, resources=resources, slot=slot, stages=stages
-        )
+        self._attempt = Attempt(task, resources, slot)
+        self._agent = agent
+        self._resources = resources
         self._state: ShownBug | AttemptOutputs | None = None
         self._stage: RunningStage | None = None
         self._closing = ExitStack()
+        self._running = ExitStack()  # the stage agent_run, as long as the agent works
         self._agents_sandbox = ExitStack()
 
     def begin(self) -> OutsideAgent | None:
@@ -43,17 +43,21 @@ class AttemptSession:
             StorageError: the disk has no space for its files.
         """
         attempt = self._attempt
-        attempt.stages.events.registered()
-        state = self._state = self._closing.enter_context(attempt.prepared())
+        attempt.files.registered()
+        state = self._state = self._closing.enter_context(attempt.shown_bug())
         if not isinstance(state, ShownBug):
             return None
         self._closing.callback(self._agents_sandbox.close)
-        stage = self._stage = attempt.stages.begin(StageName.AGENT_RUN)
-        context = replace(state.ready, stage=StageName.AGENT_RUN, sink=stage.sink)
-        outside = OutsideAgent(context, self._agents_sandbox)
-        self._closing.callback(outside.close)
-        stage.do(lambda _sink: outside.open())
-        return None if stage.has_failed else outside
+        with ExitStack() as running:
+            stage = running.enter_context(attempt.stage(StageName.AGENT_RUN))
+            attempt.require_time()
+            context = replace(state.ready, stage=StageName.AGENT_RUN, sink=stage.sink)
+            outside = OutsideAgent(context, self._agents_sandbox)
+            self._closing.callback(outside.close)
+            outside.open()
+            self._running, self._stage = running.pop_all(), stage
+            return outside
+        return None  # the stage has recorded an error
 
     def finish(self, outside: OutsideAgent | None, outcome: AgentOutcome) -> AttemptRecord:
         """Judge the agent's work, and remove the sandbox.
@@ -65,21 +69,22 @@ class AttemptSession:
         Raises:
             StorageError: the disk has no space for its files.
         """
-        attempt, state = self._attempt, self._state
+        attempt, state, stage = self._attempt, self._state, self._stage
         assert state is not None
         with self._closing:
             if not isinstance(state, ShownBug):
-                return attempt.record(state)
-            if self._stage is None:  # `begin` could not open its log
-                return attempt.record(state.outputs)
+                return attempt.record(self._agent, state)
             work: AgentRunOutput | None = None
-            if outside is not None:
-                work = self._stage.do(lambda _sink: outside.finish(outcome))
-            self._stage.end()
+            if outside is not None and stage is not None:
+                with self._running:
+                    attempt.require_time()
+                    stage.output = outside.finish(outcome)
+                work = cast("AgentRunOutput | None", stage.output)  # of `outside.finish`
             if work is None or work.sandbox is None:  # nothing in it is judged any more
-                attempt.resources.background.remove(self._agents_sandbox.pop_all().close)
+                self._resources.background.remove(self._agents_sandbox.pop_all().close)
             final = attempt.judged(state, work)
-            return attempt.record(replace(state.outputs, agent_run=work, final_test=final))
+            outputs = replace(state.outputs, agent_run=work, final_test=final)
+            return attempt.record(self._agent, outputs)
 
     def abandon(self) -> None:
         """Remove the sandbox; there is no record."""

@@ -9,7 +9,7 @@ from typing import Final
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.agent_work import agent_outcome
 from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
-from agentbench.attempt.context import AgentRunOutput, PreparedContext
+from agentbench.attempt.context import AgentRunOutput, IncompleteStageError, PreparedContext
 from agentbench.attempt.sandboxes import (
     agent_network,
     await_health,
@@ -108,7 +108,8 @@ class OutsideAgent:
     def finish(self, outcome: AgentOutcome) -> AgentRunOutput:
         """End the agent's processes, and extract its change.
 
-        An error is part of the output, so that the agent's work is recorded, too.
+        Raises:
+            IncompleteStageError: an error ended it; the output has the agent's work before.
         """
         outcome = in_time(outcome, self.budget)
         context, sandbox, work = self._context, self._sandbox, AgentWork(outcome=outcome)
@@ -124,10 +125,9 @@ class OutsideAgent:
             extract_work(context, sandbox, work)
             findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
             self._watched.close()
-        except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
-            return AgentRunOutput(
-                evidence=Evidence(), error=error, outcome=outcome, change=work.change
-            )
+        except (Exception, RunCancelled) as error:
+            part = AgentRunOutput(outcome=outcome, change=work.change)
+            raise IncompleteStageError(part) from error
         evidence = work.evidence.model_copy(
             update={"findings": findings, "warnings": service_warnings(self._failures)}
         )

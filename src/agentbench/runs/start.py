@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from agentbench import __version__
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.registry import PredictionName
-from agentbench.attempt import context, preparation, task_image
+from agentbench.attempt import context, preparing, task_image
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import RunResources
 from agentbench.core.host import default_cache_dir, host_facts
@@ -138,7 +138,7 @@ def _missing_for_task(
     if not resources.settings.use_cache:
         raise UnavailableError("without the cache the preparation would be lost")
     say(f"preparing {task.id}, to look for {', '.join(programs)} in it")
-    prepared = preparation.prepare_task(task, resources).prepared
+    prepared = preparing.prepare_task(task, resources).prepared
     return _missing_in(prepared.snapshot, programs, task, resources)
 
 

@@ -13,8 +13,8 @@ from agentbench.attempt import judged_tests
 from agentbench.attempt.agent_work.agent_outcome import judged_change
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.expected_tests import expected_tests
-from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.attempt.preparing import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.baseline_run import baseline_run

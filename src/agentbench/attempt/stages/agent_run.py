@@ -1,9 +1,9 @@
 """agent_run: the agent works in its own sandbox within its budget; its changes are extracted."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
@@ -21,7 +21,14 @@ from agentbench.attempt.agent_work import agent_outcome
 from agentbench.attempt.agent_work.agent_output import printed_to
 from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
 from agentbench.attempt.agent_work.artifacts import collect_artifacts, read_artifacts
-from agentbench.attempt.context import AgentRunOutput, Artifacts, PreparedContext
+from agentbench.attempt.context import (
+    AgentRunOutput,
+    Artifacts,
+    IncompleteStageError,
+    PreparedContext,
+)
+from agentbench.attempt.logs import EXCHANGE_LOG
+from agentbench.attempt.resources import AttemptSlot
 from agentbench.attempt.sandboxes import (
     agent_network,
     await_health,
@@ -35,7 +42,7 @@ from agentbench.attempt.steps import StepWalk
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.integrity.protection import JudgedChange
-from agentbench.models.interface import ModelEndpoint
+from agentbench.models.interface import ModelEndpoint, ModelGateway
 from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
 from agentbench.scoring.steps import StepEvidence, combined_work
@@ -51,8 +58,8 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
 
     agent: Agent
     secrets: frozenset[str] = frozenset()  # of this machine; removed from logs
-    open_endpoint: Callable[[], AbstractContextManager[ModelEndpoint]] | None = None
-    """None: the run has no model."""
+    slot: AttemptSlot
+    gateway: ModelGateway | None = None  # None: the run has no model
 
     def redactor(self, endpoint: ModelEndpoint | None) -> Redactor:
         """Removes the secrets and the attempt's token from texts."""
@@ -62,18 +69,18 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
 def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) -> AgentRunOutput:
     """Let the agent work, end its processes, and extract its changes.
 
-    An error is part of the output, so that the agent's earlier work is recorded, too.
-
     Args:
         context: The inputs.
         inputs: The inputs of this stage only.
         opened: Owns the agent's sandbox, in which the task's script may judge later.
+
+    Raises:
+        IncompleteStageError: an error ended it; the output has the agent's work before.
     """
     endpoint, work, is_shared = None, AgentWork(), is_judged_in_place(context.task)
-    endpoints = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
     try:
         context.hidden_tests.check()
-        with endpoints as endpoint, ExitStack() as watched:
+        with _endpoint(context, inputs) as endpoint, ExitStack() as watched:
             sandbox = opened.enter_context(_agent_sandbox(context, inputs.agent, endpoint))
             failures = watched.enter_context(watched_services(context, sandbox))
             await_health(context, sandbox)
@@ -85,15 +92,14 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
                 work.evidence, work.outcome = solved.evidence, solved.outcome
                 extract_work(context, sandbox, work)
         findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
-    except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
-        return AgentRunOutput(
-            evidence=Evidence(),
-            error=error,
+    except (Exception, RunCancelled) as error:
+        part = AgentRunOutput(
             outcome=work.outcome,
             traffic=endpoint.traffic() if endpoint is not None else None,
             change=work.change,
             steps=work.steps,
         )
+        raise IncompleteStageError(part) from error
     evidence, traffic = work.evidence, None
     if endpoint is not None:
         endpoint.settle()
@@ -111,6 +117,23 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
         artifacts=work.artifacts,
         steps=work.steps,
     )
+
+
+@contextmanager
+def _endpoint(context: PreparedContext, inputs: AgentInputs) -> Iterator[ModelEndpoint | None]:
+    """The model of the run, with the attempt's budget and log; None if the run has none."""
+    if inputs.gateway is None:
+        yield None
+        return
+    slot = inputs.slot
+    with inputs.gateway.open_endpoint(
+        budget_usd=context.task.problem.limits.max_cost_usd,
+        log=slot.folder / EXCHANGE_LOG,
+        lane=f"{context.task.id}/{slot.attempt}",
+    ) as endpoint:
+        if slot.status is not None:
+            slot.status.traffic = endpoint.traffic
+        yield endpoint
 
 
 class AgentWork(Struct, kw_only=True):

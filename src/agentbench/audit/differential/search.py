@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agentbench.attempt.context import limits_of
-from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt.preparing import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.differential.tree_difference import NotCompared, TreeDifference, is_test_path
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree

@@ -14,7 +14,7 @@ import typer
 
 from agentbench import __version__
 from agentbench.attempt.context import limits_of
-from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt.preparing import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.task_image import services_of

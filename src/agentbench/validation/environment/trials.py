@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agentbench.attempt.context import limits_of
-from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt.preparing import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.runs.components import select_sandbox

@@ -1,7 +1,7 @@
 from datetime import timedelta
 from threading import Event
 
-from agentbench.attempt.stage_runner import AttemptDeadline
+from agentbench.attempt.deadline import AttemptDeadline
 
 
 class Clock:
@@ -27,19 +27,23 @@ class Ticking(Event):
 def cutoff() -> tuple[AttemptDeadline, Event, Clock]:
     clock = Clock()
     run = Ticking(clock)
-    return AttemptDeadline(run, clock), run, clock
+    return AttemptDeadline(run, timedelta(seconds=5), clock), run, clock
 
 
-def test_an_attempt_whose_time_has_not_begun_is_never_late():
+def test_time_that_serves_other_attempts_does_not_count():
     made, _, clock = cutoff()
-    clock.now += 1e9
+    with made.paused():
+        clock.now += 1e9
+        assert not made.is_set()
     assert not made.is_set()
-    assert made.limit is None
+    clock.now += 4.9
+    assert not made.is_set()
+    clock.now += 0.1
+    assert made.is_set()
 
 
 def test_it_is_set_when_the_time_is_over():
     made, _, clock = cutoff()
-    made.begin(timedelta(seconds=5))
     clock.now += 4.9
     assert not made.is_set()
     clock.now += 0.1
@@ -49,7 +53,6 @@ def test_it_is_set_when_the_time_is_over():
 
 def test_a_cancelled_run_is_not_a_late_attempt():
     made, run, clock = cutoff()
-    made.begin(timedelta(seconds=5))
     run.set()
     clock.now += 10
     assert made.is_set()
@@ -65,14 +68,12 @@ def test_it_can_be_set_by_hand_as_any_event():
 
 def test_waiting_ends_with_the_attempts_time():
     made, _, clock = cutoff()
-    made.begin(timedelta(seconds=5))
     assert made.wait(60)
     assert 105 <= clock.now < 106
 
 
 def test_waiting_ends_with_its_own_time():
     made, _, clock = cutoff()
-    made.begin(timedelta(seconds=5))
     assert not made.wait(2)
     assert 102 <= clock.now < 103
 
