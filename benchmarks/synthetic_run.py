@@ -17,9 +17,11 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from heapq import heapreplace
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
-from agentbench.attempt.logs import EventLog, StageLog
+from agentbench.attempt.logs import AttemptFiles, StageLog
+from agentbench.attempt.outages import CircuitBreaker
 from agentbench.attempt.record import (
     AgentRecord,
     AttemptRecord,
@@ -453,7 +455,7 @@ def _patch_record(content: bytes) -> PatchRecord:
 def _leave_files(folder: Path, record: AttemptRecord, results: Sequence[StageResult]) -> None:
     folder.mkdir(parents=True)
     (folder / RECORD_FILE).write_text(f"{record.json_with_checksum(indent=1)}\n", "utf-8")
-    events = EventLog(folder, written=lambda write: write())
+    events = AttemptFiles(folder, CircuitBreaker(cancel=Event()))
     events.registered()
     for result in results:
         events.started(result.stage)

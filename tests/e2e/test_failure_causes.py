@@ -134,7 +134,7 @@ KINDS = (
             files={"basket.py": DOCUMENTED, "serial.txt": SERIAL}, hidden="", paths=(),
             fail_to_pass=(), tests='command = "python -m pytest --doctest-modules"',
         ),
-        words=("pytest collected no tests", "basket.py:1 + total = sum"),
+        words=("No tests were collected", "basket.py:1 + total = sum"),
     ),
     Failing(
         name="agent that exits", reason=R.TOOL_ERROR, agent=command("echo no key >&2; exit 1"),

@@ -11,7 +11,7 @@ ONE_EACH = (case(A, "failed"), case(B))
 
 OUTCOMES = [
     (1, "failed", "TESTS_FAILED", "1 of 2 tests failed"),
-    (5, "no_tests", "NO_TESTS_COLLECTED", "pytest collected no tests"),
+    (5, "no_tests", "NO_TESTS_COLLECTED", "no tests were collected"),
     (2, "interrupted", "INTERRUPTED", "the test session was interrupted from within"),
     (3, "pytest_internal", "INTERNAL_ERROR", "pytest internal: exit code 3 (INTERNALERROR> oh)"),
     (4, "usage", "INTERNAL_ERROR", "usage: exit code 4 (INTERNALERROR> oh)"),

@@ -98,7 +98,7 @@ def test_a_signal_is_a_shells_exit_code_and_never_a_success(
         ("setup", Ending.EXITED, 137, "killed by SIGKILL, cause unknown"),
         ("setup", Ending.EXITED, 3, "exit code 3: python -m pytest (no such file)"),
         ("baseline_run", Ending.EXITED, 0, "the tests pass before any fix"),
-        ("final_test", Ending.EXITED, 0, "pytest exited 0 but left no report"),
+        ("final_test", Ending.EXITED, 0, "the test run exited 0 but left no report"),
     ],
 )
 def test_the_detail_says_what_decided(stage, ending, exit_code, detail):

@@ -200,7 +200,9 @@ def test_internals_of_pytest_replaced_since_the_baseline_quarantine():
     usual = ran(case(A, "failed"), case(B), internals_changed=("x",))
     verdict = judge(expecting(), attempt(final, usual))
     assert verdict.quarantined
-    assert verdict.detail == "quarantined: internals of pytest were replaced: _pytest.runner"
+    assert (
+        verdict.detail == "quarantined: internals of the test runner were replaced: _pytest.runner"
+    )
     harmless = ran(case(A), case(B), internals_changed=("x",))
     assert judge(expecting(), attempt(harmless, usual)).resolved
     assert judge(expecting(), attempt(harmless, Evidence())).quarantined

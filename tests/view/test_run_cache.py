@@ -1,6 +1,8 @@
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
-from agentbench.attempt.logs import EventLog
+from agentbench.attempt.logs import AttemptFiles
+from agentbench.attempt.outages import CircuitBreaker
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.verdict import judge
 from agentbench.taxonomy import StageName
@@ -14,7 +16,7 @@ def begun(run, place, *stages):
     """An attempt's folder, its stages begun in turn; the last one goes on."""
     folder = run / "attempts" / place
     folder.mkdir(parents=True)
-    log = EventLog(folder, written=lambda write: write())
+    log = AttemptFiles(folder, CircuitBreaker(cancel=Event()))
     log.registered()
     for number, stage in enumerate(stages):
         log.started(stage)

@@ -351,7 +351,7 @@ class _Investigation:
         return FailureCause(summary=_sentence(summary), touched=touched, notes=self._patch_notes())
 
     def _without_tests(self, stage: StageRecord) -> FailureCause:
-        summary = "pytest collected no tests from the files that it was given."
+        summary = "No tests were collected from the files of the tests to fix."
         deciding = [test.node_id for test in self._record.tests if test.listed]
         missing = f"Not found: {list_with_more(deciding, _MAX_NAMED)}." if deciding else ""
         return FailureCause(

@@ -136,10 +136,10 @@ def last_line(command: CommandResult) -> str:
 
 
 def stated_error(command: CommandResult) -> str:
-    """The line with which pytest says why it ended; empty if there is none.
+    """The line with which a test runner says why it ended; empty if there is none.
 
-    It is not the last one: after a usage error pytest prints its rootdir, after an internal error
-    a summary.
+    It has pytest's forms, and is not the last line there: after a usage error pytest prints its
+    rootdir, after an internal error a summary.
     """
     lines = [line.strip() for line in f"{command.stdout}\n{command.stderr}".splitlines()]
     internal = [line for line in lines if line.startswith("INTERNALERROR>")]
@@ -148,7 +148,7 @@ def stated_error(command: CommandResult) -> str:
 
 
 def error_line(command: CommandResult) -> str:
-    """The line with which pytest says why it ended, or its last one, in brackets."""
+    """The line with which a test runner says why it ended, or its last one, in brackets."""
     stated = stated_error(command)
     return f" ({stated})" if stated else last_line(command)
 
@@ -181,7 +181,7 @@ def _report_detail(outcome: PytestOutcome, command: CommandResult, report: Repor
     code = command.exit_code
     details = {
         PytestOutcome.FAILED: f"{report.failed} of {report.collected} tests failed",
-        PytestOutcome.NO_TESTS: "pytest collected no tests",
+        PytestOutcome.NO_TESTS: "no tests were collected",
         PytestOutcome.COLLECTION_ERROR: collection_error_message(report),
         PytestOutcome.INTERRUPTED: "the test session was interrupted from within",
         PytestOutcome.UNVERIFIED: f"exit code {code} without a whole report behind it",
@@ -321,7 +321,7 @@ def _from_exit(stage: StageName, command: CommandResult) -> tuple[FailureReason 
     code = _exit_code(command)
     reason = FailureReason.from_stage(stage, code)
     if stage is StageName.FINAL_TEST and reason is None:
-        return FailureReason.INTERNAL_ERROR, "pytest exited 0 but left no report"
+        return FailureReason.INTERNAL_ERROR, "the test run exited 0 but left no report"
     if reason is FailureReason.BASELINE_NOT_FAILING:
         return reason, "the tests pass before any fix"
     if code == 137:

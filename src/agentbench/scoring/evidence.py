@@ -1,4 +1,4 @@
-"""The facts that stages return: how a command ended, what pytest reported, how an agent stopped.
+"""The facts that stages return: how a command or an agent ended, what a test runner reported.
 
 Nothing here judges. `classify` and `judge` read only these values.
 """
@@ -16,7 +16,7 @@ from agentbench.taxonomy import FailureReason, Fault, StageName
 DECIDING = "reward"
 """The name of the reward that decides if a script writes several."""
 NodeId = NewType("NodeId", str)
-"""A node id, as pytest prints it: `tests/test_a.py::test_b[x]`. Tests of all runners have one."""
+"""The id of a test, `tests/test_a.py::test_b[x]`; `scoring.node_ids` says more."""
 
 
 class RewardFacts(Schema):
@@ -108,7 +108,7 @@ FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome
 
 
 class ReportSource(StrEnum):
-    """The source of the facts about a pytest run, the most trusted one first."""
+    """The source of the facts about a test run, the most trusted one first."""
 
     STREAM = "stream"
     JSON_REPORT = "json_report"
@@ -125,7 +125,7 @@ class ReportTrust(StrEnum):
 
 
 class PytestOutcome(StrEnum):
-    """How a whole pytest run ended, by its report as well as its exit code."""
+    """How a whole test run ended, by its report as well as its exit code."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -137,7 +137,7 @@ class PytestOutcome(StrEnum):
     TIMEOUT = "timeout"
     CRASH = "crash"
     UNVERIFIED = "unverified"  # there is no report, or it contradicts the exit code
-    SPAWN = "spawn"  # no interpreter, or no pytest in it
+    SPAWN = "spawn"  # the test runner could not be started
 
 
 class CaseFact(Schema):
@@ -152,7 +152,7 @@ class CaseFact(Schema):
     duration: float = 0.0
     """How long it took, in seconds."""
     names: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    """How unittest prints it: its class and method, and its documentation. Pytest has none."""
+    """How its runner prints it, where that is not its id: unittest's class and method."""
 
     def has_name(self, name: str) -> bool:
         """Whether a runner of any version prints the test with this name.
@@ -168,7 +168,7 @@ class CollectionFact(Schema):
     """A file that could not be collected, and the line of the project that caused it."""
 
     file: str
-    """The file that pytest was collecting."""
+    """The file that was being collected."""
     error: str = ""
     """The class of the exception."""
     path: str = ""
@@ -180,7 +180,7 @@ class CollectionFact(Schema):
 
 
 class ReportFacts(Schema):
-    """The part of a pytest run's report that a verdict needs."""
+    """The part of a test run's report that a verdict needs."""
 
     outcome: PytestOutcome
     """How the whole run ended."""
@@ -202,11 +202,11 @@ class ReportFacts(Schema):
     cases: tuple[CaseFact, ...] = ()
     """Each test."""
     collection_errors: tuple[str, ...] = ()
-    """The files that could not be collected, in pytest's order."""
+    """The files that could not be collected, in the runner's order."""
     collection_facts: tuple[CollectionFact, ...] = ()
     """Why each of them could not be collected; missing in old records."""
     internals_changed: tuple[str, ...] = ()
-    """Functions of pytest that the run replaced."""
+    """Functions of the test runner that the run replaced."""
     python: str | None = None
     """The version of Python that ran it; null: the reporter did not get that far."""
 
@@ -268,7 +268,7 @@ class Evidence(Schema):
     command: CommandResult | None = None
     """The result of the command that decided the stage."""
     report: ReportFacts | None = None
-    """The report of pytest."""
+    """The report of the test runner."""
     rewards: RewardFacts | None = None
     """The rewards that the task's own verifier script wrote."""
     agent: AgentEnding | None = None

@@ -199,10 +199,10 @@ def _why_none_ran(evidence: Evidence) -> str:
     end = f"exit code {command.exit_code}{f' ({stated})' if stated else ''}"
     if report.complete and report.collected and command.exit_code == 0:
         return (
-            f": pytest collected {report.collected} tests and ran none, with {end}; look for an "
+            f": {report.collected} tests were collected and none ran, with {end}; look for an "
             "option such as --collect-only in the project's configuration"
         )
-    return f": pytest ended with {end} before a test ran"
+    return f": the test run ended with {end} before a test ran"
 
 
 def _ran_none(report: ReportFacts) -> bool:
@@ -368,7 +368,7 @@ def _passed(tests: tuple[CaseChange, ...], critical: str | None) -> Verdict:
 
 
 def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
-    """The first critical finding. Changes to pytest do not count if the baseline has them, too."""
+    """The first critical finding; changes to the runner that the baseline has, too, are none."""
     usual = set(baseline.report.internals_changed) if baseline.report else set()
     for result in stages:
         for finding in result.evidence.findings:
@@ -377,7 +377,7 @@ def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
         report = result.evidence.report
         changed = set(report.internals_changed) - usual if report else set()
         if result.stage is StageName.FINAL_TEST and changed:
-            return f"internals of pytest were replaced: {', '.join(sorted(changed))}"
+            return f"internals of the test runner were replaced: {', '.join(sorted(changed))}"
     return None
 
 

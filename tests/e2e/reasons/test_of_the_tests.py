@@ -68,7 +68,7 @@ def test_a_program_without_its_tests_ends_in_no_tests(bench: Bench, tmp_path: Pa
 
     assert record.failure_reason is FailureReason.NO_TESTS_COLLECTED
     assert record.fault is Fault.AGENT
-    assert "collected no tests" in record.detail
+    assert "no tests were collected" in record.detail
 
 
 @one_back_end
