@@ -9,7 +9,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from agentbench.core.schema import JsonObject
+from agentbench.core import untrusted_json
 from agentbench.scoring.evidence import (
     FAILING_OUTCOMES,
     CaseFact,
@@ -21,13 +21,6 @@ from agentbench.scoring.evidence import (
     ReportTrust,
 )
 from agentbench.test_runs import fallback, json_report
-from agentbench.test_runs.chunked_text import (
-    ReportText,
-    array_elements,
-    chunks_of,
-    joined,
-    lines_of,
-)
 from agentbench.test_runs.fallback import collection_fact
 from agentbench.test_runs.model import (
     CaseResult,
@@ -37,7 +30,7 @@ from agentbench.test_runs.model import (
     cases_of,
     has_passed,
 )
-from agentbench.test_runs.stream import read_stream
+from agentbench.test_runs.stream import lines_of, read_stream
 
 _NO_PROGRAM = {  # a shell's codes
     126: "the interpreter may not be executed (exit 126)",
@@ -210,46 +203,34 @@ def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: Pytest
 class ReportFiles(Struct, frozen=True, kw_only=True):
     """The files of the reporters; None for a missing or refused one."""
 
-    stream: ReportText | None = None
-    json_report: ReportText | None = None
-    junit: ReportText | None = None
-    recordings: ReportText | None = None  # of a sealed run
+    stream: str | None = None
+    json_report: str | None = None
+    junit: str | None = None
+    recordings: str | None = None  # of a sealed run
 
 
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None
 ) -> ReportedSession:
-    """The session by the most trusted source; a larger JSON report is used, but not stored.
+    """The session by the most trusted source.
 
     Args:
         files: The files of the reporters.
         text_output: The output of pytest.
-        report_limit: Bytes; a larger JSON report is used, but not stored.
+        report_limit: Characters; a larger JSON report is used, but not stored beside a stream.
     """
     stream = read_stream(lines_of(files.stream or ""))
     report_text = files.json_report or ""
-    if stream.started and report_limit is not None and len(report_text) > report_limit:
-        return json_report.merge_tests_one_by_one(
-            stream, array_elements(chunks_of(report_text), "tests")
-        )
-    report = json_report.parse_json_report(joined(report_text))
-    return _most_trusted(stream, report, files.junit, text_output)
-
-
-def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:
-    """The session without a stream, from a parsed JSON report, so that its text can be freed."""
-    return _most_trusted(read_stream(iter(())), report, None, text_output)
-
-
-def _most_trusted(
-    stream: ReportedSession, parsed: JsonObject | None, junit: ReportText | None, text_output: str
-) -> ReportedSession:
+    parsed = untrusted_json.json_object(report_text)
     report = json_report.read_json_report(parsed) if parsed is not None else None
     if report is not None and (stream.started or report.finished):
-        return merge_sessions(stream, report)
+        session = merge_sessions(stream, report)
+        if stream.started and report_limit is not None and len(report_text) > report_limit:
+            session.json_report, session.report_left_out = {}, True
+        return session
     if stream.started or stream.spawn_error is not None:
         return stream
-    session = fallback.read_junit(joined(junit)) if junit is not None else None
+    junit = fallback.read_junit(files.junit) if files.junit is not None else None
     return (
-        session or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)
+        junit or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)
     )
