@@ -143,7 +143,7 @@ class Reporter:
 
     def collect_skip(self, file: str, reason: str) -> None:
         """Record a file that skips itself."""
-        self._put("collect_skip", file=file, message=loading.cut(reason))
+        self._put("collect_skip", file=file, message=reason)
 
     def _guard(self, file: str, run: "Callable[[], object]") -> int:
         """Run to the end, and return the code with which pytest would have ended."""
@@ -247,7 +247,7 @@ class Reporter:
         self._errors += 1
         text = str(getattr(test, "_exception", ""))
         lines = [line for line in text.splitlines() if line.strip()]
-        fields = {"message": (lines or [""])[-1], "traceback": loading.cut(text)}
+        fields = {"message": (lines or [""])[-1], "traceback": text}
         self._put("collect_error", file=loading.file_of_module(test._testMethodName), **fields)
 
     def _identify(self, test: "Any") -> str:
@@ -353,7 +353,7 @@ class Reporter:
 
     def _addSkip(self, test: "Any", reason: str) -> None:
         running = self._current
-        message = loading.cut(str(reason))
+        message = str(reason)
         if running is not None and test is running.test:
             raised = [p for p, e in running.raised.items() if isinstance(e, unittest.SkipTest)]
             part = (raised or running.entered[-1:] or [_SETUP])[0]

@@ -14,27 +14,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, Protocol
+    from typing import Any
 
-    class CollectionReporter(Protocol):
-        """Records the files that could not be loaded."""
-
-        def collect_error(self, file: str, error: BaseException) -> None:
-            """Record a file that cannot be imported."""
-
-        def collect_skip(self, file: str, reason: str) -> None:
-            """Record a file that skips itself."""
-
+    from agentbench.test_runs.mounted.agentbench_unittest import Reporter
 
 __unittest = True  # hides the frames of this file from the tracebacks that unittest prints
 FAILED_IMPORT, SKIPPED_MODULE = "_FailedTest", "ModuleSkipped"  # classes of unittest.loader
-_TEXT_LIMIT = 40000
 
 
 class TargetLoader(unittest.TestLoader):
     """Loads given files and folders in place of what the command would load, if there are some."""
 
-    def __init__(self, targets: "list[str]", reporter: "CollectionReporter") -> None:
+    def __init__(self, targets: "list[str]", reporter: "Reporter") -> None:
         super().__init__()
         self._targets, self._reporter = targets, reporter
 
@@ -214,13 +205,4 @@ def texts_of(error: "BaseException | None") -> "dict[str, str]":
     report.stack[:] = frames
     lines = "".join(report.format_exception_only()).strip().splitlines()
     message = lines[-1] if isinstance(error, SyntaxError) else "\n".join(lines)
-    return {"message": cut(message), "traceback": cut("".join(report.format()))}
-
-
-def cut(text: str) -> str:
-    """The head and the tail of a long text."""
-    if len(text) <= _TEXT_LIMIT:
-        return text
-    half = _TEXT_LIMIT // 2
-    left_out = len(text) - 2 * half
-    return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+    return {"message": message, "traceback": "".join(report.format())}
