@@ -158,7 +158,16 @@ def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
         collected=result.summary.collected,
         passed=counts[CaseOutcome.PASSED],
         failed=counts[CaseOutcome.FAILED] + counts[CaseOutcome.ERROR],
-        cases=tuple(map(_case_fact, result.tests)),
+        cases=tuple(
+            CaseFact(
+                node_id=case.node_id,
+                outcome=case.outcome,
+                phases=case.phases,
+                duration=case.duration,
+                names=case.names,
+            )
+            for case in result.tests
+        ),
         collection_errors=tuple(error.file for error in result.collection_errors),
         collection_facts=tuple(
             error.fact or collection_fact(error.file, error.message, "", "")
@@ -166,17 +175,6 @@ def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
         ),
         internals_changed=result.internals_changed,
         python=result.versions.python if result.versions is not None else None,
-    )
-
-
-def _case_fact(case: CaseResult) -> CaseFact:
-    node_id, outcome = case.node_id, case.outcome
-    return CaseFact(
-        node_id=node_id,
-        outcome=outcome,
-        phases=case.phases,
-        duration=case.duration,
-        names=case.names,
     )
 
 

@@ -6,7 +6,7 @@ In a sandbox only named files are read, of bounded size, as a stream.
 import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -30,14 +30,18 @@ JUNIT_FILE = "junit.xml"
 RECORDINGS_FILE = "recordings.jsonl"
 
 _MIB = 1024 * 1024
-_LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
-_LIMITS[RECORDINGS_FILE] = 20 * _MIB
+REPORT_LIMIT = 256 * _MIB  # the most bytes of a report; a larger one counts as missing
+_LIMITS = {
+    STREAM_FILE: 256 * _MIB,
+    JSON_REPORT_FILE: REPORT_LIMIT,
+    JUNIT_FILE: 64 * _MIB,
+    RECORDINGS_FILE: 20 * _MIB,
+}
 TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
 _MEMBER_LIMIT = 1000
 _POLL_SECONDS = 0.2
 # Reading takes at most a twentieth of the time, since a long stream is read again each time.
 _MAX_SHARE_OF_TIME = 20
-REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
 
 
 def read_report_files(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
@@ -72,30 +76,26 @@ def read_files(
     Raises:
         SandboxError: the sandbox is lost. A missing folder is not an error.
     """
+    found: dict[str, str] = {}
     try:
-        with sandbox.read_tree(folder) as chunks:
-            return dict(_named_files(limited(chunks, total_limit), limits))
+        with (
+            sandbox.read_tree(folder) as chunks,
+            suppress(tarfile.TarError),  # truncated, or beyond the limit: earlier files count
+            open_tar_stream(limited(chunks, total_limit)) as archive,
+        ):
+            for member in islice(archive, _MEMBER_LIMIT):
+                name = str(PurePosixPath(member.name))
+                # By its header a regular file; sparse files and links are none.
+                is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+                if is_file and name not in found and 0 <= member.size <= limits.get(name, -1):
+                    file = archive.extractfile(member) or BytesIO()
+                    found[name] = file.read().decode("utf-8", "replace")
     except SandboxError:
         # A test may have removed the folder. If the sandbox is lost, this raises as well.
         with sandbox.read_tree(sandbox.results) as chunks:
             next(iter(chunks), None)
         return {}
-
-
-def _named_files(chunks: Iterable[bytes], limits: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    names: set[str] = set()
-    try:
-        with open_tar_stream(chunks) as archive:
-            for member in islice(archive, _MEMBER_LIMIT):
-                name = str(PurePosixPath(member.name))
-                # By its header a regular file; sparse files and links are none.
-                is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
-                if is_file and name not in names and 0 <= member.size <= limits.get(name, -1):
-                    names.add(name)
-                    file = archive.extractfile(member) or BytesIO()
-                    yield name, file.read().decode("utf-8", "replace")
-    except tarfile.TarError:
-        return  # truncated, or beyond the limit: earlier files count
+    return found
 
 
 class RunProgress(Struct, frozen=True, kw_only=True):

@@ -84,6 +84,8 @@ def _read_record(session: model.ReportedSession, record: JsonObject) -> None:
             session.duration = untrusted_json.seconds(record.get("duration"))
         case "exit":
             session.exit_status = untrusted_json.exit_status(record.get("code"))
+        case _:
+            pass  # of a newer reporter, or forged
 
 
 def _file(record: JsonObject) -> str:
