@@ -53,7 +53,6 @@ async def _serve(path: str, listener: socket.socket, placeholder: str, argv: lis
     """The command's return code, negative for a signal, as `subprocess` has it."""
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Forward one connection."""
         with suppress(OSError, asyncio.CancelledError):
             await _relay(path, reader, writer)
         writer.transport.abort()
@@ -61,10 +60,11 @@ async def _serve(path: str, listener: socket.socket, placeholder: str, argv: lis
     server = await asyncio.start_server(relay, sock=listener, backlog=_BACKLOG)
     if not argv:
         await server.serve_forever()
-    port = listener.getsockname()[1]
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    environment = {name: value.replace(placeholder, url) for name, value in os.environ.items()}
     signals = _signals()  # caught from before there is a command that they could be meant for
     try:
-        child = subprocess.Popen(argv, env=_environment(placeholder, port))
+        child = subprocess.Popen(argv, env=environment)
     except OSError as fault:
         sys.stderr.write(f"agentbench-relay: {argv[0]}: {fault.strerror}\n")
         return _NOT_FOUND if isinstance(fault, FileNotFoundError) else _NOT_EXECUTABLE
@@ -97,11 +97,6 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
         target.write(data)
         await target.drain()
     target.write_eof()
-
-
-def _environment(placeholder: str, port: int) -> dict[str, str]:
-    url = f"http://127.0.0.1:{port}"
-    return {name: value.replace(placeholder, url) for name, value in os.environ.items()}
 
 
 def _signals() -> asyncio.Queue[int]:

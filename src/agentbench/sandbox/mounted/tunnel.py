@@ -153,7 +153,6 @@ class _TunnelledConnection:
         self._was_reset = False
 
     def heard(self, kind: int, payload: bytes) -> None:
-        """Take in a frame for it."""
         if kind == DATA:
             self._unseen += len(payload)
             if self._unseen > WINDOW or self._ended:
@@ -171,7 +170,6 @@ class _TunnelledConnection:
         self._news.set()
 
     def reset(self) -> None:
-        """End it as broken off."""
         self._was_reset = True
         if self._both is not None:
             self._both.cancel()
