@@ -68,7 +68,11 @@ async def _serve(path: str, listener: socket.socket, placeholder: str, argv: lis
     except OSError as fault:
         sys.stderr.write(f"agentbench-relay: {argv[0]}: {fault.strerror}\n")
         return _NOT_FOUND if isinstance(fault, FileNotFoundError) else _NOT_EXECUTABLE
-    return await _end_of(child, signals)
+    while child.poll() is None:
+        number = await signals.get()
+        if number != signal.SIGCHLD:
+            child.send_signal(number)
+    return child.returncode
 
 
 async def _relay(path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -107,14 +111,6 @@ def _signals() -> asyncio.Queue[int]:
     for number in (signal.SIGCHLD, *signals):
         loop.add_signal_handler(number, queue.put_nowait, number)
     return queue
-
-
-async def _end_of(child: subprocess.Popen[bytes], signals: asyncio.Queue[int]) -> int:
-    while child.poll() is None:
-        number = await signals.get()
-        if number != signal.SIGCHLD:
-            child.send_signal(number)
-    return child.returncode
 
 
 def _end_as(code: int) -> None:
