@@ -115,6 +115,9 @@ def result_of(
     """The result of a run, from a reporter's session and from how its process ended."""
     cases = cases_of(session)
     outcome = decide_outcome(ended, session, cases)
+    spawn_error = session.spawn_error
+    if outcome is PytestOutcome.SPAWN and spawn_error is None:
+        spawn_error = _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
     return PytestResult(
         exit_code=ended.exit_code,
         summary=_summary(session, cases),
@@ -125,7 +128,7 @@ def result_of(
         outcome=outcome,
         complete=session.finished,
         source=session.source,
-        spawn_error=_spawn_error(outcome, session, ended),
+        spawn_error=spawn_error,
         detail=session.detail,
         versions=session.versions,
         omitted=("json_report",) if session.report_left_out else (),
@@ -190,12 +193,6 @@ def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestS
         deselected=session.deselected,
         collected=len(session.phases) if known is None else known,
     )
-
-
-def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: PytestExit) -> str | None:
-    if outcome is not PytestOutcome.SPAWN or session.spawn_error is not None:
-        return session.spawn_error
-    return _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
 
 
 class ReportFiles(Struct, frozen=True, kw_only=True):

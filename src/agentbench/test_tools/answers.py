@@ -92,11 +92,6 @@ def invalid_arguments(faults: Sequence[str]) -> JsonObject:
     return answer_to_error("invalid_arguments", message, faults=faults)
 
 
-def path_outside_root(fault: str) -> JsonObject:
-    """The answer for a path outside of the project; by ADR-009 a ValidationError."""
-    return answer_to_error("path_outside_root", fault, faults=(fault,))
-
-
 def no_pytest(details: str, mask: PathMask) -> JsonObject:
     """The answer if pytest, or a sandbox to run it in, is missing."""
     return answer_to_error("spawn", mask.text(envelope.spawn_message(details)))

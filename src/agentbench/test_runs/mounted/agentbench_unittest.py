@@ -225,7 +225,12 @@ class Reporter:
         for test in loading.flat(suite):
             kind = type(test).__name__ if type(test).__module__ == "unittest.loader" else ""
             if kind == loading.FAILED_IMPORT:
-                self._failed_import(test)
+                self._errors += 1
+                text = str(getattr(test, "_exception", ""))
+                lines = [line for line in text.splitlines() if line.strip()]
+                file = loading.file_of_module(test._testMethodName)
+                message = (lines or [""])[-1]
+                self._put("collect_error", file=file, message=message, traceback=text)
             elif kind == loading.SKIPPED_MODULE:
                 reason = getattr(type(test), "__unittest_skip_why__", "")
                 method = getattr(test, test._testMethodName)
@@ -242,13 +247,6 @@ class Reporter:
     def _put_collected(self, tests: "list[Any]") -> None:
         names = [loading.names_of(test) for test in tests]
         self._put("collected", ids=[self._identify(test) for test in tests], names=names)
-
-    def _failed_import(self, test: "Any") -> None:
-        self._errors += 1
-        text = str(getattr(test, "_exception", ""))
-        lines = [line for line in text.splitlines() if line.strip()]
-        fields = {"message": (lines or [""])[-1], "traceback": text}
-        self._put("collect_error", file=loading.file_of_module(test._testMethodName), **fields)
 
     def _identify(self, test: "Any") -> str:
         """The node id of a test: the same one each time, and numbered if another test has it."""
