@@ -123,7 +123,7 @@ class Reporter:
     def run_unittest(self, options: "list[str]", targets: "list[str]") -> int:
         """Run `python -m unittest`, with files in place of the tests that the options name."""
         argv = [sys.executable + " -m unittest", *options]
-        loader = loading.TargetLoader(targets, self)
+        loader = loading.TargetLoader(targets, self.collect_error, self.collect_skip)
         run = unittest.main
         return self._guard(".", lambda: run(None, argv=argv, testLoader=loader, exit=False))
 

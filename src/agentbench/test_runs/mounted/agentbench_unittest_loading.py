@@ -13,10 +13,8 @@ from traceback import TracebackException
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
-
-    from agentbench.test_runs.mounted.agentbench_unittest import Reporter
 
 __unittest = True  # hides the frames of this file from the tracebacks that unittest prints
 FAILED_IMPORT, SKIPPED_MODULE = "_FailedTest", "ModuleSkipped"  # classes of unittest.loader
@@ -25,9 +23,15 @@ FAILED_IMPORT, SKIPPED_MODULE = "_FailedTest", "ModuleSkipped"  # classes of uni
 class TargetLoader(unittest.TestLoader):
     """Loads given files and folders in place of what the command would load, if there are some."""
 
-    def __init__(self, targets: "list[str]", reporter: "Reporter") -> None:
+    def __init__(
+        self,
+        targets: "list[str]",
+        collect_error: "Callable[[str, BaseException], None]",
+        collect_skip: "Callable[[str, str], None]",
+    ) -> None:
         super().__init__()
-        self._targets, self._reporter = targets, reporter
+        self._targets = targets
+        self._collect_error, self._collect_skip = collect_error, collect_skip
 
     def discover(
         self, start_dir: str, pattern: str = "test*.py", top_level_dir: "str | None" = None
@@ -53,11 +57,11 @@ class TargetLoader(unittest.TestLoader):
         try:
             module = _import_file(path, top)
         except unittest.SkipTest as skip:
-            self._reporter.collect_skip(path, str(skip))
+            self._collect_skip(path, str(skip))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - also the SystemExit of a module
-            self._reporter.collect_error(path, error)
+            self._collect_error(path, error)
         else:
             if inner:
                 return self.loadTestsFromName(inner.partition("[")[0].replace("::", "."), module)
