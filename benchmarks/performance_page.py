@@ -253,9 +253,9 @@ TARGETS = (
         what="serializer, peak memory against the report's bytes",
         benchmark="serializer",
         measure="peak memory, serialize_pytest_results",
-        limit=4,
+        limit=6,
         is_ratio=True,
-        rest="the report as Python objects, which the result shares",
+        rest="the report as Python objects, which the result shares: 5.2 with `json.loads` alone",
     ),
     Target(
         what="`report` on 1,000,000 records, s",

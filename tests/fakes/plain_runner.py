@@ -15,7 +15,6 @@ from agentbench.scoring.evidence import (
     ReportTrust,
 )
 from agentbench.scoring.node_ids import name_in_file, node_id_of
-from agentbench.test_runs.chunked_text import joined
 from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
 from agentbench.test_runs.report_files import read_files
 from agentbench.test_runs.runner import BaseContent, Protected, RunRequest, TestRun
@@ -72,7 +71,7 @@ class PlainRunner:
         self, sandbox: Sandbox, results: PurePosixPath, _request: RunRequest, ended: CommandResult
     ) -> TestRun:
         files = read_files(sandbox, results, {"report.txt": 1_000_000})
-        cases = tuple(map(self._case, joined(files.get("report.txt", "")).splitlines()))
+        cases = tuple(map(self._case, files.get("report.txt", "").splitlines()))
         failed = sum(case.outcome is CaseOutcome.FAILED for case in cases)
         return TestRun(
             command=ended,

@@ -1,9 +1,10 @@
+import io
 import json
 
 import pytest
 
 from agentbench.test_runs.model import PASSED_AT_ONCE
-from agentbench.test_runs.stream import FORGED, LINE_LIMIT, read_stream
+from agentbench.test_runs.stream import FORGED, LINE_LIMIT, lines_of, read_stream
 
 
 def lines(*records):
@@ -112,3 +113,8 @@ def test_wrong_types_are_read_as_nothing():
     assert session.deselected == 0
     assert session.exit_status is None
     assert session.phases[""][0].outcome == "failed"
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\r\nb\u2028c\n\nd", "\n"])
+def test_nothing_but_a_newline_ends_a_line(text):
+    assert list(lines_of(text)) == list(io.StringIO(text, newline="\n"))

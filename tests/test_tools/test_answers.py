@@ -144,7 +144,7 @@ def test_what_was_discovered_is_called_so_unless_something_is_wrong():
     ("answer", "code"),
     [
         (answers.invalid_arguments(["a: b"]), -32602),
-        (answers.path_outside_root("paths[0]: leads out"), -32602),
+        (answers.answer_to_error("path_outside_root", "paths[0]: leads out"), -32602),
         (answers.no_pytest("none at /usr/bin/x", MASK), -32000),
     ],
 )

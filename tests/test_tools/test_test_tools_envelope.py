@@ -4,7 +4,7 @@ from pydantic import ValidationError
 
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.test_runs.model import PytestResult
-from agentbench.test_tools.answers import invalid_arguments, path_outside_root
+from agentbench.test_tools.answers import answer_to_error, invalid_arguments
 from agentbench.test_tools.envelope import SERIALIZED_FIELDS, PytestAnswer
 
 
@@ -23,7 +23,9 @@ def test_an_outcome_that_is_not_in_the_table_is_refused():
         PytestAnswer(status="success", outcome="fine", message="")
 
 
-@pytest.mark.parametrize("answer", [invalid_arguments(["a"]), path_outside_root("a")])
+@pytest.mark.parametrize(
+    "answer", [invalid_arguments(["a"]), answer_to_error("path_outside_root", "a")]
+)
 def test_answers_fit_the_schema_and_the_schema_is_one(answer):
     jsonschema.Draft202012Validator.check_schema(
         PytestAnswer.model_json_schema(mode="serialization")

@@ -187,17 +187,13 @@ def read_text(output: str) -> ReportedSession | None:
     session = ReportedSession(source=ReportSource.TEXT)
     for line in lines[headers[-1] + 1 :]:
         match = _SUMMARY_LINE.match(line)
-        if match is not None:
-            _read_line(session, *match.groups())
+        if match is None:
+            continue
+        word, name, message = match[1], untrusted_json.text(match[2]), untrusted_json.text(match[3])
+        if word == "ERROR" and "::" not in name:
+            session.add_collection_error(CollectionError(file=name, message=message))
+            continue
+        node_id, outcome = NodeId(name), _TEXT_WORDS[word]
+        case = CaseResult(node_id=node_id, outcome=outcome, duration=0.0, message=message or None)
+        session.add_result(case)
     return session
-
-
-def _read_line(session: ReportedSession, word: str, name: str, message: str | None) -> None:
-    name = untrusted_json.text(name)
-    message = untrusted_json.text(message)
-    if word == "ERROR" and "::" not in name:
-        session.add_collection_error(CollectionError(file=name, message=message))
-        return
-    node_id, outcome = NodeId(name), _TEXT_WORDS[word]
-    case = CaseResult(node_id=node_id, outcome=outcome, duration=0.0, message=message or None)
-    session.add_result(case)

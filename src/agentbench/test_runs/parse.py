@@ -9,7 +9,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from agentbench.core.schema import JsonObject
+from agentbench.core import untrusted_json
 from agentbench.scoring.evidence import (
     FAILING_OUTCOMES,
     CaseFact,
@@ -21,13 +21,6 @@ from agentbench.scoring.evidence import (
     ReportTrust,
 )
 from agentbench.test_runs import fallback, json_report
-from agentbench.test_runs.chunked_text import (
-    ReportText,
-    array_elements,
-    chunks_of,
-    joined,
-    lines_of,
-)
 from agentbench.test_runs.fallback import collection_fact
 from agentbench.test_runs.model import (
     CaseResult,
@@ -37,7 +30,7 @@ from agentbench.test_runs.model import (
     cases_of,
     has_passed,
 )
-from agentbench.test_runs.stream import read_stream
+from agentbench.test_runs.stream import lines_of, read_stream
 
 _NO_PROGRAM = {  # a shell's codes
     126: "the interpreter may not be executed (exit 126)",
@@ -122,6 +115,9 @@ def result_of(
     """The result of a run, from a reporter's session and from how its process ended."""
     cases = cases_of(session)
     outcome = decide_outcome(ended, session, cases)
+    spawn_error = session.spawn_error
+    if outcome is PytestOutcome.SPAWN and spawn_error is None:
+        spawn_error = _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
     return PytestResult(
         exit_code=ended.exit_code,
         summary=_summary(session, cases),
@@ -132,7 +128,7 @@ def result_of(
         outcome=outcome,
         complete=session.finished,
         source=session.source,
-        spawn_error=_spawn_error(outcome, session, ended),
+        spawn_error=spawn_error,
         detail=session.detail,
         versions=session.versions,
         omitted=("json_report",) if session.report_left_out else (),
@@ -165,7 +161,16 @@ def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
         collected=result.summary.collected,
         passed=counts[CaseOutcome.PASSED],
         failed=counts[CaseOutcome.FAILED] + counts[CaseOutcome.ERROR],
-        cases=tuple(map(_case_fact, result.tests)),
+        cases=tuple(
+            CaseFact(
+                node_id=case.node_id,
+                outcome=case.outcome,
+                phases=case.phases,
+                duration=case.duration,
+                names=case.names,
+            )
+            for case in result.tests
+        ),
         collection_errors=tuple(error.file for error in result.collection_errors),
         collection_facts=tuple(
             error.fact or collection_fact(error.file, error.message, "", "")
@@ -173,17 +178,6 @@ def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
         ),
         internals_changed=result.internals_changed,
         python=result.versions.python if result.versions is not None else None,
-    )
-
-
-def _case_fact(case: CaseResult) -> CaseFact:
-    node_id, outcome = case.node_id, case.outcome
-    return CaseFact(
-        node_id=node_id,
-        outcome=outcome,
-        phases=case.phases,
-        duration=case.duration,
-        names=case.names,
     )
 
 
@@ -201,55 +195,37 @@ def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestS
     )
 
 
-def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: PytestExit) -> str | None:
-    if outcome is not PytestOutcome.SPAWN or session.spawn_error is not None:
-        return session.spawn_error
-    return _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
-
-
 class ReportFiles(Struct, frozen=True, kw_only=True):
     """The files of the reporters; None for a missing or refused one."""
 
-    stream: ReportText | None = None
-    json_report: ReportText | None = None
-    junit: ReportText | None = None
-    recordings: ReportText | None = None  # of a sealed run
+    stream: str | None = None
+    json_report: str | None = None
+    junit: str | None = None
+    recordings: str | None = None  # of a sealed run
 
 
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None
 ) -> ReportedSession:
-    """The session by the most trusted source; a larger JSON report is used, but not stored.
+    """The session by the most trusted source.
 
     Args:
         files: The files of the reporters.
         text_output: The output of pytest.
-        report_limit: Bytes; a larger JSON report is used, but not stored.
+        report_limit: Characters; a larger JSON report is used, but not stored beside a stream.
     """
     stream = read_stream(lines_of(files.stream or ""))
     report_text = files.json_report or ""
-    if stream.started and report_limit is not None and len(report_text) > report_limit:
-        return json_report.merge_tests_one_by_one(
-            stream, array_elements(chunks_of(report_text), "tests")
-        )
-    report = json_report.parse_json_report(joined(report_text))
-    return _most_trusted(stream, report, files.junit, text_output)
-
-
-def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:
-    """The session without a stream, from a parsed JSON report, so that its text can be freed."""
-    return _most_trusted(read_stream(iter(())), report, None, text_output)
-
-
-def _most_trusted(
-    stream: ReportedSession, parsed: JsonObject | None, junit: ReportText | None, text_output: str
-) -> ReportedSession:
+    parsed = untrusted_json.json_object(report_text)
     report = json_report.read_json_report(parsed) if parsed is not None else None
     if report is not None and (stream.started or report.finished):
-        return merge_sessions(stream, report)
+        session = merge_sessions(stream, report)
+        if stream.started and report_limit is not None and len(report_text) > report_limit:
+            session.json_report, session.report_left_out = {}, True
+        return session
     if stream.started or stream.spawn_error is not None:
         return stream
-    session = fallback.read_junit(joined(junit)) if junit is not None else None
+    junit = fallback.read_junit(files.junit) if files.junit is not None else None
     return (
-        session or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)
+        junit or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)
     )

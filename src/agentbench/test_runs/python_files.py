@@ -101,7 +101,12 @@ class PythonTestFiles(PythonScriptFiles):
             _SHADOWS: _shadows(path, _SHADOWABLE, self._roots),
         }
         why = next((why for why, applies in reasons.items() if applies), None)
-        why = why or self._why_beside_script(path)
+        folder = self._script_folder
+        if why is None and folder is not None and path.is_relative_to(folder):
+            if path.parent == folder:
+                why = _CONFIGURES
+            elif _shadows(path.relative_to(folder), _SHADOWABLE, set()):
+                why = _SHADOWS
         return None if why is None else _protected(path, why)
 
     def judged(
@@ -138,15 +143,6 @@ class PythonTestFiles(PythonScriptFiles):
         except (ValueError, configparser.Error, RecursionError) as error:  # of UTF-8 and TOML, too
             return f"{' '.join(str(error).split())[:200]}"
         return None
-
-    def _why_beside_script(self, path: PurePosixPath) -> str | None:
-        folder = self._script_folder
-        if folder is None or not path.is_relative_to(folder):
-            return None
-        if path.parent == folder:
-            return _CONFIGURES
-        below = path.relative_to(folder)
-        return _SHADOWS if _shadows(below, _SHADOWABLE, set()) else None
 
 
 def is_test_file(path: PurePosixPath) -> bool:

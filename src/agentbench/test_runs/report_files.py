@@ -6,7 +6,7 @@ In a sandbox only named files are read, of bounded size, as a stream.
 import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -20,9 +20,9 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.archives import limited, open_tar_stream
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Ending
-from agentbench.test_runs import json_report, model
-from agentbench.test_runs.chunked_text import CompressedText, ReportText, lines_of
-from agentbench.test_runs.parse import PytestExit, ReportFiles, result_of, session_of_report
+from agentbench.test_runs import model
+from agentbench.test_runs.parse import PytestExit, ReportFiles, result_of, session_of
+from agentbench.test_runs.stream import lines_of
 
 STREAM_FILE = "stream.jsonl"  # the launcher also has this name and the next one
 JSON_REPORT_FILE = "report.json"
@@ -30,15 +30,18 @@ JUNIT_FILE = "junit.xml"
 RECORDINGS_FILE = "recordings.jsonl"
 
 _MIB = 1024 * 1024
-_LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
-_LIMITS[RECORDINGS_FILE] = 20 * _MIB
+REPORT_LIMIT = 256 * _MIB  # the most bytes of a report; a larger one counts as missing
+_LIMITS = {
+    STREAM_FILE: 256 * _MIB,
+    JSON_REPORT_FILE: REPORT_LIMIT,
+    JUNIT_FILE: 64 * _MIB,
+    RECORDINGS_FILE: 20 * _MIB,
+}
 TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
 _MEMBER_LIMIT = 1000
-_COMPRESS_FROM = _MIB
 _POLL_SECONDS = 0.2
 # Reading takes at most a twentieth of the time, since a long stream is read again each time.
 _MAX_SHARE_OF_TIME = 20
-REPORT_LIMIT = 256 * 1024 * 1024  # the most bytes of a report; a larger one counts as missing
 
 
 def read_report_files(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
@@ -48,9 +51,12 @@ def read_report_files(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
         SandboxError: the sandbox is lost. A missing folder is not an error.
     """
     files = read_files(sandbox, folder, _LIMITS)
-    names = (STREAM_FILE, JSON_REPORT_FILE, JUNIT_FILE, RECORDINGS_FILE)
-    stream, report, junit, recordings = map(files.get, names)
-    return ReportFiles(stream=stream, json_report=report, junit=junit, recordings=recordings)
+    return ReportFiles(
+        stream=files.get(STREAM_FILE),
+        json_report=files.get(JSON_REPORT_FILE),
+        junit=files.get(JUNIT_FILE),
+        recordings=files.get(RECORDINGS_FILE),
+    )
 
 
 def read_files(
@@ -58,7 +64,7 @@ def read_files(
     folder: PurePosixPath,
     limits: Mapping[str, int],
     total_limit: int = TOTAL_LIMIT,
-) -> dict[str, ReportText]:
+) -> dict[str, str]:
     """Some files of a folder with untrusted content, which may be missing.
 
     Args:
@@ -70,35 +76,26 @@ def read_files(
     Raises:
         SandboxError: the sandbox is lost. A missing folder is not an error.
     """
+    found: dict[str, str] = {}
     try:
-        with sandbox.read_tree(folder) as chunks:
-            return dict(_named_files(limited(chunks, total_limit), limits))
+        with (
+            sandbox.read_tree(folder) as chunks,
+            suppress(tarfile.TarError),  # truncated, or beyond the limit: earlier files count
+            open_tar_stream(limited(chunks, total_limit)) as archive,
+        ):
+            for member in islice(archive, _MEMBER_LIMIT):
+                name = str(PurePosixPath(member.name))
+                # By its header a regular file; sparse files and links are none.
+                is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+                if is_file and name not in found and 0 <= member.size <= limits.get(name, -1):
+                    file = archive.extractfile(member) or BytesIO()
+                    found[name] = file.read().decode("utf-8", "replace")
     except SandboxError:
         # A test may have removed the folder. If the sandbox is lost, this raises as well.
         with sandbox.read_tree(sandbox.results) as chunks:
             next(iter(chunks), None)
         return {}
-
-
-def _named_files(
-    chunks: Iterable[bytes], limits: Mapping[str, int]
-) -> Iterator[tuple[str, ReportText]]:
-    names: set[str] = set()
-    try:
-        with open_tar_stream(chunks) as archive:
-            for member in islice(archive, _MEMBER_LIMIT):
-                name = str(PurePosixPath(member.name))
-                # By its header a regular file; sparse files and links are none.
-                is_file = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
-                if is_file and name not in names and 0 <= member.size <= limits.get(name, -1):
-                    names.add(name)
-                    file = archive.extractfile(member) or BytesIO()
-                    if member.size > _COMPRESS_FROM:
-                        yield name, CompressedText(file.read)
-                    else:
-                        yield name, file.read().decode("utf-8", "replace")
-    except tarfile.TarError:
-        return  # truncated, or beyond the limit: earlier files count
+    return found
 
 
 class RunProgress(Struct, frozen=True, kw_only=True):
@@ -183,9 +180,12 @@ def serialize_pytest_results(
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
     ended = PytestExit(ending=ending, exit_code=exit_code)
     with memory_tuning.paused():
-        report = json_report.parse_json_report(_read(json_report_path) or "")
-        # The session is freed before the dictionary is created.
-        result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
+        # Without names, the text and the session are freed before the dictionary is created.
+        result = result_of(
+            session_of(ReportFiles(json_report=_read(json_report_path)), text_output),
+            ended,
+            text_output=text_output,
+        )
         return result_as_dict(result)
 
 

@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from agentbench.sandbox.interface import ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, NodeId, ReportFacts, ReportTrust
 from agentbench.test_runs import parse
-from agentbench.test_runs.chunked_text import ReportText
 from agentbench.test_runs.model import PytestResult
 
 
@@ -146,7 +145,7 @@ class TestRun(Struct, frozen=True, kw_only=True):
     result: PytestResult
     trust: ReportTrust  # of the runner
     node_ids: tuple[NodeId, ...] = ()
-    recordings: ReportText = ""  # of sealed tests; untrusted lines of JSON
+    recordings: str = ""  # of sealed tests; untrusted lines of JSON
     failed_before: bool = False  # whether the process is a command before the tests that failed
 
     @property

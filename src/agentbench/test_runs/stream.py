@@ -1,6 +1,7 @@
 """Reads the lines of agentbench's streaming reporter."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
@@ -9,9 +10,16 @@ from agentbench.test_runs import model
 from agentbench.test_runs.fallback import collection_fact
 
 LINE_LIMIT = 16 * 1024 * 1024  # the most characters of a line
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NAMES_OF_A_TEST = 2  # as unittest prints it: with its class, and by its documentation
 FORGED = "agentbench stream"
 """The entry among changed internals if lines are missing, repeated or forged."""
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Lines with their ends; only a newline ends a line."""
+    # One at a time: a list of 256 MiB of newlines takes 2 GB.
+    return (line[0] for line in _LINE.finditer(text))
 
 
 def read_stream(lines: Iterable[str]) -> model.ReportedSession:
@@ -26,40 +34,58 @@ def read_stream(lines: Iterable[str]) -> model.ReportedSession:
             continue
         forged = forged or record.get("n") != expected
         expected += 1
-        handler = _HANDLERS.get(untrusted_json.text(record.get("kind")))
-        if handler is not None:
-            handler(session, record)
+        _read_record(session, record)
     if forged:
         session.internals_changed.append(FORGED)
     return session
 
 
-def _start(session: model.ReportedSession, record: JsonObject) -> None:
-    session.started = True
-    session.root = untrusted_json.text(record.get("root"), 4096)
-    session.versions = model.Versions(
-        pytest=untrusted_json.text(record.get("pytest"), 100),
-        python=untrusted_json.text(record.get("python"), 100),
-        in_project=record.get("in_project") is True,
-    )
-
-
-def _spawn(session: model.ReportedSession, record: JsonObject) -> None:
-    if not session.started:  # after pytest has started, only a forged line says otherwise
-        session.spawn_error = untrusted_json.text(record.get("error"))
-
-
-def _collect_error(session: model.ReportedSession, record: JsonObject) -> None:
-    file, message = _file(record), untrusted_json.text(record.get("message"))
-    traceback = untrusted_json.text(record.get("traceback"))
-    where = untrusted_json.text(record.get("where"))  # with --tb=no the only location
-    fact = collection_fact(file, message, f"{traceback}\n{where}", session.root)
-    error = model.CollectionError(file=file, message=message, traceback=traceback, fact=fact)
-    session.add_collection_error(error)
-
-
-def _collect_skip(session: model.ReportedSession, record: JsonObject) -> None:
-    session.add_skipped_file(NodeId(_file(record)), untrusted_json.text(record.get("message")))
+def _read_record(session: model.ReportedSession, record: JsonObject) -> None:
+    text = untrusted_json.text
+    match record.get("kind"):
+        case "start":
+            session.started = True
+            session.root = text(record.get("root"), 4096)
+            session.versions = model.Versions(
+                pytest=text(record.get("pytest"), 100),
+                python=text(record.get("python"), 100),
+                in_project=record.get("in_project") is True,
+            )
+        case "spawn" if not session.started:  # after the start, only a forged line says so
+            session.spawn_error = text(record.get("error"))
+        case "collect_error":
+            file, message = _file(record), text(record.get("message"))
+            traceback = text(record.get("traceback"))
+            where = text(record.get("where"))  # with --tb=no the only location
+            fact = collection_fact(file, message, f"{traceback}\n{where}", session.root)
+            session.add_collection_error(
+                model.CollectionError(file=file, message=message, traceback=traceback, fact=fact)
+            )
+        case "collect_skip":
+            session.add_skipped_file(NodeId(_file(record)), text(record.get("message")))
+        case "collected":
+            _collected(session, record)
+        case "collection_finish":
+            session.collection_finished = True
+            session.deselected = untrusted_json.count(record.get("deselected")) or 0
+        case "begin":
+            session.begin(NodeId(text(record.get("id"))))
+        case "phase" | "subtest":
+            _phase(session, record)
+        case "interrupt" | "internal_error":
+            session.detail = session.detail or text(record.get("message"))
+        case "changed":
+            names = record.get("names")
+            if isinstance(names, list):
+                session.internals_changed += [text(name, 200) for name in names[:100]]
+        case "finish":
+            session.finished = True
+            session.exit_status = untrusted_json.exit_status(record.get("exit"))
+            session.duration = untrusted_json.seconds(record.get("duration"))
+        case "exit":
+            session.exit_status = untrusted_json.exit_status(record.get("code"))
+        case _:
+            pass  # of a newer reporter, or forged
 
 
 def _file(record: JsonObject) -> str:
@@ -77,75 +103,25 @@ def _collected(session: model.ReportedSession, record: JsonObject) -> None:
             session.names[node_id] = tuple(map(untrusted_json.text, texts[:_NAMES_OF_A_TEST]))
 
 
-def _collection_finish(session: model.ReportedSession, record: JsonObject) -> None:
-    session.collection_finished = True
-    session.deselected = untrusted_json.count(record.get("deselected")) or 0
-
-
-def _begin(session: model.ReportedSession, record: JsonObject) -> None:
-    session.begin(NodeId(untrusted_json.text(record.get("id"))))
-
-
 def _phase(session: model.ReportedSession, record: JsonObject) -> None:
-    """Add a phase or a subtest, whose duration is a part of its test's."""
-    node_id = NodeId(untrusted_json.text(record.get("id")))
     is_subtest = record.get("kind") == "subtest"
-    duration = 0.0 if is_subtest else untrusted_json.seconds(record.get("duration"))
-    session.add(node_id, _read_phase(record, is_subtest=is_subtest), duration=duration)
-
-
-def _read_phase(record: JsonObject, *, is_subtest: bool) -> model.Phase:
-    when, outcome = model.parse_phase(record.get("when"), record.get("outcome"))
     expected_to_fail = "xfail" in record
+    when, outcome = model.parse_phase(record.get("when"), record.get("outcome"))
     if outcome is model.PhaseOutcome.PASSED and not (expected_to_fail or is_subtest):
-        return model.PASSED_PHASES[when]
-    return model.Phase(
-        when=when,
-        outcome=outcome,
-        message=_text_or_none(record, "xfail") or _text_or_none(record, "message"),
-        traceback=_text_or_none(record, "traceback"),
-        expected_to_fail=expected_to_fail,
-        is_subtest=is_subtest,
-    )
-
-
-def _text_or_none(record: JsonObject, field: str) -> str | None:
-    return untrusted_json.text(record.get(field)) or None
-
-
-def _interrupt(session: model.ReportedSession, record: JsonObject) -> None:
-    session.detail = session.detail or untrusted_json.text(record.get("message"))
-
-
-def _changed(session: model.ReportedSession, record: JsonObject) -> None:
-    names = record.get("names")
-    if isinstance(names, list):
-        session.internals_changed += [untrusted_json.text(name, 200) for name in names[:100]]
-
-
-def _finish(session: model.ReportedSession, record: JsonObject) -> None:
-    session.finished = True
-    session.exit_status = untrusted_json.exit_status(record.get("exit"))
-    session.duration = untrusted_json.seconds(record.get("duration"))
-
-
-def _exit(session: model.ReportedSession, record: JsonObject) -> None:
-    session.exit_status = untrusted_json.exit_status(record.get("code"))
-
-
-_HANDLERS: dict[str, Callable[[model.ReportedSession, JsonObject], None]] = {
-    "begin": _begin,
-    "changed": _changed,
-    "collect_error": _collect_error,
-    "collect_skip": _collect_skip,
-    "collected": _collected,
-    "collection_finish": _collection_finish,
-    "exit": _exit,
-    "finish": _finish,
-    "internal_error": _interrupt,
-    "interrupt": _interrupt,
-    "phase": _phase,
-    "spawn": _spawn,
-    "start": _start,
-    "subtest": _phase,
-}
+        phase = model.PASSED_PHASES[when]
+    else:
+        reason, message, traceback = (
+            untrusted_json.text(record.get(field)) or None
+            for field in ("xfail", "message", "traceback")
+        )
+        phase = model.Phase(
+            when=when,
+            outcome=outcome,
+            message=reason or message,
+            traceback=traceback,
+            expected_to_fail=expected_to_fail,
+            is_subtest=is_subtest,
+        )
+    # A subtest's duration is a part of its test's.
+    duration = 0.0 if is_subtest else untrusted_json.seconds(record.get("duration"))
+    session.add(NodeId(untrusted_json.text(record.get("id"))), phase, duration=duration)

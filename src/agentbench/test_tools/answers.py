@@ -30,7 +30,6 @@ def answer_to_run(run: TestRun, mask: PathMask, *, timeout_s: float, full: bool)
     """The answer of `execute_tests`."""
 
     def rendered(result: PytestResult) -> JsonObject:
-        """The answer for one version of the result."""
         return _rendered(_envelope(run, result, timeout_s), mask)
 
     if full:
@@ -45,7 +44,6 @@ def answer_to_discovery(run: TestRun, mask: PathMask, *, timeout_s: float) -> Js
     result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
 
     def rendered(form: PytestResult, count: int) -> JsonObject:
-        """The answer for one version of the result."""
         answer = _envelope(run, form, timeout_s)
         left_out = len(node_ids) - count
         named = (f"{left_out} of {len(node_ids)} node_ids: narrow down by paths or keyword",)
@@ -58,7 +56,6 @@ def answer_to_discovery(run: TestRun, mask: PathMask, *, timeout_s: float) -> Js
         return _rendered(answer.model_copy(update=changes), mask)
 
     def answer_with(count: int) -> JsonObject:
-        """The answer with some of the ids."""
         form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, count)))
         return rendered(form, count)
 
@@ -93,11 +90,6 @@ def invalid_arguments(faults: Sequence[str]) -> JsonObject:
     """The answer for invalid arguments, with all faults."""
     message = f"invalid arguments: {'; '.join(faults)}"
     return answer_to_error("invalid_arguments", message, faults=faults)
-
-
-def path_outside_root(fault: str) -> JsonObject:
-    """The answer for a path outside of the project; by ADR-009 a ValidationError."""
-    return answer_to_error("path_outside_root", fault, faults=(fault,))
 
 
 def no_pytest(details: str, mask: PathMask) -> JsonObject:

@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Annotated, Literal, Self, TypeVar
 
 import pydantic
+from pydantic import json_schema
+from pydantic_core import core_schema
 
 from agentbench.core.schema import JsonObject, Schema
 
@@ -15,7 +17,6 @@ _MAX_NAME_LENGTH = 60  # characters of an unknown name
 
 ArgumentsT = TypeVar("ArgumentsT", bound="ToolArguments")
 _PATTERN_IN_SCHEMA = {"pattern": "^[^@-]"}  # for the schema; the check gives a reason
-_NAMED = ("properties", "$defs")  # their keys are names, not keywords
 
 
 class InvalidArgumentsError(Exception):
@@ -198,30 +199,21 @@ def _location_part(part: str) -> str:
 
 def input_schema(arguments: type[ToolArguments]) -> JsonObject:
     """The short JSON Schema of arguments, without null, which is a missing argument."""
-    schema = arguments.model_json_schema()
+    schema = arguments.model_json_schema(schema_generator=_ShortSchema)
     del schema["title"]
     schema.pop("description", None)
-    fields = schema["properties"].items()
-    schema["properties"] = {name: _without_null(field) for name, field in fields}
-    return {key: _without_titles(value, has_names=key in _NAMED) for key, value in schema.items()}
+    return schema
 
 
-def _without_null(field: JsonObject) -> JsonObject:
-    choices = field.get("anyOf")
-    if not isinstance(choices, list):
-        return field
-    rest = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
-    return {**choices[0], **rest}
+class _ShortSchema(json_schema.GenerateJsonSchema):
+    def field_title_should_be_set(self, _schema: object) -> bool:
+        return False  # it would only repeat the name to the model
 
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> json_schema.JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
 
-def _without_titles(value: object, *, has_names: bool = False) -> object:
-    """A schema without titles, which would only repeat names to the model."""
-    if isinstance(value, list):
-        return [_without_titles(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: _without_titles(item, has_names=not has_names and key in _NAMED)
-        for key, item in value.items()
-        if has_names or key != "title"
-    }
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> json_schema.JsonSchemaValue:
+        short = super().default_schema(schema)
+        if "default" in short and short["default"] is None:
+            del short["default"]
+        return short

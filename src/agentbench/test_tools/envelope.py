@@ -192,7 +192,9 @@ def message_of(run: TestRun, timeout_s: float) -> str:
         case PytestOutcome.UNVERIFIED:
             text = f"{_FAILED}: it exited {result.exit_code}, but no report confirms that"
         case _:
-            text = _counts(result)
+            counts = result.summary.model_dump()
+            listed = ", ".join(f"{counts[word]} {word}" for word in _COUNTED if counts[word])
+            text = f"{listed or 'no tests'} in {result.summary.duration:.2f} s"
     return text
 
 
@@ -229,9 +231,3 @@ def _cause(detail: str | None) -> str:
 def _usage_error(command: CommandResult) -> str | None:
     lines = [line for line in command.stderr.splitlines() if line.startswith("ERROR: ")]
     return lines[0].removeprefix("ERROR: ") if lines else None
-
-
-def _counts(result: model.PytestResult) -> str:
-    counts = result.summary.model_dump()
-    text = ", ".join(f"{counts[word]} {word}" for word in _COUNTED if counts[word])
-    return f"{text or 'no tests'} in {result.summary.duration:.2f} s"

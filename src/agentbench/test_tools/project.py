@@ -169,7 +169,7 @@ def call_tests(
     except InvalidArgumentsError as error:
         return answers.invalid_arguments(error.faults)
     except PathOutsideRootError as error:
-        return answers.path_outside_root(str(error))
+        return answers.answer_to_error("path_outside_root", str(error), faults=(str(error),))
     except _NoPytestError as error:
         return answers.no_pytest(str(error), project.mask)
 

@@ -54,7 +54,7 @@ def hierarchy() -> CgroupHierarchy:
 def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: CgroupHierarchy) -> None:
     group = make_group(hierarchy, group_name("test"), Limits(memory_mib=64, pids=7))
     try:
-        assert group.controllers == hierarchy.parents.keys()
+        assert group.folders.keys() == hierarchy.parents.keys()
         with subprocess.Popen(("sleep", "1000")) as child:
             group.admit(child.pid)
             assert group.processes() == [child.pid]

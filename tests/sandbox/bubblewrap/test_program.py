@@ -18,7 +18,7 @@ def stage() -> MountNamespace:
 
 
 def said(stage: MountNamespace, *argv: str, user: int | None = None) -> str:
-    child = stage.start(
+    child = stage.call(
         lambda: subprocess.Popen(
             argv, stdout=subprocess.PIPE, user=user, group=user, extra_groups=()
         )
@@ -67,7 +67,7 @@ def test_what_is_collected_in_its_thread_does_not_wait_for_itself(
         return subprocess.Popen(("true",))
 
     started: list[subprocess.Popen[bytes]] = []
-    beside = Thread(target=lambda: started.append(stage.start(start)), daemon=True)
+    beside = Thread(target=lambda: started.append(stage.call(start)), daemon=True)
     beside.start()
     beside.join(HANG_SECONDS)
     assert [child.wait() for child in started] == [0]

@@ -21,7 +21,6 @@ from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, r
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
-from agentbench.test_runs.chunked_text import joined
 from agentbench.test_runs.runner import TestRun
 
 SEALED_REPORT = "sealed.json"
@@ -234,7 +233,7 @@ class _SealedRuns:
     def _outcome(self, run: TestRun) -> SealedOutcome:
         original = {new: old for old, new in self._plan.renamed.items()}
         passed = expectation.passed_tests(Evidence(report=run.facts))
-        recordings = read_recordings(joined(run.recordings).encode())
+        recordings = read_recordings(run.recordings.encode())
         return SealedOutcome(
             passed=frozenset(original.get(test, test) for test in passed),
             ended=frozenset(

@@ -32,12 +32,7 @@ class ControlGroup(Struct, frozen=True, kw_only=True):
     """One group: a folder per controller on version 1, one folder on version 2."""
 
     version: int
-    folders: dict[str, Path]
-
-    @property
-    def controllers(self) -> frozenset[str]:
-        """The controllers that limit it, out of memory, pids and cpu."""
-        return frozenset(self.folders)
+    folders: dict[str, Path]  # by controller, out of memory, pids and cpu
 
     def admit(self, pid: int) -> None:
         """Move a process into the group, with its future children.

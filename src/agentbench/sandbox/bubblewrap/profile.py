@@ -109,7 +109,9 @@ def seccomp_filter(machine: str | None = None, *, allowed: Collection[str] = ())
         return None
     column, audit_arch = known
     program = [
-        *_unless(_At.ARCHITECTURE, audit_arch, _ENOSYS),
+        _step(_Op.LOAD, _At.ARCHITECTURE),
+        _step(_Op.IF_EQUAL, audit_arch, if_true=1),  # 32-bit calls have other numbers
+        _step(_Op.RETURN, _ERRNO | _ENOSYS),
         _step(_Op.LOAD, _At.NUMBER),
         *_when(_Op.IF_AT_LEAST, _X32_BIT, _ENOSYS),
         *_when(_Op.IF_EQUAL, _CLONE3, _ENOSYS),
@@ -133,11 +135,6 @@ def _step(op: _Op, value: int, *, if_true: int = 0, if_false: int = 0) -> bytes:
 
 def _when(op: _Op, value: int, errno: int) -> list[bytes]:
     return [_step(op, value, if_false=1), _step(_Op.RETURN, _ERRNO | errno)]
-
-
-def _unless(offset: _At, value: int, errno: int) -> list[bytes]:
-    check = _step(_Op.IF_EQUAL, value, if_true=1)
-    return [_step(_Op.LOAD, offset), check, _step(_Op.RETURN, _ERRNO | errno)]
 
 
 def _only_for(number: int, steps: list[bytes]) -> list[bytes]:

@@ -84,10 +84,10 @@ class MountNamespace:
         self._folder = folder
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="agentbench-mounts")
         self._own: int | None = None
-        self._in_thread(self._enter)
+        self.call(self._enter)
 
     def show(self, source: Path) -> Path:
-        """Bind a file or folder; returns its path for processes of `start`.
+        """Bind a file or folder; returns its path for functions of `call`.
 
         Raises:
             OSError: it does not exist.
@@ -103,7 +103,7 @@ class MountNamespace:
             _mount(os.fspath(source), target, None, _BIND | _RECURSIVE)
             return target
 
-        return self._in_thread(bind)
+        return self.call(bind)
 
     def hide(self, target: Path) -> None:
         """Undo one `show`.
@@ -119,7 +119,7 @@ class MountNamespace:
             else:
                 target.unlink()
 
-        self._in_thread(unbind)
+        self.call(unbind)
 
     def create_devices(self) -> Path:
         """Create a folder with device files, which have locks and watches of their own.
@@ -138,21 +138,14 @@ class MountNamespace:
                 os.utime(folder / name, (0, 0))  # else a search for new files never stops reading
             return folder
 
-        return self._in_thread(create)
+        return self.call(create)
 
     def remove_devices(self, folder: Path) -> None:
         """Remove a folder of `create_devices`."""
-        self._in_thread(lambda: shutil.rmtree(folder))
+        self.call(lambda: shutil.rmtree(folder))
 
-    def start(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-        """Start a process that sees the mounts.
-
-        Raises:
-            OSError: it cannot be started.
-        """
-        return self._in_thread(start)
-
-    def _in_thread(self, action: Callable[[], _T]) -> _T:
+    def call(self, action: Callable[[], _T]) -> _T:
+        """Call a function that sees the mounts; so does a process that it starts."""
         if get_ident() == self._own:  # when the garbage collector closes a sandbox
             return action()
         return self._thread.submit(action).result()
@@ -255,7 +248,7 @@ class BwrapProgram(Struct, frozen=True, kw_only=True):
                 extra_groups=None if user is None else (),
             )
 
-        return start() if self.mount_namespace is None else self.mount_namespace.start(start)
+        return start() if self.mount_namespace is None else self.mount_namespace.call(start)
 
 
 def find_bwrap(user: FileOwner | None, namespace: MountNamespace | None) -> BwrapProgram:

@@ -123,7 +123,7 @@ class BwrapRunner(Struct, frozen=True, kw_only=True):
         """Limit the first process inside, before the command runs."""
         if pid is None:
             return  # bwrap failed; `run_child` returns the reason
-        covered = frozenset[str]() if self.group is None else self.group.controllers
+        covered = frozenset[str]() if self.group is None else self.group.folders.keys()
         limits = [
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_FSIZE, self._file_bytes),

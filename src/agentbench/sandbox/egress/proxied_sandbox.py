@@ -159,9 +159,13 @@ class ProxiedSandbox:
         return self._proxy.log.take()
 
     def _variables_for(self, hosts: tuple[str, ...]) -> Mapping[str, str]:
-        address = f"http://127.0.0.1:{self._started_port()}" if self._is_lasting else _PLACEHOLDER
-        if not self._is_lasting:
+        if self._is_lasting:  # the relay outlives its command
+            started = self._relay.beside(self._relay.detached(_STARTED_WITHIN))
+            port = self._checked(started, expected=r"[0-9]{1,5}\s*").strip()
+            address = f"http://127.0.0.1:{port}"
+        else:
             self._checked(self._relay.probe(_STARTED_WITHIN))
+            address = _PLACEHOLDER
         proxies = {each: address for name in _PROXY_VARIABLES for each in (name, name.lower())}
         bypass = ",".join((*_LOOPBACK, *(each.name for each in self.service_reports())))
         bundle: Mapping[str, str] = {}
@@ -170,11 +174,6 @@ class ProxiedSandbox:
         settings = _settings_of(AllowedHosts(hosts), self._proxy.env)
         node = {"NODE_USE_ENV_PROXY": "1"}  # without it, its HTTP client ignores the others
         return {**settings, **bundle, **proxies, **node, "NO_PROXY": bypass, "no_proxy": bypass}
-
-    def _started_port(self) -> int:
-        """Start a relay that outlives its command; returns its port."""
-        started = self._relay.beside(self._relay.detached(_STARTED_WITHIN))
-        return int(self._checked(started, expected=r"[0-9]{1,5}\s*"))
 
     def _checked(self, command: Command, expected: str = "") -> str:
         result = self._inner.run(command)

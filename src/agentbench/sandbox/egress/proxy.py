@@ -13,14 +13,12 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
 import h11
-from msgspec import Struct
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agentbench.core.network import AllowedHosts
 from agentbench.core.schema import Schema
 from agentbench.sandbox.egress import upstream
 from agentbench.sandbox.egress.destinations import (
-    Destination,
     RefusedError,
     WrongTargetError,
     parse_authority,
@@ -54,8 +52,10 @@ Headers = list[tuple[bytes, bytes]]
 class EgressRecord(Schema):
     """One request for a host outside of the sandbox."""
 
+    model_config = ConfigDict(frozen=False)  # it is filled while the request is served
+
     at: datetime
-    method: str  # CONNECT: any protocol
+    method: str = "?"  # CONNECT: any protocol
     host: str | None = None  # None: the target was no host with a port
     port: int | None = None
     allowed: bool = False
@@ -133,34 +133,7 @@ class EgressProxy:
             writer.transport.abort()
 
 
-class _Exchange(Struct):
-    """One request, as far as it is known."""
-
-    at: datetime
-    method: str = "?"
-    destination: Destination | None = None
-    allowed: bool = False
-    why: str | None = None
-    sent: int = 0
-    received: int = 0
-
-    def record(self) -> EgressRecord:
-        there = self.destination
-        return EgressRecord(
-            at=self.at,
-            method=self.method[:_LOGGED],
-            host=None if there is None else there.host,
-            port=None if there is None else there.port,
-            allowed=self.allowed,
-            why=None if self.why is None else self.why[:_LOGGED],
-            sent=self.sent,
-            received=self.received,
-        )
-
-
 class _Connection:
-    """One HTTP connection."""
-
     def __init__(
         self,
         role: type[h11.CLIENT | h11.SERVER],
@@ -196,7 +169,7 @@ class _Client(_Connection):
     ) -> None:
         super().__init__(h11.SERVER, reader, writer)
         self._proxy = proxy
-        self._exchange = _Exchange(at=datetime.now(UTC))
+        self._record = EgressRecord(at=datetime.now(UTC))
 
     async def serve_request(self) -> bool:
         """Serve the next request; returns whether another one may follow."""
@@ -206,14 +179,14 @@ class _Client(_Connection):
         except TimeoutError:
             return False
         except h11.RemoteProtocolError as error:
-            self._exchange = _Exchange(at=datetime.now(UTC))
+            self._record = EgressRecord(at=datetime.now(UTC))
             await self._refuse(error.error_status_hint, str(error))
-            self._proxy.log.add(self._exchange.record())
+            self._proxy.log.add(self._record)
             return False
         if not isinstance(request, h11.Request):
             return False
-        method = request.method.decode("ascii")
-        self._exchange = exchange = _Exchange(at=datetime.now(UTC), method=method)
+        method = request.method.decode("ascii")[:_LOGGED]
+        self._record = record = EgressRecord(at=datetime.now(UTC), method=method)
         try:
             return await self._answer(request)
         except WrongTargetError as error:
@@ -223,7 +196,7 @@ class _Client(_Connection):
         except (OSError, h11.RemoteProtocolError) as error:
             await self._refuse(502, str(error) or "no answer in time")
         finally:
-            self._proxy.log.add(exchange.record())
+            self._proxy.log.add(record)
         return False
 
     async def linger(self) -> None:
@@ -234,13 +207,13 @@ class _Client(_Connection):
                 pass
 
     async def _refuse(self, status: int, why: str) -> None:
-        self._exchange.why = why
+        self._record.why = why[:_LOGGED]
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return  # a part of an answer has been sent
         text = f"agentbench: {why}\n".encode()
         headers = [("Content-Length", str(len(text))), ("Connection", "close")]
         await self.send(h11.Response(status_code=status, headers=headers))
-        if self._exchange.method != "HEAD":
+        if self._record.method != "HEAD":
             await self.send(h11.Data(data=text))
         await self.send(h11.EndOfMessage())
 
@@ -253,11 +226,11 @@ class _Client(_Connection):
             destination = parse_authority(target)
         else:
             destination, path = parse_url(target)
-        self._exchange.destination = destination
+        self._record.host, self._record.port = destination.host, destination.port
         scheme, hosts = "https" if is_tunnel else "http", self._proxy.hosts
         proxy = upstream.upstream_proxy(self._proxy.env, scheme, destination.host)
         addresses = await resolved(destination, hosts, elsewhere=proxy is not None)
-        self._exchange.allowed = True
+        self._record.allowed = True
         if is_tunnel:
             if proxy is None:
                 await self._tunnel(await upstream.connect(addresses, destination.port))
@@ -285,7 +258,7 @@ class _Client(_Connection):
         try:
             await self.send(h11.Response(status_code=200, headers=[], reason=b"Connected"))
             early = self._http.trailing_data[0]
-            self._exchange.sent += len(early)
+            self._record.sent += len(early)
             writer.write(early)
             both = asyncio.gather(self._copy_out(writer), self._copy_in(reader))
             try:
@@ -297,14 +270,14 @@ class _Client(_Connection):
 
     async def _copy_out(self, writer: asyncio.StreamWriter) -> None:
         while data := await self._reader.read(_CHUNK):
-            self._exchange.sent += len(data)
+            self._record.sent += len(data)
             writer.write(data)
             await writer.drain()
         writer.write_eof()
 
     async def _copy_in(self, reader: asyncio.StreamReader) -> None:
         while data := await reader.read(_CHUNK):
-            self._exchange.received += len(data)
+            self._record.received += len(data)
             self._writer.write(data)
             await self._writer.drain()
         self._writer.write_eof()
@@ -335,7 +308,7 @@ class _Client(_Connection):
                 if not isinstance(event, h11.Data):
                     await server.send(h11.EndOfMessage())
                     return
-                self._exchange.sent += len(event.data)
+                self._record.sent += len(event.data)
                 await server.send(h11.Data(data=event.data))
         except (OSError, h11.ProtocolError):
             server.abort()  # this ends the wait for the answer
@@ -348,7 +321,7 @@ class _Client(_Connection):
                 answer = h11.Response(status_code=status, headers=headers, reason=event.reason)
                 await self.send(answer)
             elif isinstance(event, h11.Data):
-                self._exchange.received += len(event.data)
+                self._record.received += len(event.data)
                 await self.send(h11.Data(data=event.data))
             elif isinstance(event, h11.EndOfMessage):
                 await self.send(h11.EndOfMessage())

@@ -53,7 +53,6 @@ async def _serve(path: str, listener: socket.socket, placeholder: str, argv: lis
     """The command's return code, negative for a signal, as `subprocess` has it."""
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Forward one connection."""
         with suppress(OSError, asyncio.CancelledError):
             await _relay(path, reader, writer)
         writer.transport.abort()
@@ -61,14 +60,19 @@ async def _serve(path: str, listener: socket.socket, placeholder: str, argv: lis
     server = await asyncio.start_server(relay, sock=listener, backlog=_BACKLOG)
     if not argv:
         await server.serve_forever()
-    port = listener.getsockname()[1]
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    environment = {name: value.replace(placeholder, url) for name, value in os.environ.items()}
     signals = _signals()  # caught from before there is a command that they could be meant for
     try:
-        child = subprocess.Popen(argv, env=_environment(placeholder, port))
+        child = subprocess.Popen(argv, env=environment)
     except OSError as fault:
         sys.stderr.write(f"agentbench-relay: {argv[0]}: {fault.strerror}\n")
         return _NOT_FOUND if isinstance(fault, FileNotFoundError) else _NOT_EXECUTABLE
-    return await _end_of(child, signals)
+    while child.poll() is None:
+        number = await signals.get()
+        if number != signal.SIGCHLD:
+            child.send_signal(number)
+    return child.returncode
 
 
 async def _relay(path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,11 +103,6 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
     target.write_eof()
 
 
-def _environment(placeholder: str, port: int) -> dict[str, str]:
-    url = f"http://127.0.0.1:{port}"
-    return {name: value.replace(placeholder, url) for name, value in os.environ.items()}
-
-
 def _signals() -> asyncio.Queue[int]:
     """The signals that come from now on."""
     loop = asyncio.get_event_loop()
@@ -112,14 +111,6 @@ def _signals() -> asyncio.Queue[int]:
     for number in (signal.SIGCHLD, *signals):
         loop.add_signal_handler(number, queue.put_nowait, number)
     return queue
-
-
-async def _end_of(child: subprocess.Popen[bytes], signals: asyncio.Queue[int]) -> int:
-    while child.poll() is None:
-        number = await signals.get()
-        if number != signal.SIGCHLD:
-            child.send_signal(number)
-    return child.returncode
 
 
 def _end_as(code: int) -> None:

@@ -92,19 +92,17 @@ class Multiplexer:
                 number, kind, length = _HEADER.unpack(await self._exactly(_HEADER.size))
                 if length > _MAX_FRAME_BYTES:
                     raise ProtocolError("a frame is too long")
-                await self._heard(number, kind, await self._exactly(length))
+                payload = await self._exactly(length)
+                if kind == READY:
+                    self.ready.set()
+                elif kind == OPEN:
+                    await self._opened(number)
+                elif number in self._ways:  # else it ended here, and the other end will soon know
+                    self._ways[number].heard(kind, payload)
         except (asyncio.IncompleteReadError, OSError):
             return
         finally:
             await self._cut_all()
-
-    async def _heard(self, number: int, kind: int, payload: bytes) -> None:
-        if kind == READY:
-            self.ready.set()
-        elif kind == OPEN:
-            await self._opened(number)
-        elif number in self._ways:  # else it has ended here, and the other end will soon know
-            self._ways[number].heard(kind, payload)
 
     async def _opened(self, number: int) -> None:
         if self._connect is None or number in self._ways:
@@ -153,7 +151,6 @@ class _TunnelledConnection:
         self._was_reset = False
 
     def heard(self, kind: int, payload: bytes) -> None:
-        """Take in a frame for it."""
         if kind == DATA:
             self._unseen += len(payload)
             if self._unseen > WINDOW or self._ended:
@@ -171,7 +168,6 @@ class _TunnelledConnection:
         self._news.set()
 
     def reset(self) -> None:
-        """End it as broken off."""
         self._was_reset = True
         if self._both is not None:
             self._both.cancel()
@@ -227,7 +223,11 @@ class _TunnelledConnection:
 
 
 async def _serve(path: str) -> None:
-    reader, writer = await _own_streams()
+    loop, reader = asyncio.get_event_loop(), asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    make = asyncio.streams.FlowControlMixin
+    transport, protocol = await loop.connect_write_pipe(lambda: make(), sys.stdout)
+    writer = asyncio.StreamWriter(transport, protocol, None, loop)
     if await reader.readexactly(len(START_MARK)) != START_MARK:
         raise ProtocolError("somebody else is there")
     carrier = Multiplexer(reader, writer)
@@ -236,15 +236,6 @@ async def _serve(path: str) -> None:
     await asyncio.start_unix_server(carrier.take, path, backlog=MAX_CONNECTIONS)
     await carrier.say(0, READY)
     await carrier.listen()
-
-
-async def _own_streams() -> Pair:
-    """Stdin and stdout."""
-    loop, reader = asyncio.get_event_loop(), asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    make = asyncio.streams.FlowControlMixin
-    transport, protocol = await loop.connect_write_pipe(lambda: make(), sys.stdout)
-    return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 if __name__ == "__main__":

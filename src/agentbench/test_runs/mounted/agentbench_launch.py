@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 EXIT_SPAWN = 96  # there is no pytest to run; a `spawn` record says why
+_TEXTS, _TEXT_LIMIT = ("message", "traceback", "xfail"), 40000  # characters
 _WITHHELD = "AGENTBENCH_WITHHELD_ENV"
 _WANTS_RESTART = (
     "PYTHONDEVMODE", "PYTHONFAULTHANDLER", "PYTHONHASHSEED", "PYTHONINTMAXSTRDIGITS",
@@ -30,7 +31,10 @@ _WANTS_RESTART = (
 
 
 class RecordStream:
-    """JSON lines in a file that did not exist before; each one is on disk before the next step."""
+    """JSON lines in a file that did not exist before; each one is on disk before the next step.
+
+    Of long texts it keeps the head and the tail.
+    """
 
     def __init__(self, path: Path) -> None:
         # Kept from before the project's code ran: a test may well patch os.
@@ -47,6 +51,12 @@ class RecordStream:
         """Append one record and return its bytes; a fork stays silent, a full disk too."""
         if self._getpid() != self._owner:
             return 0
+        for name in _TEXTS:
+            text = fields.get(name)
+            if isinstance(text, str) and len(text) > _TEXT_LIMIT:
+                half = _TEXT_LIMIT // 2
+                note = f"[... {len(text) - 2 * half} characters left out ...]"
+                fields[name] = f"{text[:half]}\n{note}\n{text[-half:]}"
         fields["kind"], fields["n"] = kind, self._count
         line = (self._dumps(fields) + "\n").encode("ascii")
         size = len(line)
@@ -84,14 +94,10 @@ class WatchedFunction:
         self._owner_name, _, self._name = dotted.rpartition(".")
         self._owner = self._module.get(self._owner_name)
         self._value = self._look_up()
+        self.exists = self._value is not None  # in this version of the runner
         self._function = getattr(self._value, "__func__", None) or self._value
         self._function = getattr(self._function, "fget", None) or self._function
         self._code = getattr(self._function, "__code__", None)
-
-    @property
-    def exists(self) -> bool:
-        """Whether this version of the runner has such a function."""
-        return self._value is not None
 
     def changed(self) -> bool:
         """Whether another object stands in its place by now, or other code in the object."""

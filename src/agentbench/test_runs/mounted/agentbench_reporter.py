@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from agentbench.test_runs.mounted.agentbench_launch import ChangeDetector, RecordStream
 
-_TEXT_LIMIT = 40000
 _IDS_A_LINE = 2000
 # What a project's options may set to end a run early, to reorder its tests, or to wait for input.
 # Each is set by its own name: no command line has a word for "do not", except for `--maxfail=0`.
@@ -146,10 +145,9 @@ class Reporter:
             return
         message = f"{type(cause).__name__}: {cause}"
         text = "".join(format_exception(type(cause), cause, cause.__traceback__))
-        self._put("collect_error", file=file, message=_cut(message), traceback=_cut(text))
+        self._put("collect_error", file=file, message=message, traceback=text)
 
     def pytest_collectreport(self, report: "pytest.CollectReport") -> None:
-        """Record collectors that failed or were skipped as a whole."""
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             where = "" if crash is None else f"{crash.path}:{crash.lineno}: "
@@ -162,7 +160,6 @@ class Reporter:
         self._deselected += len(items)
 
     def pytest_collection_finish(self, session: "pytest.Session") -> None:
-        """Record what will run."""
         self._collected([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
@@ -176,18 +173,16 @@ class Reporter:
         self._put("collection_finish", deselected=self._deselected)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Record that a test begins."""
         self._begin_recordings(self._id(nodeid))
         self._put("begin", id=self._id(nodeid))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: "pytest.TestReport") -> None:
-        """Record a phase of a test, or a subtest of it."""
         if report.when == "call":  # a fixture's patch is in place then, and once a test is enough
             self._detect_changes()
         fields = {} if report.outcome == "passed" else _texts(report)
         if hasattr(report, "wasxfail"):
-            fields["xfail"] = _cut(str(report.wasxfail))
+            fields["xfail"] = str(report.wasxfail)
         self._put(
             "subtest" if type(report).__name__.lower() == "subtestreport" else "phase",
             id=self._id(report.nodeid),
@@ -198,13 +193,12 @@ class Reporter:
         )
 
     def pytest_internalerror(self, excrepr: object) -> None:
-        """Record a fault of pytest or of a plugin."""
         self._detect_changes()
-        self._put("internal_error", message=_cut(str(excrepr)))
+        self._put("internal_error", message=str(excrepr))
 
     def pytest_keyboard_interrupt(self, excinfo: "pytest.ExceptionInfo[BaseException]") -> None:
         """Record KeyboardInterrupt and pytest.exit."""
-        self._put("interrupt", message=_cut(excinfo.exconly()))
+        self._put("interrupt", message=excinfo.exconly())
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: "pytest.Session") -> "Generator[None, Any, None]":
@@ -221,11 +215,11 @@ def _texts(report: "pytest.CollectReport | pytest.TestReport") -> "dict[str, str
     if isinstance(longrepr, tuple) and len(longrepr) == 3:
         reason = str(longrepr[2])
         reason = reason[len("Skipped: ") :] if reason.startswith("Skipped: ") else reason
-        return {"message": _cut(reason)}
+        return {"message": reason}
     crash = getattr(longrepr, "reprcrash", None)
     text = str(longrepr or "")
     message = getattr(crash, "message", None) or _last_error_line(text)
-    return {"message": _cut(str(message)), "traceback": _cut(text)}
+    return {"message": str(message), "traceback": text}
 
 
 def _last_error_line(text: str) -> str:
@@ -233,11 +227,3 @@ def _last_error_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     marked = [line[1:].strip() for line in lines if line.startswith("E ")]
     return (marked or [line.strip() for line in lines] or [""])[-1]
-
-
-def _cut(text: str) -> str:
-    """The head and the tail of a long text."""
-    if len(text) <= _TEXT_LIMIT:
-        return text
-    half = _TEXT_LIMIT // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"

@@ -123,7 +123,7 @@ class Reporter:
     def run_unittest(self, options: "list[str]", targets: "list[str]") -> int:
         """Run `python -m unittest`, with files in place of the tests that the options name."""
         argv = [sys.executable + " -m unittest", *options]
-        loader = loading.TargetLoader(targets, self)
+        loader = loading.TargetLoader(targets, self.collect_error, self.collect_skip)
         run = unittest.main
         return self._guard(".", lambda: run(None, argv=argv, testLoader=loader, exit=False))
 
@@ -143,7 +143,7 @@ class Reporter:
 
     def collect_skip(self, file: str, reason: str) -> None:
         """Record a file that skips itself."""
-        self._put("collect_skip", file=file, message=loading.cut(reason))
+        self._put("collect_skip", file=file, message=reason)
 
     def _guard(self, file: str, run: "Callable[[], object]") -> int:
         """Run to the end, and return the code with which pytest would have ended."""
@@ -225,7 +225,12 @@ class Reporter:
         for test in loading.flat(suite):
             kind = type(test).__name__ if type(test).__module__ == "unittest.loader" else ""
             if kind == loading.FAILED_IMPORT:
-                self._failed_import(test)
+                self._errors += 1
+                text = str(getattr(test, "_exception", ""))
+                lines = [line for line in text.splitlines() if line.strip()]
+                file = loading.file_of_module(test._testMethodName)
+                message = (lines or [""])[-1]
+                self._put("collect_error", file=file, message=message, traceback=text)
             elif kind == loading.SKIPPED_MODULE:
                 reason = getattr(type(test), "__unittest_skip_why__", "")
                 method = getattr(test, test._testMethodName)
@@ -242,13 +247,6 @@ class Reporter:
     def _put_collected(self, tests: "list[Any]") -> None:
         names = [loading.names_of(test) for test in tests]
         self._put("collected", ids=[self._identify(test) for test in tests], names=names)
-
-    def _failed_import(self, test: "Any") -> None:
-        self._errors += 1
-        text = str(getattr(test, "_exception", ""))
-        lines = [line for line in text.splitlines() if line.strip()]
-        fields = {"message": (lines or [""])[-1], "traceback": loading.cut(text)}
-        self._put("collect_error", file=loading.file_of_module(test._testMethodName), **fields)
 
     def _identify(self, test: "Any") -> str:
         """The node id of a test: the same one each time, and numbered if another test has it."""
@@ -353,7 +351,7 @@ class Reporter:
 
     def _addSkip(self, test: "Any", reason: str) -> None:
         running = self._current
-        message = loading.cut(str(reason))
+        message = str(reason)
         if running is not None and test is running.test:
             raised = [p for p, e in running.raised.items() if isinstance(e, unittest.SkipTest)]
             part = (raised or running.entered[-1:] or [_SETUP])[0]

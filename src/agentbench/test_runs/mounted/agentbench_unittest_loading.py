@@ -13,30 +13,25 @@ from traceback import TracebackException
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, Protocol
-
-    class CollectionReporter(Protocol):
-        """Records the files that could not be loaded."""
-
-        def collect_error(self, file: str, error: BaseException) -> None:
-            """Record a file that cannot be imported."""
-
-        def collect_skip(self, file: str, reason: str) -> None:
-            """Record a file that skips itself."""
-
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 __unittest = True  # hides the frames of this file from the tracebacks that unittest prints
 FAILED_IMPORT, SKIPPED_MODULE = "_FailedTest", "ModuleSkipped"  # classes of unittest.loader
-_TEXT_LIMIT = 40000
 
 
 class TargetLoader(unittest.TestLoader):
     """Loads given files and folders in place of what the command would load, if there are some."""
 
-    def __init__(self, targets: "list[str]", reporter: "CollectionReporter") -> None:
+    def __init__(
+        self,
+        targets: "list[str]",
+        collect_error: "Callable[[str, BaseException], None]",
+        collect_skip: "Callable[[str, str], None]",
+    ) -> None:
         super().__init__()
-        self._targets, self._reporter = targets, reporter
+        self._targets = targets
+        self._collect_error, self._collect_skip = collect_error, collect_skip
 
     def discover(
         self, start_dir: str, pattern: str = "test*.py", top_level_dir: "str | None" = None
@@ -62,11 +57,11 @@ class TargetLoader(unittest.TestLoader):
         try:
             module = _import_file(path, top)
         except unittest.SkipTest as skip:
-            self._reporter.collect_skip(path, str(skip))
+            self._collect_skip(path, str(skip))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - also the SystemExit of a module
-            self._reporter.collect_error(path, error)
+            self._collect_error(path, error)
         else:
             if inner:
                 return self.loadTestsFromName(inner.partition("[")[0].replace("::", "."), module)
@@ -214,13 +209,4 @@ def texts_of(error: "BaseException | None") -> "dict[str, str]":
     report.stack[:] = frames
     lines = "".join(report.format_exception_only()).strip().splitlines()
     message = lines[-1] if isinstance(error, SyntaxError) else "\n".join(lines)
-    return {"message": cut(message), "traceback": cut("".join(report.format()))}
-
-
-def cut(text: str) -> str:
-    """The head and the tail of a long text."""
-    if len(text) <= _TEXT_LIMIT:
-        return text
-    half = _TEXT_LIMIT // 2
-    left_out = len(text) - 2 * half
-    return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+    return {"message": message, "traceback": "".join(report.format())}
