@@ -140,7 +140,7 @@ def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> Snaps
         SandboxError: the engine refuses, or the workspace is a volume, which no image contains.
     """
     plan = container.plan
-    if any(map(plan.workspace.is_relative_to, container.volumes())):
+    if any(map(plan.workspace.is_relative_to, container.writable.volumes)):
         raise SandboxError(
             f"the workspace {plan.workspace} is on a volume, which a snapshot would omit; remove "
             "VOLUME from the image's Dockerfile"

@@ -60,10 +60,10 @@ def find_volume(
     """The host folder of a path's volume or workspace, and the names from there, or None."""
     if os.geteuid() != 0 or ".." in path.parts:
         return None
-    for mounted_at, source in container.volumes().items():
+    for mounted_at, source in container.writable.volumes.items():
         if path.is_relative_to(mounted_at) and Path(source).is_dir():
             return HostFolder(Path(source)), path.relative_to(mounted_at).parts
-    workspace, root = container.plan.workspace, container.root()
+    workspace, root = container.plan.workspace, container.writable.root
     if root is None or not path.is_relative_to(workspace) or not os.path.ismount(root):
         return None
     folder = HostFolder(Path(root), workspace.parts[1:])
@@ -122,7 +122,7 @@ def write_volume(
 def gauge_of(container: DockerContainer, services: Iterable[str] = ()) -> DiskGauge:
     """The best available gauge for a running container and the folders of its services."""
     if os.geteuid() == 0:
-        folders = [Path(folder) for folder in {*container.folders(), *services}]
+        folders = [Path(folder) for folder in {*container.writable.all, *services}]
         if folders and all(folder.is_dir() for folder in folders):
             return FolderGauge(folders=folders, processes=partial(_processes, container))
     return ContainerGauge(container=container)
