@@ -24,6 +24,7 @@ from agentbench.sandbox.docker.container_options import (
     mount_paths,
 )
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
+from agentbench.sandbox.docker.nesting import NestingSandbox, nesting_files, why_not_nesting
 from agentbench.sandbox.docker.public_network import public_network
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
@@ -33,7 +34,6 @@ from agentbench.tasks.users import AGENT_USER, UserName
 
 if TYPE_CHECKING:
     from agentbench.sandbox.docker.compose import ComposeRunner
-    from agentbench.sandbox.docker.nesting import NestingSandbox
 
 _CA_MOUNT = "ca-certificates.crt"
 
@@ -63,7 +63,8 @@ class DockerProvider:
 
     @cached_property
     def _compose(self) -> "ComposeRunner":
-        from agentbench.sandbox.docker.compose import ComposeRunner  # few runs need it
+        # Few runs need it, and its import takes a tenth of a second.
+        from agentbench.sandbox.docker.compose import ComposeRunner
 
         return ComposeRunner(self._engine, self._owner)
 
@@ -140,8 +141,6 @@ class DockerProvider:
 
     def may_nest(self, limits: interface.Limits) -> bool:
         """Whether a sandbox with these limits can hold others, as far as it is known."""
-        from agentbench.sandbox.docker.nesting import why_not_nesting
-
         return why_not_nesting(self._engine, limits) is None
 
     def sharing_containers(self, background: BackgroundTasks) -> "DockerProvider":
@@ -230,18 +229,28 @@ class DockerProvider:
     ) -> Iterator[DockerContainer]:
         with self._launcher.launched(plan, mounts) as container:
             if not is_ours or plan.owner_id == 0:
+                # It gets the folders of the commands' user, and git settings.
+                settings = interface.GIT_CONFIGURATION.encode()
+                if plan.owner_id:
+                    folders = (plan.workspace, interface.RESULTS, interface.HOME)
+                    own = {interface.HOME / ".gitconfig": settings}
+                    archives = [owned_folders(folders, own)]
+                else:  # any user of the image; the workspace is the image's
+                    made = () if plan.own_workspace else (plan.workspace,)
+                    archives = [
+                        owned_folders(made, {PurePosixPath("/etc/gitconfig"): settings}, 0),
+                        owned_folders((interface.RESULTS,), {}, 0, mode=0o777),
+                    ]
                 with self._engine.api("prepare a container of a foreign image") as api:
-                    for files in _prepared_files(plan):
+                    for files in archives:
                         api.put_archive(container.name, "/", files)
             yield container
 
     @contextmanager
     def _nesting(
         self, plan: ContainerPlan, mounts: Sequence[interface.ReadOnlyMount], *, is_ours: bool
-    ) -> "Iterator[NestingSandbox | None]":
+    ) -> Iterator[NestingSandbox | None]:
         """A container that holds sandboxes; None if this fails with its image or its engine."""
-        from agentbench.sandbox.docker.nesting import NestingSandbox, nesting_files
-
         with ExitStack() as stack:
             files = stack.enter_context(nesting_files(plan.limits, plan.hostname, mounts))
             nesting = replace(plan, use=replace(plan.use, nests=True))
@@ -295,15 +304,3 @@ class DockerProvider:
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
-
-
-def _prepared_files(plan: ContainerPlan) -> Iterator[bytes]:
-    """Archives with the folders of the commands' user and its git settings."""
-    settings = interface.GIT_CONFIGURATION.encode()
-    if plan.owner_id:
-        folders = (plan.workspace, interface.RESULTS, interface.HOME)
-        yield owned_folders(folders, {interface.HOME / ".gitconfig": settings})
-    else:  # any user of the image; the workspace is the image's
-        made = () if plan.own_workspace else (plan.workspace,)
-        yield owned_folders(made, {PurePosixPath("/etc/gitconfig"): settings}, 0)
-        yield owned_folders((interface.RESULTS,), {}, 0, mode=0o777)
