@@ -30,8 +30,9 @@ def owned_by_user(tar: bytes, user_id: int = USER_ID) -> bytes:
         ):
             for member in given:
                 member.uid = member.gid = user_id
-                for name in ("uid", "gid"):  # which outrank the attributes
-                    member.pax_headers.pop(name, None)
+                # These would outrank the attributes.
+                kept = {k: v for k, v in member.pax_headers.items() if k not in ("uid", "gid")}
+                member.pax_headers = kept
                 archive.addfile(member, given.extractfile(member) if member.isreg() else None)
     except tarfile.TarError as fault:
         raise SandboxError(f"the archive is not a plain tar: {fault}") from fault

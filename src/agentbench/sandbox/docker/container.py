@@ -195,10 +195,10 @@ class DockerContainer:
             with self._engine.api("unpause a container") as api:
                 api.unpause(self.name)
 
-    def exit_code_of(self, started: StartedExec) -> int | None:
-        """A program's exit code as the engine knows it."""
+    def exit_code_of(self, command: str) -> int | None:
+        """The exit code of a command as the engine knows it."""
         with self._engine.api("see how a command ended") as api:
-            code = api.exec_inspect(started.id)["ExitCode"]
+            code = api.exec_inspect(command)["ExitCode"]
         return None if code is None else int(code)
 
     @cached_property

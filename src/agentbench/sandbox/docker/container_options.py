@@ -155,6 +155,11 @@ def readable_inside(mount: interface.ReadOnlyMount) -> bool:
 
 def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) -> str:
     """Create a container without starting it; returns its id."""
+    networking = None
+    if plan.networks:  # the engine refuses several at the creation
+        first = plan.networks[0]
+        endpoints = {first.name: api.create_endpoint_config(aliases=[*first.aliases])}
+        networking = api.create_networking_config(endpoints)  # type: ignore[arg-type]  # the stubs' gap
     created = api.create_container(
         plan.image,
         name=name,
@@ -169,7 +174,7 @@ def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) 
         healthcheck={"test": ["NONE"]},
         network_disabled=plan.network_left_out,
         host_config=_host_config(plan, cpus),
-        networking_config=_networking_config(api, plan),
+        networking_config=networking,
     )
     for each in plan.networks[1:]:
         api.connect_container_to_network(name, each.name, aliases=[*each.aliases])
@@ -192,11 +197,18 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         *user_limits,
     ]
     named = {each["Name"] for each in plan.ulimits}
+    # The privileges of the main process; the user of commands gets none of them.
+    added, security = ([] if is_root else ["KILL"]), ["no-new-privileges"]
+    if plan.use.nests:
+        # Sandboxes in it get their own filter. The default profiles do not let bubblewrap mount.
+        added = [*_NESTING_CAPABILITIES]
+        security += ["seccomp=unconfined", "apparmor=unconfined"]
     return {
         "Init": True,
         # Raw packets could deceive other containers.
         "CapDrop": ["NET_RAW", *plan.dropped] if is_root else ["ALL"],
-        **_privileges(plan, is_root=is_root),
+        "CapAdd": added,
+        "SecurityOpt": security,
         **_network_options(plan),
         "Memory": memory,
         "MemorySwap": memory,
@@ -211,27 +223,6 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Mounts": _mounts(plan),
         **plan.extra,
     }
-
-
-def _privileges(plan: ContainerPlan, *, is_root: bool) -> dict[str, object]:
-    """The privileges of the main process; the user of commands gets none of them."""
-    if not plan.use.nests:
-        return {"CapAdd": [] if is_root else ["KILL"], "SecurityOpt": ["no-new-privileges"]}
-    # Sandboxes in it get their own filter. The default profiles do not let bubblewrap mount.
-    unconfined = ["seccomp=unconfined", "apparmor=unconfined"]
-    return {
-        "CapAdd": [*_NESTING_CAPABILITIES],
-        "SecurityOpt": ["no-new-privileges", *unconfined],
-    }
-
-
-def _networking_config(api: DockerApi, plan: ContainerPlan) -> dict[str, object] | None:
-    """The first network; the engine refuses several at the creation."""
-    if not plan.networks:
-        return None
-    first = plan.networks[0]
-    endpoints = {first.name: api.create_endpoint_config(aliases=[*first.aliases])}
-    return api.create_networking_config(endpoints)  # type: ignore[arg-type]  # the stubs' gap
 
 
 def _network_options(plan: ContainerPlan) -> dict[str, object]:

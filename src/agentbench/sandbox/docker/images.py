@@ -65,8 +65,25 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
     """The existing base images, newest Python first."""
     with engine.api("list images") as api:
         found = api.images(BASE_IMAGES, filters={"label": f"{KIND}=base-image"})
-    images = [_base_image(summary) for summary in found if summary.get("RepoTags")]
-    return tuple(sorted(images, key=lambda image: _version_key(image.python), reverse=True))
+    images: list[BaseImage] = []
+    for summary in found:
+        if tags := summary.get("RepoTags"):
+            labels: Mapping[str, str] = summary.get("Labels") or {}
+            name = str(tags[0])
+            name = name[max(0, name.find(BASE_IMAGES)) :]  # Podman adds a registry
+            image = BaseImage(
+                name=name,
+                python=labels.get(PYTHON, name.rpartition(":")[2]),
+                id=ImageId(str(summary["Id"])),
+                size_bytes=int(summary.get("Size", 0)),
+                recipe=labels.get(RECIPE, ""),
+            )
+            images.append(image)
+
+    def version(image: BaseImage) -> list[int]:
+        return [int(part) for part in image.python.split(".") if part.isdigit()]
+
+    return tuple(sorted(images, key=version, reverse=True))
 
 
 def build_base_image(
@@ -291,25 +308,6 @@ def folder_hash(folder: Path, salt: str) -> str:
         name = path.relative_to(folder).as_posix()
         digest.update(f"\0{name}\0{path.lstat().st_mode:o}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]
-
-
-def _base_image(summary: Mapping[str, object]) -> BaseImage:
-    labels = summary.get("Labels")
-    tags = summary.get("RepoTags")
-    named: Mapping[str, str] = labels if isinstance(labels, dict) else {}
-    tag = str(tags[0]) if isinstance(tags, list) else ""
-    name = tag[max(0, tag.find(BASE_IMAGES)) :]  # Podman adds a registry
-    return BaseImage(
-        name=name,
-        python=named.get(PYTHON, name.rpartition(":")[2]),
-        id=ImageId(str(summary["Id"])),
-        size_bytes=int(str(summary.get("Size", 0))),
-        recipe=named.get(RECIPE, ""),
-    )
-
-
-def _version_key(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def with_workdir(
