@@ -100,9 +100,12 @@ class ComposeProject:
 
     def reports(self) -> tuple[ServiceReport, ...]:
         """The reports on all services so far, also on those that have just ended."""
+        # The engine says that a container has ended only after it has cleaned up, which takes long
+        # on a loaded machine. A service that ends with the last test would be missed.
         for each in self._states():
-            if each.runs:
-                self._await_end_of(each.container)
+            deadline = time.monotonic() + (_NOTICES_WITHIN if each.runs else 0)
+            while time.monotonic() < deadline and not self._has_processes(each.container):
+                time.sleep(_POLL)
         return tuple(
             ServiceReport(
                 name=each.service,
@@ -112,16 +115,6 @@ class ComposeProject:
             )
             for each in self._states()
         )
-
-    def _await_end_of(self, container: str) -> None:
-        """Wait until the engine says that a container has ended, if its processes have.
-
-        The engine says so only after it has cleaned up, which takes long on a loaded machine. A
-        service that ends with the last test would be missed.
-        """
-        deadline = time.monotonic() + _NOTICES_WITHIN
-        while time.monotonic() < deadline and not self._has_processes(container):
-            time.sleep(_POLL)
 
     def _has_processes(self, container: str) -> bool:
         """Whether a container has processes; true also if it is known to have ended."""
@@ -288,9 +281,10 @@ class ComposeRunner:
         model, limits = self._model_of(services, cancel), plan.limits
         network = plan.network and not (plan.use.changes_network or services.on_localhost)
         name = f"agentbench-{uuid.uuid4().hex}"
+        labels = {**labels_of("sandbox", self._owner), PROJECT: name}
         settings = ProjectSettings(
             name=name,
-            labels={**labels_of("sandbox", self._owner), PROJECT: name},
+            labels=labels,
             images=self._images(services, model, model.beside, cancel),
             limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
             network_options=packet_size(self._engine) if network else _INHIBIT_ADDRESS,
@@ -304,7 +298,11 @@ class ComposeRunner:
                 try:
                     self._start(project, document, cancel)
                 except (RunCancelled, SandboxError):
-                    self._await_requests(settings)
+                    # The engine may still work on the requests of a Compose that was killed, and
+                    # create a network after the project's removal. It creates networks one at a
+                    # time, so one that we create now comes last. It is removed with the project.
+                    with suppress(SandboxError), self._engine.api("create a network") as api:
+                        api.create_network(f"{name}_last", labels=labels)
                     raise
             yield project
         except BaseException:
@@ -312,16 +310,6 @@ class ComposeRunner:
                 remove_project(self._engine, name)
             raise
         remove_project(self._engine, name)
-
-    def _await_requests(self, settings: ProjectSettings) -> None:
-        """Wait until the engine has finished the requests of a Compose that was killed.
-
-        Otherwise a network could appear after the project was removed. The engine creates networks
-        one at a time, so one that we create now comes last. It is removed with the project.
-        """
-        with suppress(SandboxError), self._engine.api("create a network") as api:
-            labels = {name: str(value) for name, value in settings.labels.items()}
-            api.create_network(f"{settings.name}_last", labels=labels)
 
     @cached_property
     def _program(self) -> ComposeProgram:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TypeVar
 
+import tenacity
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -119,28 +120,25 @@ class DockerContainer:
     ) -> StartedExec:
         """Start a program as the user of commands."""
         self.require_alive()
-        try:
-            return self._begin(argv, env, user)
-        except SandboxError as fault:
-            if not _is_still_paused(fault):
-                raise
-        return _repeated(lambda: self._begin(argv, env, user), _is_still_paused)
+        who = user or self.plan.limits.user
+        network = self.plan.env if self._is_connected else {}
+        variables = {**network, **self.plan.main_env, **variables_of(who), **env}
+        # Another runtime may leave the streams of commands open after the container's end.
+        main = self._main if self.plan.limits.runtime is not None else None
 
-    def _begin(self, argv: list[str], env: dict[str, str], user: UserName | None) -> StartedExec:
-        with self._engine.api("start a command") as api:
-            who = user or self.plan.limits.user
-            network = self.plan.env if self._is_connected else {}
-            variables = {**network, **self.plan.main_env, **variables_of(who), **env}
-            created = api.exec_create(
-                self.name, argv, user=account_of(who), environment=variables, stdin=True
-            )
-            started = api.exec_start(created["Id"], socket=True)
-            # Another runtime may leave the streams of commands open after the container's end.
-            main = self._main if self.plan.limits.runtime is not None else None
-            stream = AttachedStream(
-                started, is_orphaned=lambda: main is not None and main.has_ended
-            )
-        return StartedExec(id=str(created["Id"]), stream=stream)
+        def start() -> StartedExec:
+            with self._engine.api("start a command") as api:
+                created = api.exec_create(
+                    self.name, argv, user=account_of(who), environment=variables, stdin=True
+                )
+                stream = AttachedStream(
+                    api.exec_start(created["Id"], socket=True),
+                    is_orphaned=lambda: main is not None and main.has_ended,
+                )
+            return StartedExec(id=str(created["Id"]), stream=stream)
+
+        # A busy engine may not yet have noticed that a container is unpaused.
+        return _repeated(start, lambda fault: "is paused" in str(fault))
 
     def run_main(self) -> None:
         """Start the program that runs alongside commands: that of `main`, or the entrypoint."""
@@ -286,9 +284,7 @@ class DockerContainer:
             self._main.close()
         self._engine.require_answer()
         _repeated(
-            lambda: remove_container(self._engine, self.name),
-            lambda fault: isinstance(fault, SandboxError),
-            attempts=4,
+            lambda: remove_container(self._engine, self.name), lambda _fault: True, attempts=4
         )
 
     def _switch(self, api: DockerApi, *, connected: bool) -> None:
@@ -344,21 +340,16 @@ class DockerContainer:
                 api.kill(self.name)
 
 
-def _is_still_paused(fault: BaseException) -> bool:
-    """Whether a busy engine has not yet noticed that a container is unpaused."""
-    return isinstance(fault, SandboxError) and "is paused" in str(fault)
-
-
 def _repeated(
     call: Callable[[], T], is_passing: Callable[[BaseException], bool], attempts: int = _ATTEMPTS
 ) -> T:
-    """Make a call; repeat it for some seconds while its error may be temporary."""
-    import tenacity  # here, since its import takes long
-
+    """Make a call; repeat it for some seconds while its SandboxError may be temporary."""
     retrying = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(attempts),
         wait=tenacity.wait_exponential(multiplier=0.1, max=1),
-        retry=tenacity.retry_if_exception(is_passing),
+        retry=tenacity.retry_if_exception(
+            lambda fault: isinstance(fault, SandboxError) and is_passing(fault)
+        ),
         reraise=True,
     )
     return retrying(call)
