@@ -9,7 +9,7 @@ import pwd
 import shutil
 import ssl
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -101,38 +101,32 @@ def install_pytest(venv: Path, *, sandbox_path: Path) -> list[Path]:
     Raises:
         OSError: the environment cannot be written.
     """
+    from importlib.metadata import PackageNotFoundError, distribution
+
     (purelib,) = (venv / "lib").glob("python3*/site-packages")
     missing = () if (purelib / "pip").is_dir() else _INSTALLER
-    created: dict[Path, None] = {}
+    created = set[Path]()
     for name in (*_DISTRIBUTIONS, *missing):
-        for target in _copied(name, purelib):
-            created[target] = None
-            created.update((folder, None) for folder in target.parents if purelib in folder.parents)
+        try:
+            files = distribution(name).files or ()
+        except PackageNotFoundError:  # the harness's own environment lacks it
+            continue
+        for file in files:
+            if ".." in file.parts or "__pycache__" in file.parts:
+                continue
+            target = purelib / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(str(file.locate()), target)
+            created.add(target)
+            created.update(folder for folder in target.parents if purelib in folder.parents)
     for script, (module, main) in _SCRIPTS.items():
         path = venv / "bin" / script
         if not path.exists():
             python = sandbox_path / "bin" / "python"
             path.write_text(_SCRIPT.format(python=python, module=module, main=main))
             path.chmod(0o755)
-            created[path] = None
+            created.add(path)
     return list(created)
-
-
-def _copied(name: str, purelib: Path) -> Iterator[Path]:
-    """Copy a distribution, if the harness's own environment has it."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        found = distribution(name)
-    except PackageNotFoundError:
-        return
-    for file in found.files or ():
-        if ".." in file.parts or "__pycache__" in file.parts:
-            continue
-        target = purelib / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(str(found.locate_file(file)), target)
-        yield target
 
 
 def ca_bundle(host_env: Mapping[str, str]) -> Path | None:

@@ -197,6 +197,15 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         *user_limits,
     ]
     named = {each["Name"] for each in plan.ulimits}
+    network: dict[str, object] = {"NetworkMode": "none"}
+    may_leave = plan.network or plan.use.changes_network
+    if plan.network_holder is not None:
+        network = {"NetworkMode": f"container:{plan.network_holder}"}
+    elif plan.networks:
+        closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
+        network = {"NetworkMode": plan.networks[0].name, **closed}
+    elif may_leave:
+        network = {"NetworkMode": plan.public_network}
     # The privileges of the main process; the user of commands gets none of them.
     added, security = ([] if is_root else ["KILL"]), ["no-new-privileges"]
     if plan.use.nests:
@@ -209,7 +218,7 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "CapDrop": ["NET_RAW", *plan.dropped] if is_root else ["ALL"],
         "CapAdd": added,
         "SecurityOpt": security,
-        **_network_options(plan),
+        **network,
         "Memory": memory,
         "MemorySwap": memory,
         "NanoCpus": int(min(limits.cpus, cpus) * 1e9),
@@ -223,16 +232,6 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Mounts": _mounts(plan),
         **plan.extra,
     }
-
-
-def _network_options(plan: ContainerPlan) -> dict[str, object]:
-    if plan.network_holder is not None:
-        return {"NetworkMode": f"container:{plan.network_holder}"}
-    may_leave = plan.network or plan.use.changes_network
-    if not plan.networks:
-        return {"NetworkMode": plan.public_network if may_leave else "none"}
-    closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
-    return {"NetworkMode": plan.networks[0].name, **closed}
 
 
 def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:

@@ -101,7 +101,7 @@ def build_base_image(
     bases = base_image.base_image_sources(python)
     existing = {image.recipe: image for image in list_images(engine)}
     for base in bases:
-        if (image := existing.get(base_image.recipe_hash(base.kind, base.python))) is not None:
+        if (image := existing.get(base_image.recipe_hash(base.kind, python))) is not None:
             progress(f"{image.name} is up to date")
             return image
     started, faults = time.monotonic(), list[str]()
@@ -112,7 +112,7 @@ def build_base_image(
         except SandboxError as fault:
             faults.append(f"{base.kind}: {fault}")
             continue
-        image = _build_on(engine, base, name, progress)
+        image = _build_on(engine, base.kind, python, name, progress)
         seconds, size = time.monotonic() - started, image.size_bytes / 1e6
         progress(f"{image.name} is ready: {size:.0f} MB in {seconds:.0f} s")
         return image
@@ -129,7 +129,7 @@ def build_base_image(
 def is_outdated(engine: Engine, python: str) -> bool:
     """Whether the base image with a Python exists, and was built by another recipe."""
     sources = base_image.base_image_sources(python)
-    recipes = {base_image.recipe_hash(base.kind, base.python) for base in sources}
+    recipes = {base_image.recipe_hash(base.kind, python) for base in sources}
     return any(each.python == python and each.recipe not in recipes for each in list_images(engine))
 
 
@@ -190,13 +190,13 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
 
 
 def _build_on(
-    engine: Engine, base: base_image.BaseImageSource, name: str, progress: base_image.Progress
+    engine: Engine, kind: str, python: str, name: str, progress: base_image.Progress
 ) -> BaseImage:
-    recipe = base_image.recipe_hash(base.kind, base.python)
-    tag = base_image_name(base.python)
-    context = base_image.build_context(base.python)
+    recipe = base_image.recipe_hash(kind, python)
+    tag = base_image_name(python)
+    context = base_image.build_context(python)
     progress(f"installing pytest on {name}")
-    labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
+    labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: python}
     buildargs = {"BASE": name}
     _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, what=tag)
     for image in list_images(engine):

@@ -32,7 +32,7 @@ from agentbench.sandbox.docker.container_options import account_of
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import save_snapshot
 from agentbench.sandbox.docker.volumes import (
-    HostFolder,
+    HostPath,
     find_volume,
     gauge_of,
     read_volume,
@@ -114,7 +114,6 @@ class ContainerExec:
 
     @property
     def duration(self) -> timedelta:
-        """The time since its start."""
         return timedelta(seconds=time.monotonic() - self._started)
 
     @property
@@ -124,7 +123,6 @@ class ContainerExec:
 
     @property
     def output(self) -> Mapping[Stream, OutputCapture]:
-        """Its output so far."""
         return {stream: channel.capture for stream, channel in self._channels.items()}
 
     def begin(self, connection: AttachedStream) -> None:
@@ -332,7 +330,7 @@ class DockerSandbox:
         doing = f"read {path}"
         found = self._host_volume(path)
         if found is not None:
-            with read_volume(*found, doing) as tar:
+            with read_volume(found, doing) as tar:
                 yield tar
             return
         with read_archive(self._engine, self._container.name, f"{path}/.", doing) as tar:
@@ -341,13 +339,12 @@ class DockerSandbox:
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
         self._container.require_alive()
         found = self._host_volume(path)
-        if found is not None and write_volume(
-            *found, tar, f"write to {path}", self._container.plan.owner_id
-        ):
+        owner_id = self._container.plan.owner_id
+        if found is not None and write_volume(found, tar, f"write to {path}", owner_id):
             return
-        owned = owned_by_user(tar, self._container.plan.owner_id)
+        owned = owned_by_user(tar, owner_id)
         argv: tuple[str, ...] = ("mkdir", "-p", str(path))
-        owner = None if self._container.plan.owner_id else ROOT_USER
+        owner = None if owner_id else ROOT_USER
         make = Command(argv=argv, timeout=timedelta(minutes=1), cwd=PurePosixPath("/"), user=owner)
         if self._container.plan.is_in_memory(path):  # the engine cannot write there
             argv = ("sh", "-c", 'mkdir -p "$0" && tar -xf - -C "$0"', str(path))
@@ -404,7 +401,7 @@ class DockerSandbox:
             raise SandboxError(f"there is no service {name}: the sandbox has none")
         return self._project.container_of(name)
 
-    def _host_volume(self, path: PurePosixPath) -> tuple[HostFolder, tuple[str, ...]] | None:
+    def _host_volume(self, path: PurePosixPath) -> HostPath | None:
         return find_volume(self._container, path) if self._engine.address.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
