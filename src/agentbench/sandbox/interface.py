@@ -388,7 +388,10 @@ class LogsNetwork(Protocol):
 
 
 class SandboxProvider(Protocol):
-    """Opens sandboxes of one kind; thread-safe."""
+    """Opens sandboxes of one kind; thread-safe.
+
+    Each method raises SandboxError if the engine is lost.
+    """
 
     @property
     def name(self) -> str:
@@ -430,7 +433,6 @@ class SandboxProvider(Protocol):
 
         Raises:
             UnavailableError: the image is missing; the message says how to get it.
-            SandboxError: the engine is lost.
         """
 
     def open(
@@ -460,11 +462,7 @@ class SandboxProvider(Protocol):
         """
 
     def find(self, key: str) -> SnapshotId | None:
-        """The snapshot with a key; None if it is missing or damaged.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """The snapshot with a key; None if it is missing or damaged."""
 
     def discard(self, snapshot: SnapshotId) -> None:
         """Remove a snapshot; a missing one is no error."""
@@ -503,8 +501,4 @@ class EngineProvider(SandboxProvider, Protocol):
     """A provider whose sandboxes live in an engine, which outlives the process that uses it."""
 
     def remove_dead_orphans(self) -> Mapping[str, int]:
-        """Remove the remains of dead processes in the engine; returns their number by kind.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """Remove the remains of dead processes in the engine; returns their number by kind."""

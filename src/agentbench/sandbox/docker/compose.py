@@ -43,7 +43,6 @@ from agentbench.scoring.classification import network_failure
 from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image, networked_services
 from agentbench.taxonomy import Fault
 
-_BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
 _POLL = 0.1  # seconds; a health check has no event
 _GONE = re.compile(r"not running|no running task|process not found|no such process")
@@ -243,7 +242,7 @@ def check_compose_file(services: Services) -> None:
         program = find_compose()
     except UnavailableError:
         return
-    _read_model(program, services, None, None)
+    _read_model(program, services, None)
 
 
 class ComposeRunner:
@@ -258,7 +257,7 @@ class ComposeRunner:
         _ = self._program
 
     def prepare(self, services: Services) -> ImageId | None:
-        model = self._model_of(services, None)
+        model = _read_model(self._program, services, None)
         found = self._images(services, model, model.services, None)
         return images.resolve_image(self._engine, found[MAIN]) if MAIN in found else None
 
@@ -278,7 +277,7 @@ class ComposeRunner:
             SandboxError: the engine is lost.
             RunCancelled: the run was cancelled.
         """
-        model, limits = self._model_of(services, cancel), plan.limits
+        model, limits = _read_model(self._program, services, cancel), plan.limits
         network = plan.network and not (plan.use.changes_network or services.on_localhost)
         name = f"agentbench-{uuid.uuid4().hex}"
         labels = {**labels_of("sandbox", self._owner), PROJECT: name}
@@ -313,10 +312,7 @@ class ComposeRunner:
 
     @cached_property
     def _program(self) -> ComposeProgram:
-        return find_compose(self._engine.facts)
-
-    def _model_of(self, services: Services, cancel: Event | None) -> ComposeModel:
-        return _read_model(self._program, services, self._engine.address.passed_on, cancel)
+        return find_compose(self._engine.facts, self._engine.address.passed_on)
 
     def _start(
         self, project: ComposeProject, document: Mapping[str, object], cancel: Event | None
@@ -324,7 +320,6 @@ class ComposeRunner:
         outcome = self._program.run_document(
             document,
             *("up", "--detach", "--no-build"),
-            engine=self._engine.address.passed_on,
             seconds=_START_SECONDS,
             cancel=cancel,
         )
@@ -363,31 +358,18 @@ class ComposeRunner:
                 for name, table in built.items()
                 if not images.image_exists(self._engine, found[name])
             }
-            if missing:
-                self._build(model.file, missing, cancel)
+            outcome = self._program.build(missing, cancel) if missing else None
+        if outcome is not None and outcome.code:
+            lacks_network = network_failure(outcome.output + outcome.messages)
+            raise ServiceError(
+                f"{model.file}: cannot build {', '.join(missing)}: "
+                f"{outcome.last_message[:_LINE]}\n{outcome.last_output}",
+                fault=Fault.INFRASTRUCTURE if lacks_network else Fault.TASK,
+            )
         return found
 
-    def _build(self, file: Path, services: Mapping[str, JsonTable], cancel: Event | None) -> None:
-        outcome = self._program.run_document(
-            {"name": "agentbench", "services": services},
-            "build",
-            engine=self._engine.address.passed_on,
-            seconds=_BUILD_SECONDS,
-            cancel=cancel,
-        )
-        if outcome.code:
-            lines = (outcome.output + outcome.messages).strip()
-            fault = Fault.INFRASTRUCTURE if network_failure(lines) else Fault.TASK
-            names = ", ".join(services)
-            raise ServiceError(
-                f"{file}: cannot build {names}: {outcome.last_message[:_LINE]}\n{lines[-2000:]}",
-                fault=fault,
-            )
 
-
-def _read_model(
-    program: ComposeProgram, services: Services, engine: str | None, cancel: Event | None
-) -> ComposeModel:
+def _read_model(program: ComposeProgram, services: Services, cancel: Event | None) -> ComposeModel:
     file = services.file.resolve()
     words = ["--project-name", "agentbench", "--project-directory", str(file.parent)]
     with owned_folder("agentbench-compose-") as folder:
@@ -398,7 +380,6 @@ def _read_model(
         outcome = program.run(
             *("--file", str(file), *words, "config", "--format", "json"),
             variables={**services.env, **services.variables},
-            engine=engine,
             cancel=cancel,
         )
     if outcome.code:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from agentbench.errors import ImageBuildError, RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
+from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.container_options import LOG_FOLDERS, SCRIPT_FOLDERS
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
@@ -246,23 +247,18 @@ def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
     Raises:
         UnavailableError: the build failed, or Compose is missing.
     """
-    from agentbench.sandbox.docker.compose_program import find_compose
-
     build = {
         "context": str(dockerfile.parent.absolute()),
         "dockerfile": dockerfile.name,
         "labels": labels_of("task-image"),
     }
-    outcome = find_compose(engine.facts).run_document(
-        {"name": "agentbench", "services": {"image": {"image": tag, "build": build}}},
-        "build",
-        engine=engine.address.passed_on,
-        seconds=_BUILD_SECONDS,
-    )
+    program = find_compose(engine.facts, engine.address.passed_on)
+    outcome = program.build({"image": {"image": tag, "build": build}})
     found = _id_of(engine, tag)
     if outcome.code or found is None:
-        output = (outcome.output + outcome.messages).strip()[-2000:]
-        raise UnavailableError(f"cannot build {dockerfile}: {outcome.last_message}\n{output}")
+        raise UnavailableError(
+            f"cannot build {dockerfile}: {outcome.last_message}\n{outcome.last_output}"
+        )
     return found
 
 

@@ -125,7 +125,6 @@ class SharedContainers:
     def _close(self) -> None:
         with self._changed:
             self._is_closed = True
-            left = [each for waiting in self._idle.values() for each in waiting]
-            self._idle.clear()
+            left = self._surplus()
         for each in left:
             self._remove(each)
