@@ -1,7 +1,9 @@
 import subprocess
 from pathlib import Path
 
-from agentbench.sandbox.host_environment import host_python, install_pytest, pytest_version
+import pytest
+
+from agentbench.sandbox.host_environment import host_python, install_pytest
 
 
 def test_the_interpreter_is_outside_any_environment() -> None:
@@ -20,7 +22,7 @@ def test_pytest_and_a_missing_pip_are_installed_without_a_network(tmp_path: Path
     made = install_pytest(tmp_path, sandbox_path=tmp_path)
     argv = (str(tmp_path / "bin" / "pytest"), "--version")
     said = subprocess.run(argv, capture_output=True, text=True, check=True, env={})
-    assert said.stdout == f"pytest {pytest_version()}\n"
+    assert said.stdout == f"pytest {pytest.__version__}\n"
     argv = (str(tmp_path / "bin" / "pip"), "--version")
     assert subprocess.run(argv, capture_output=True, check=True, env={}).stdout.startswith(b"pip ")
     installed = [path for path in tmp_path.rglob("*") if "_pytest" in path.parts]

@@ -48,7 +48,15 @@ def find_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
     Args:
         cache_dir: The folder that providers are connected with.
     """
-    return tuple(_measured(orphan) for orphan in _all_candidates(cache_dir))
+    found: list[Orphan] = []
+    for orphan in _all_candidates(cache_dir):
+        path, size = Path(orphan.id), 0
+        if orphan.kind == OrphanKind.FOLDER:
+            size = size_of(path)
+        elif orphan.kind == OrphanKind.FILE:
+            size = path.lstat().st_size
+        found.append(replace(orphan, size_bytes=size))
+    return tuple(found)
 
 
 def find_dead_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
@@ -94,14 +102,6 @@ def _all_candidates(cache_dir: Path) -> Iterator[Orphan]:
     for group in sorted(path for parent in parents for path in parent.glob(f"{CGROUP_PREFIX}*")):
         alive = is_group_owner_alive(group)
         yield Orphan(kind=OrphanKind.CGROUP, id=str(group), owner_alive=alive)
-
-
-def _measured(orphan: Orphan) -> Orphan:
-    if orphan.kind == OrphanKind.CGROUP:
-        return orphan
-    path = Path(orphan.id)
-    size = size_of(path) if orphan.kind == OrphanKind.FOLDER else path.lstat().st_size
-    return replace(orphan, size_bytes=size)
 
 
 def _folders(cache_dir: Path) -> Iterator[Path]:

@@ -209,7 +209,11 @@ class DiskWatch:
             # A measurement is repeated if the command's end may have ended its process. After a
             # command that exceeded the limit, later ones may use the same amount, but not more.
             was_measuring, self._measure = self._measure is not None, None
-            if self._exceeded or was_measuring or self._may_exceed(written) or self._is_due():
+            most = self._known
+            if written is not None:
+                most = DiskUsage(bytes=most.bytes + written.bytes, files=most.files + written.files)
+            may_exceed = bool(self._exceeded or self._limit_below(most))
+            if may_exceed or was_measuring or self._is_due():
                 self._go_on(now + _SETTLES_WITHIN)
                 self._measure = None
             return self._exceeded
@@ -222,15 +226,6 @@ class DiskWatch:
         finally:
             exceeded = self.end()
         return out_of_disk(result, exceeded)
-
-    def _may_exceed(self, written: DiskUsage | None) -> bool:
-        if written is None:
-            return False
-        allowed, known = self._allowed, self._known
-        return (
-            known.bytes + written.bytes > allowed.bytes
-            or known.files + written.files > allowed.files
-        )
 
     def _is_due(self) -> bool:
         free = self._gauge.free()

@@ -1,15 +1,21 @@
 """The common part of the bubblewrap and process providers, whose sandboxes are host folders."""
 
+import hashlib
+import os
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from threading import Event
 
 from msgspec import Struct, field
 
+from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
 from agentbench.sandbox.folder_sandbox import (
@@ -19,9 +25,10 @@ from agentbench.sandbox.folder_sandbox import (
     SandboxFolders,
     sandbox_folders,
 )
-from agentbench.sandbox.host_environment import EnvironmentStore, HostPython, make_environment
+from agentbench.sandbox.host_environment import HostPython, install_pytest
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
+    Command,
     ImageId,
     Limits,
     ReadOnlyMount,
@@ -32,6 +39,14 @@ from agentbench.sandbox.interface import (
 from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
 from agentbench.sandbox.trees import FileOwner
 from agentbench.tasks.users import AGENT_USER, UserName
+
+_RECIPE = "1"  # increment it when the environments change
+_CREATED_WITHIN = timedelta(minutes=5)
+# Creates the byte-code of all imports of a test run, so that sandboxes do not compile them again.
+_WARM_UP = (
+    'cd "$(mktemp -d)" && echo "def test_it(): assert 1" > test_it.py '
+    "&& python -m pytest -q test_it.py && python -m pip --version"
+)
 
 
 class SandboxRequest(Struct, frozen=True, kw_only=True):
@@ -85,18 +100,37 @@ class FolderProvider(ABC):
         workdir: PurePosixPath | None = None,
         user: UserName = AGENT_USER,
     ) -> ImageId:
-        """See SandboxProvider.resolve_image; the environment of the host's Python.
-
-        Raises:
-            UnavailableError: this back end cannot provide the image or the user.
-        """
+        """See SandboxProvider.resolve_image; the environment of the host's Python."""
         if user != AGENT_USER:
             raise UnavailableError(
                 f"{self.name} has no other users ([environment] user): use a container engine, "
                 "--sandbox docker"
             )
-        store = EnvironmentStore(store=self._store("image"), python=self.python, back_end=self.name)
-        return store.resolve(image, dockerfile, self._make_environment, workdir)
+        if dockerfile is not None or image not in (None, self.python.image_name):
+            raise UnavailableError(
+                f"{self.name} provides only this machine's Python, {self.python.image_name}, "
+                f"not {dockerfile or image}: use a container engine for it, --sandbox docker"
+            )
+        if workdir is not None:
+            raise UnavailableError(
+                f"{self.name} has no images with the folders of the task's own scripts "
+                f"({workdir}, /tests, /logs): use a container engine, --sandbox docker"
+            )
+        # An environment is a snapshot with an empty workspace.
+        store = self._store("image")
+        owner = "" if self.user is None else str(self.user.uid)
+        facts = (_RECIPE, self.python.full_version, str(self.python.prefix), owner)
+        digest = hashlib.sha256("\n".join((*facts, version("pytest"))).encode()).hexdigest()
+        key = f"python{self.python.version.replace('.', '-')}-{digest[:16]}"
+        if store.find(key) is None:
+            store.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(store.folder / f".{key}.lock"):
+                if store.find(key) is None:  # no other process has made it meanwhile
+                    try:
+                        self._make_environment(key)
+                    except (OSError, SandboxError) as fault:
+                        raise UnavailableError(f"cannot create an environment: {fault}") from fault
+        return ImageId(store.id_of(key))
 
     @contextmanager
     def open(
@@ -170,10 +204,24 @@ class FolderProvider(ABC):
         )
 
     def _make_environment(self, key: str) -> None:
+        """Create a virtual environment with pytest in an empty sandbox, without a network."""
         with ExitStack() as stack:
             folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))
             sandbox = self._sandbox(SandboxRequest(folders=folders, stack=stack))
-            make_environment(
-                sandbox, self.python, folders, venv=self._venv(folders), owner=self.user
-            )
+
+            def run(script: str) -> None:
+                argv = ("sh", "-c", script)
+                result = sandbox.run(Command(argv=argv, timeout=_CREATED_WITHIN))
+                if not result.ok:
+                    output = (result.stderr or result.stdout).strip()[-800:]
+                    raise SandboxError(f"`{script}` failed ({result.ending}): {output}")
+
+            create = f"{shlex.quote(str(self.python.executable))} -I -m venv"
+            venv = shlex.quote(str(self._venv(folders)))
+            # Debian may lack the pip of `venv`; then pip is copied like pytest.
+            run(f"{create} {venv} || {create} --clear --without-pip {venv}")
+            for path in install_pytest(folders.venv, sandbox_path=Path(self._venv(folders))):
+                if self.user is not None:
+                    os.lchown(path, self.user.uid, self.user.gid)
+            run(_WARM_UP)
             self._store("image").save(key, folders)

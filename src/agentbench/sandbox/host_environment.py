@@ -4,30 +4,19 @@ In place of an image, a sandbox gets a virtual environment of the host's Python.
 host's certificate authorities, package indexes and proxies, without credentials.
 """
 
-import hashlib
 import os
 import pwd
-import shlex
 import shutil
 import ssl
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from agentbench.core.file_locks import FileLock
-from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.interface import Command, ImageId, Sandbox
 from agentbench.sandbox.python_stacks import base_image_name
-from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import FileOwner
-
-if TYPE_CHECKING:
-    from agentbench.sandbox.folder_sandbox import SandboxFolders
 
 # Unassigned by Debian's policy and by systemd, and mapped in rootless containers, too.
 _UNASSIGNED = range(60706, 61184)
@@ -39,13 +28,6 @@ _SCRIPTS = {
     "py.test": ("pytest", "console_main"),
     "pip": ("pip._internal.cli.main", "main"),
 }
-_RECIPE = "1"  # increment it when the environments change
-_CREATED_WITHIN = timedelta(minutes=5)
-# Creates the byte-code of all imports of a test run, so that sandboxes do not compile them again.
-_WARM_UP = (
-    'cd "$(mktemp -d)" && echo "def test_it(): assert 1" > test_it.py '
-    "&& python -m pytest -q test_it.py && python -m pip --version"
-)
 _CA_VARIABLES = (
     "SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
     "NODE_EXTRA_CA_CERTS",
@@ -104,13 +86,6 @@ def host_python() -> HostPython:
     )
 
 
-def pytest_version() -> str:
-    """The version of pytest in the environments."""
-    from importlib.metadata import version
-
-    return version("pytest")
-
-
 def install_pytest(venv: Path, *, sandbox_path: Path) -> list[Path]:
     """Copy pytest and its dependencies from the harness's own environment, without a network.
 
@@ -126,124 +101,32 @@ def install_pytest(venv: Path, *, sandbox_path: Path) -> list[Path]:
     Raises:
         OSError: the environment cannot be written.
     """
+    from importlib.metadata import PackageNotFoundError, distribution
+
     (purelib,) = (venv / "lib").glob("python3*/site-packages")
     missing = () if (purelib / "pip").is_dir() else _INSTALLER
-    created: dict[Path, None] = {}
+    created = set[Path]()
     for name in (*_DISTRIBUTIONS, *missing):
-        for target in _copied(name, purelib):
-            created[target] = None
-            created.update((folder, None) for folder in target.parents if purelib in folder.parents)
+        try:
+            files = distribution(name).files or ()
+        except PackageNotFoundError:  # the harness's own environment lacks it
+            continue
+        for file in files:
+            if ".." in file.parts or "__pycache__" in file.parts:
+                continue
+            target = purelib / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(str(file.locate()), target)
+            created.add(target)
+            created.update(folder for folder in target.parents if purelib in folder.parents)
     for script, (module, main) in _SCRIPTS.items():
         path = venv / "bin" / script
         if not path.exists():
             python = sandbox_path / "bin" / "python"
             path.write_text(_SCRIPT.format(python=python, module=module, main=main))
             path.chmod(0o755)
-            created[path] = None
+            created.add(path)
     return list(created)
-
-
-def _copied(name: str, purelib: Path) -> Iterator[Path]:
-    """Copy a distribution, if the harness's own environment has it."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        found = distribution(name)
-    except PackageNotFoundError:
-        return
-    for file in found.files or ():
-        if ".." in file.parts or "__pycache__" in file.parts:
-            continue
-        target = purelib / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(str(found.locate_file(file)), target)
-        yield target
-
-
-class EnvironmentStore(Struct, frozen=True, kw_only=True):
-    """The environments of one back end, stored as snapshots with an empty workspace."""
-
-    store: SnapshotStore
-    python: HostPython
-    back_end: str
-
-    def resolve(
-        self,
-        image: str | None,
-        dockerfile: Path | None,
-        make: Callable[[str], object],
-        workdir: PurePosixPath | None = None,
-    ) -> ImageId:
-        """The id of the environment for an image's name; it is created if it does not exist.
-
-        Args:
-            image: None, or the name of a base image with this Python.
-            dockerfile: Refused, since there is no engine to build it.
-            make: Saves an environment under a key; called only for a missing one.
-            workdir: Refused, since there is no image with such a folder.
-
-        Raises:
-            UnavailableError: this back end cannot provide the image, or failed to create it.
-        """
-        if dockerfile is not None or image not in (None, self.python.image_name):
-            raise UnavailableError(
-                f"{self.back_end} provides only this machine's Python, {self.python.image_name}, "
-                f"not {dockerfile or image}: use a container engine for it, --sandbox docker"
-            )
-        if workdir is not None:
-            raise UnavailableError(
-                f"{self.back_end} has no images with the folders of the task's own scripts "
-                f"({workdir}, /tests, /logs): use a container engine, --sandbox docker"
-            )
-        key = self._key()
-        if self.store.find(key) is None:
-            self._create(key, make)
-        return ImageId(self.store.id_of(key))
-
-    def _create(self, key: str, make: Callable[[str], object]) -> None:
-        self.store.folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.store.folder / f".{key}.lock"):
-            if self.store.find(key) is None:
-                try:
-                    make(key)
-                except (OSError, SandboxError) as fault:
-                    raise UnavailableError(f"cannot create an environment: {fault}") from fault
-
-    def _key(self) -> str:
-        owner = "" if self.store.owner is None else str(self.store.owner.uid)
-        facts = (_RECIPE, self.python.full_version, str(self.python.prefix), owner)
-        digest = hashlib.sha256("\n".join((*facts, pytest_version())).encode()).hexdigest()
-        return f"python{self.python.version.replace('.', '-')}-{digest[:16]}"
-
-
-def make_environment(
-    sandbox: Sandbox,
-    python: HostPython,
-    folders: "SandboxFolders",
-    venv: PurePosixPath,
-    owner: FileOwner | None,
-) -> None:
-    """Create a virtual environment with pytest in an empty sandbox, without a network.
-
-    Raises:
-        SandboxError: Python has no venv module, or pytest does not run in the environment.
-        OSError: the disk is full.
-    """
-    create = f"{shlex.quote(str(python.executable))} -I -m venv"
-    path = shlex.quote(str(venv))
-    # Debian may lack the pip of `venv`; then pip is copied like pytest.
-    _run_checked(sandbox, f"{create} {path} || {create} --clear --without-pip {path}")
-    for installed in install_pytest(folders.venv, sandbox_path=Path(venv)):
-        if owner is not None:
-            os.lchown(installed, owner.uid, owner.gid)
-    _run_checked(sandbox, _WARM_UP)
-
-
-def _run_checked(sandbox: Sandbox, script: str) -> None:
-    result = sandbox.run(Command(argv=("sh", "-c", script), timeout=_CREATED_WITHIN))
-    if not result.ok:
-        output = (result.stderr or result.stdout).strip()[-800:]
-        raise SandboxError(f"`{script}` failed ({result.ending}): {output}")
 
 
 def ca_bundle(host_env: Mapping[str, str]) -> Path | None:

@@ -128,7 +128,7 @@ class SandboxUse(Struct, frozen=True, kw_only=True):
     """Whether it is used for one run of tests, so that its back end may use a container again. Then
     only its results can be read, and files in /tmp exist for one command."""
     nests: bool = False
-    """Whether it holds other sandboxes (`NestsSandboxes`), if the back end can do so."""
+    """Whether it only holds other sandboxes, if the back end can do so; only back ends ask."""
     services: Services | None = None
     """The services that it reaches by their names; they start before it, and end with it."""
 
@@ -250,23 +250,17 @@ OpenSandbox = Callable[[Sequence[ReadOnlyMount]], AbstractContextManager[Sandbox
 class LastingSandbox(Sandbox, Protocol):
     """A sandbox in which the processes of a command continue after its end.
 
-    The entrypoint of its image runs from the start.
+    The entrypoint of its image runs from the start. Each method raises SandboxError if the sandbox
+    is lost.
     """
 
     def frozen(self) -> AbstractContextManager[None]:
-        """Stop all processes during the block.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
+        """Stop all processes during the block."""
 
     def set_network(self, network: Network) -> None:
         """Connect it to a public network, or disconnect it; running processes are affected, too.
 
         A list of hosts disconnects it, since a proxy reaches these (`sandbox.egress`).
-
-        Raises:
-            SandboxError: the sandbox is lost.
         """
 
 
@@ -279,24 +273,6 @@ class SharesContainers(Protocol):
 
         Args:
             background: Removes the containers; the last ones when it finishes.
-        """
-
-
-@runtime_checkable
-class NestsSandboxes(Protocol):
-    """A sandbox that only holds others, which start quickly from its state."""
-
-    def nested(self, cancel: Event | None = None) -> AbstractContextManager[Sandbox]:
-        """A fresh sandbox with the limits of this one; only one at a time.
-
-        Its files exist from its first command on; files in /tmp exist for one command. Only its
-        results can be read.
-
-        Args:
-            cancel: Ends its commands.
-
-        Raises:
-            SandboxError: this sandbox is lost.
         """
 
 
@@ -325,35 +301,26 @@ class ImageSettings(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class ManagesImages(Protocol):
-    """A provider whose sandboxes start from images of an engine."""
+    """A provider whose sandboxes start from images of an engine.
+
+    Each method raises SandboxError if the engine is lost.
+    """
 
     def has_image(self, image: str) -> bool:
-        """Whether the engine has an image; no registry is asked.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """Whether the engine has an image; no registry is asked."""
 
     def image_settings(self, image: str) -> ImageSettings:
-        """The settings of an image that the engine has.
+        """The settings of an image.
 
         Raises:
-            SandboxError: it does not have the image, or the engine is lost.
+            SandboxError: the engine does not have the image.
         """
 
     def is_outdated(self, python: str) -> bool:
-        """Whether the base image with a Python was built by another version of agentbench.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """Whether the base image with a Python was built by another version of agentbench."""
 
     def image_bytes(self) -> int:
-        """The disk space of all images and snapshots in the engine.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """The disk space of all images and snapshots in the engine."""
 
 
 @runtime_checkable
@@ -382,14 +349,13 @@ class RunsServices(Protocol):
 
 @runtime_checkable
 class HasServices(Protocol):
-    """A sandbox that may have services."""
+    """A sandbox that may have services.
+
+    Each method raises SandboxError if the engine is lost.
+    """
 
     def service_reports(self) -> tuple[ServiceReport, ...]:
-        """The reports on all services so far.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """The reports on all services so far."""
 
     def run_in_service(self, service: str, command: Command) -> int | None:
         """Run a command in a service; returns its exit code, or None after its time limit.
@@ -397,7 +363,7 @@ class HasServices(Protocol):
         It has the variables and the folder of the service. Its processes may continue.
 
         Raises:
-            SandboxError: the service does not run, or the engine is lost.
+            SandboxError: the service does not run.
             RunCancelled: the run was cancelled.
         """
 
@@ -409,7 +375,7 @@ class HasServices(Protocol):
         The service need not be running. The stream is untrusted: parse it with limits.
 
         Raises:
-            SandboxError: there is no such service or path, or the engine is lost.
+            SandboxError: there is no such service or path.
         """
 
 
@@ -422,7 +388,10 @@ class LogsNetwork(Protocol):
 
 
 class SandboxProvider(Protocol):
-    """Opens sandboxes of one kind; thread-safe."""
+    """Opens sandboxes of one kind; thread-safe.
+
+    Each method raises SandboxError if the engine is lost.
+    """
 
     @property
     def name(self) -> str:
@@ -464,7 +433,6 @@ class SandboxProvider(Protocol):
 
         Raises:
             UnavailableError: the image is missing; the message says how to get it.
-            SandboxError: the engine is lost.
         """
 
     def open(
@@ -494,11 +462,7 @@ class SandboxProvider(Protocol):
         """
 
     def find(self, key: str) -> SnapshotId | None:
-        """The snapshot with a key; None if it is missing or damaged.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """The snapshot with a key; None if it is missing or damaged."""
 
     def discard(self, snapshot: SnapshotId) -> None:
         """Remove a snapshot; a missing one is no error."""
@@ -537,8 +501,4 @@ class EngineProvider(SandboxProvider, Protocol):
     """A provider whose sandboxes live in an engine, which outlives the process that uses it."""
 
     def remove_dead_orphans(self) -> Mapping[str, int]:
-        """Remove the remains of dead processes in the engine; returns their number by kind.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """Remove the remains of dead processes in the engine; returns their number by kind."""

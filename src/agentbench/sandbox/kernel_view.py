@@ -11,7 +11,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -29,7 +29,6 @@ HIDDEN_IN_PROC = (
 )  # fmt: skip
 """Files and folders with counters of the whole machine."""
 _FREQUENCIES = Path("/sys/devices/system/cpu/cpufreq")
-_SMALL = 256 << 10  # bytes of a file that is kept in memory
 _MEMORY = re.compile(rb"^(\w[^:]*):.*$", re.MULTILINE)
 _OWN_MEMORY = (b"MemTotal", b"MemFree", b"MemAvailable", b"CommitLimit")
 _FIXED_MEMORY = (b"Hugepagesize", b"VmallocTotal")
@@ -94,39 +93,16 @@ def private_copies(mounts: Iterable[ReadOnlyMount], folder: Path) -> Iterator[Re
             yield mount
             continue
         target = folder / mount.name
-        _copy(mount.source, target)
+        if mount.source.is_dir():
+            shutil.copytree(mount.source, target, copy_function=_copy_file)
+            for copied, _, _ in os.walk(target):
+                Path(copied).chmod(0o755)  # this leaves the time of modification
+        else:
+            _copy_file(mount.source, target)
         yield replace(mount, source=target)
 
 
-def _copy(source: Path, target: Path) -> None:
-    status = source.stat()
-    if stat.S_ISDIR(status.st_mode):
-        _copy_folder(str(source), str(target), status)
-    else:
-        _copy_file(str(source), str(target), status)
-
-
-def _copy_folder(source: str, target: str, status: os.stat_result) -> None:
-    folder = Path(target)
-    folder.mkdir()
-    with os.scandir(source) as entries:
-        for entry in entries:
-            own, copy = entry.stat(), f"{target}/{entry.name}"
-            (_copy_folder if stat.S_ISDIR(own.st_mode) else _copy_file)(entry.path, copy, own)
-    folder.chmod(0o755)
-    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _copy_file(source: str, target: str, status: os.stat_result) -> None:
-    if status.st_size > _SMALL:
-        shutil.copyfile(source, target)
-    with Path(target).open("ab", buffering=0) as file:
-        if status.st_size <= _SMALL:
-            file.write(_content(source, status.st_ino, status.st_size, status.st_mtime_ns))
-        os.fchmod(file.fileno(), 0o755 if status.st_mode & stat.S_IXUSR else 0o644)
-        os.utime(file.fileno(), ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-@lru_cache(maxsize=128)  # every sandbox gets a copy of the same files
-def _content(path: str, _inode: int, _size: int, _time: int) -> bytes:
-    return Path(path).read_bytes()
+def _copy_file(source: str | Path, target: str | Path) -> None:
+    shutil.copy2(source, target)
+    copied = Path(target)
+    copied.chmod(0o755 if copied.stat().st_mode & stat.S_IXUSR else 0o644)

@@ -82,7 +82,16 @@ def select_back_end(
         UsageError: there is no back end with this name.
     """
     if name == "auto":
-        return _first_that_works(back_ends, cache_dir)
+        refusals: list[str] = []
+        for back_end in back_ends:
+            try:
+                provider = back_end.connect(cache_dir)
+            except (UnavailableError, SandboxError) as fault:
+                first_line, *_ = str(fault).splitlines() or [""]
+                refusals.append(f"{back_end.name}: {first_line}")
+                continue
+            return _selection(provider, "; ".join([*refusals, f"{back_end.name} works"]))
+        raise UnavailableError("no sandbox works here:\n" + "\n".join(refusals))
     known = {back_end.name: back_end for back_end in back_ends}
     if name not in known:
         raise UsageError(f"unknown sandbox {name!r}: use auto, {', '.join(known)}")
@@ -105,19 +114,6 @@ def probe_back_ends(
         probe = BackEndProbe(name=back_end.name, available=True, detail=facts, missing=missing)
         probes.append(probe)
     return tuple(probes)
-
-
-def _first_that_works(back_ends: Iterable[BackEnd], cache_dir: Path) -> BackEndSelection:
-    refusals: list[str] = []
-    for back_end in back_ends:
-        try:
-            provider = back_end.connect(cache_dir)
-        except (UnavailableError, SandboxError) as fault:
-            first_line, *_ = str(fault).splitlines() or [""]
-            refusals.append(f"{back_end.name}: {first_line}")
-            continue
-        return _selection(provider, "; ".join([*refusals, f"{back_end.name} works"]))
-    raise UnavailableError("no sandbox works here:\n" + "\n".join(refusals))
 
 
 def _selection(provider: SandboxProvider, reason: str) -> BackEndSelection:

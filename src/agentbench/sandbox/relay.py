@@ -8,8 +8,14 @@ second program, `mounted/tunnel.py`.
 import asyncio
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
-from contextlib import AbstractAsyncContextManager, closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    suppress,
+)
 from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -131,34 +137,28 @@ def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
     The agent controls the other end of the stream. Whatever it sends, the worst result is that the
     agent has no model.
     """
-    with closing(LoopThread()) as loop:
-        work = loop.run(_start_tunnel(stream, path))
-        try:
-            yield
-        finally:
-            loop.run(_stop_tunnel(work))
+    with closing(LoopThread()) as loop, loop.holding(_tunnel(stream, path)):
+        yield
 
 
-async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None]":
+@asynccontextmanager
+async def _tunnel(stream: socket.socket, path: Path) -> AsyncIterator[None]:
     reader, writer = await asyncio.open_connection(sock=stream)
     writer.write(START_MARK)
     carrier = Multiplexer(reader, writer, partial(asyncio.open_unix_connection, str(path)))
-    work = asyncio.ensure_future(_listen(carrier, writer))
+
+    async def listen() -> None:
+        try:
+            with suppress(ProtocolError):
+                await carrier.listen()
+        finally:
+            writer.transport.abort()
+
+    work = asyncio.ensure_future(listen())
     ready = asyncio.ensure_future(carrier.ready.wait())
     await asyncio.wait([work, ready], timeout=_READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     ready.cancel()
-    return work
-
-
-async def _listen(carrier: Multiplexer, writer: asyncio.StreamWriter) -> None:
-    try:
-        with suppress(ProtocolError):
-            await carrier.listen()
-    finally:
-        writer.transport.abort()
-
-
-async def _stop_tunnel(work: "asyncio.Task[None]") -> None:
+    yield
     work.cancel()
     await asyncio.wait([work])
 

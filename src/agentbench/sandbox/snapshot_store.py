@@ -132,7 +132,15 @@ class SnapshotStore(Struct, frozen=True, kw_only=True):
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except OSError as fault:
                 raise SandboxError(f"the snapshot {snapshot} no longer exists") from fault
-            yield _checked(folder, snapshot)
+            try:
+                facts = StateManifest.model_validate_json((folder / _STATE).read_bytes())
+            except (OSError, ValidationError) as fault:
+                raise DamagedStateError(f"the snapshot {snapshot} has no valid {_STATE}") from fault
+            if not is_undamaged(folder, facts.trees, without={_STATE, _LOCK}, memo=folder / _LOCK):
+                raise DamagedStateError(f"the snapshot {snapshot} was changed on disk, in {folder}")
+            yield StoredState(
+                workspace=folder / "workspace", venv=folder / "venv", saved_at=facts.saved_at
+            )
 
     def discard(self, snapshot: str) -> None:
         """Remove a snapshot; a missing one is no error."""
@@ -199,18 +207,6 @@ def sweep_all(cache_dir: Path) -> int:
         for nouns in ("images", "snapshots")
     )
     return sum(store.sweep() for store in stores)
-
-
-def _checked(folder: Path, snapshot: str) -> StoredState:
-    try:
-        facts = StateManifest.model_validate_json((folder / _STATE).read_bytes())
-    except (OSError, ValidationError) as fault:
-        raise DamagedStateError(f"the snapshot {snapshot} has no valid {_STATE}") from fault
-    if not is_undamaged(folder, facts.trees, without={_STATE, _LOCK}, memo=folder / _LOCK):
-        raise DamagedStateError(f"the snapshot {snapshot} was changed on disk, in {folder}")
-    return StoredState(
-        workspace=folder / "workspace", venv=folder / "venv", saved_at=facts.saved_at
-    )
 
 
 def _removed(state: Path) -> bool:

@@ -40,7 +40,10 @@ def unpack_below(
             for member in archive:
                 _write_member(root, (*parts, *_names(member)), member, archive, owner)
             for member in filter(tarfile.TarInfo.isdir, archive):
-                _finish(root, (*parts, *_names(member)), member, owner)
+                # New entries have changed the time.
+                with closing_descriptor(_folder(root, (*parts, *_names(member)), owner)) as folder:
+                    os.fchmod(folder, member.mode & _MODE)
+                    os.utime(folder, (member.mtime, member.mtime))
     except _UnusualEntryError:
         return False
     except tarfile.TarError as fault:
@@ -80,16 +83,18 @@ def _write_member(
             os.symlink(member.linkname, name, dir_fd=above)
             os.chown(name, owner.uid, owner.gid, dir_fd=above, follow_symlinks=False)
             os.utime(name, (member.mtime, member.mtime), dir_fd=above, follow_symlinks=False)
-        else:
+            return
+        try:
+            descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=above)
+        except FileExistsError as fault:  # another process created it
+            raise _UnusualEntryError from fault
+        with os.fdopen(descriptor, "wb") as file:
             source = archive.extractfile(member)
-            _write(name, above, source.read() if source is not None else b"", member, owner)
-
-
-def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo, owner: FileOwner) -> None:
-    """Set a folder's mode and time, which new entries have changed."""
-    with closing_descriptor(_folder(root, names, owner)) as folder:
-        os.fchmod(folder, member.mode & _MODE)
-        os.utime(folder, (member.mtime, member.mtime))
+            file.write(source.read() if source is not None else b"")
+            file.flush()
+            os.fchown(descriptor, owner.uid, owner.gid)
+            os.fchmod(descriptor, member.mode & _MODE)
+            os.utime(descriptor, (member.mtime, member.mtime))
 
 
 def _folder(root: int, names: tuple[str, ...], owner: FileOwner) -> int:
@@ -112,18 +117,3 @@ def _folder(root: int, names: tuple[str, ...], owner: FileOwner) -> int:
             os.close(current)
         current = deeper
     return current
-
-
-def _write(
-    name: str, above: int, content: bytes, member: tarfile.TarInfo, owner: FileOwner
-) -> None:
-    try:
-        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=above)
-    except FileExistsError as fault:  # another process created it
-        raise _UnusualEntryError from fault
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fchown(descriptor, owner.uid, owner.gid)
-        os.fchmod(descriptor, member.mode & _MODE)
-        os.utime(descriptor, (member.mtime, member.mtime))

@@ -58,8 +58,8 @@ def test_a_call_sees_the_variables_of_the_file_and_few_of_ours(
 ) -> None:
     put(installed, "show", SHOW)
     monkeypatch.setenv("SOME_TOKEN", "secret")
-    program = ComposeProgram(argv=(str(installed / "show"),), version="2")
-    outcome = program.run("x", variables={"PORT": "1", "HOME": "/x"}, engine="unix:///e")
+    program = ComposeProgram(argv=(str(installed / "show"),), version="2", engine="unix:///e")
+    outcome = program.run("x", variables={"PORT": "1", "HOME": "/x"})
     assert (outcome.code, outcome.last_message) == (3, "problem")
     found = dict(line.split("=", 1) for line in outcome.output.splitlines())
     assert (found["PORT"], found["DOCKER_HOST"]) == ("1", "unix:///e")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
-from agentbench.sandbox.docker.container import DockerContainer
+from agentbench.sandbox.docker.container import DockerContainer, WritableFolders
 from agentbench.sandbox.docker.container_options import ContainerPlan
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.volumes import ContainerGauge, gauge_of
@@ -81,7 +81,8 @@ def test_a_file_without_a_name_is_seen_from_outside(container: DockerContainer) 
 def test_folders_that_are_not_here_are_asked_for_inside(
     container: DockerContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(container, "folders", lambda: ["/no/such/folder"])
+    elsewhere = WritableFolders(volumes={}, layer="/no/such/folder", root=None)
+    monkeypatch.setattr(container, "writable", elsewhere)
     gauge = gauge_of(container)
     assert isinstance(gauge, ContainerGauge)
     assert gauge.free() is None
@@ -95,7 +96,7 @@ def test_a_container_that_does_not_run_says_nothing(container: DockerContainer) 
 def test_the_folders_of_a_container_are_its_volumes_and_its_layer(
     container: DockerContainer,
 ) -> None:
-    folders = container.folders()
+    folders = container.writable.all
     assert len(folders) >= 2
     assert all(Path(folder).is_absolute() for folder in folders)
     assert container.pid() > 0

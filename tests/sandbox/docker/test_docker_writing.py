@@ -55,9 +55,9 @@ class Made:
         self._engine = engine
 
     def write(self, tar: bytes, *below: str) -> bool:
-        found = find_volume(self.container, WORKSPACE)
+        found = find_volume(self.container, WORKSPACE.joinpath(*below))
         assert found is not None
-        return write_volume(found[0], below, tar, "write")
+        return write_volume(found, tar, "write")
 
     def write_by_engine(self, tar: bytes) -> None:
         with self._engine.api("write", moves_files=True) as api:
@@ -127,8 +127,7 @@ def test_a_volume_whose_users_have_other_numbers_here_is_left_to_the_engine(
     one = made()
     found = find_volume(one.container, WORKSPACE)
     assert found is not None
-    folder, _ = found
-    os.chown(folder.root.joinpath(*folder.names), 101_000, 101_000)
+    os.chown(found.root.joinpath(*found.volume), 101_000, 101_000)
     assert not one.write(tar_of({"f": (0o644, b"x")}))
 
 

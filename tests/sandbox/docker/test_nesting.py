@@ -14,14 +14,9 @@ from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.nesting import NestingSandbox
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import (
-    ImageId,
-    Limits,
-    NestsSandboxes,
-    Sandbox,
-    SandboxUse,
-)
+from agentbench.sandbox.interface import ImageId, Limits, Sandbox, SandboxUse
 from agentbench.tasks.users import ROOT_USER
 from agentbench.test_runs.python_runners import reporter_mounts
 from tests.sandbox.adapted_provider import AdaptedProvider
@@ -48,7 +43,7 @@ class _Nesting(AdaptedProvider):
         return limits, replace(use, nests=True)
 
     def shown(self, sandbox: Sandbox, cancel: Event | None) -> AbstractContextManager[Sandbox]:
-        if isinstance(sandbox, NestsSandboxes):  # one with a network is ordinary
+        if isinstance(sandbox, NestingSandbox):  # one with a network is ordinary
             return sandbox.nested(cancel)
         return super().shown(sandbox, cancel)
 
@@ -96,12 +91,12 @@ def test_no_signal_passes_between_nested_sandboxes(pair: Pair, name: str) -> Non
 
 
 @pytest.fixture(scope="module")
-def container(engine: Engine, image: ImageId) -> Iterator[NestsSandboxes]:
+def container(engine: Engine, image: ImageId) -> Iterator[NestingSandbox]:
     opened = DockerProvider(engine).open(
         image, limits=LIMITS, network=False, mounts=reporter_mounts(), use=HOLDS_OTHERS
     )
     with opened as sandbox:
-        assert isinstance(sandbox, NestsSandboxes)
+        assert isinstance(sandbox, NestingSandbox)
         yield sandbox
 
 
@@ -127,7 +122,7 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("name", sorted(LEAVES))
-def test_nothing_is_left_to_the_next_sandbox(container: NestsSandboxes, name: str) -> None:
+def test_nothing_is_left_to_the_next_sandbox(container: NestingSandbox, name: str) -> None:
     leave, look = LEAVES[name]
 
     def seen() -> str:
@@ -155,7 +150,7 @@ cat /agentbench/*/*.py | cksum
 
 
 def test_it_looks_like_a_container_of_its_own(
-    container: NestsSandboxes, engine: Engine, image: ImageId
+    container: NestingSandbox, engine: Engine, image: ImageId
 ) -> None:
     mounts = reporter_mounts()
     opened = DockerProvider(engine).open(image, limits=LIMITS, network=False, mounts=mounts)
@@ -163,7 +158,7 @@ def test_it_looks_like_a_container_of_its_own(
         assert sh(sandbox, PLAIN).stdout.splitlines() == sh(own, PLAIN).stdout.splitlines()
 
 
-def test_files_and_folders_have_one_device_number(container: NestsSandboxes) -> None:
+def test_files_and_folders_have_one_device_number(container: NestingSandbox) -> None:
     with container.nested() as sandbox:
         seen = sh(sandbox, "echo > new; stat -c %d / /etc /etc/passwd /bin/sh . new").stdout
     assert len(set(seen.split())) == 1
@@ -183,12 +178,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_it_cannot_leave(container: NestsSandboxes, name: str) -> None:
+def test_it_cannot_leave(container: NestingSandbox, name: str) -> None:
     with container.nested() as sandbox:
         assert not sh(sandbox, REFUSED[name]).ok
 
 
-def test_files_cannot_be_written_through_links(container: NestsSandboxes) -> None:
+def test_files_cannot_be_written_through_links(container: NestingSandbox) -> None:
     files = {PurePosixPath("out/enter"): FileContent(content=b"exit 3\n", executable=False)}
     with container.nested() as sandbox:
         sh(sandbox, "ln -s /results out")
@@ -198,7 +193,7 @@ def test_files_cannot_be_written_through_links(container: NestsSandboxes) -> Non
         assert sh(sandbox, "true").ok
 
 
-def test_files_that_cannot_be_written_fail_the_next_command(container: NestsSandboxes) -> None:
+def test_files_that_cannot_be_written_fail_the_next_command(container: NestingSandbox) -> None:
     files = {PurePosixPath("sub/file"): FileContent(content=b"1", executable=False)}
     with container.nested() as sandbox:
         sh(sandbox, "mkdir sub && chmod 555 sub && touch sub")
@@ -207,7 +202,7 @@ def test_files_that_cannot_be_written_fail_the_next_command(container: NestsSand
             sh(sandbox, "true")
 
 
-def test_results_stay_readable_after_a_kill(container: NestsSandboxes) -> None:
+def test_results_stay_readable_after_a_kill(container: NestingSandbox) -> None:
     with container.nested() as sandbox:
         sh(sandbox, "echo 1 > /results/one")
         sandbox.kill()
@@ -221,7 +216,7 @@ def test_results_stay_readable_after_a_kill(container: NestsSandboxes) -> None:
         assert tar.getnames() == ["one"]
 
 
-def test_its_commands_end_when_the_attempt_is_cancelled(container: NestsSandboxes) -> None:
+def test_its_commands_end_when_the_attempt_is_cancelled(container: NestingSandbox) -> None:
     cancel = Event()
     with container.nested(cancel) as sandbox:
         cancel.set()
@@ -248,7 +243,7 @@ def test_an_image_without_the_programs_gets_ordinary_sandboxes(
     try:
         for _ in range(2):
             with provider.open(poor, limits=LIMITS, network=False, use=HOLDS_OTHERS) as sandbox:
-                assert not isinstance(sandbox, NestsSandboxes)
+                assert not isinstance(sandbox, NestingSandbox)
                 status = sh(sandbox, "grep -E 'Seccomp:|CapBnd' /proc/self/status").stdout.split()
                 assert status[1::2] == ["0000000000000020", "2"]  # as any container: CAP_KILL
     finally:

@@ -12,7 +12,9 @@ import pytest
 from agentbench import RunOptions, run_tasks
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.errors import RunCancelled, SandboxError
+from agentbench.sandbox.docker.nesting import NestingSandbox
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
 from agentbench.sandbox.interface import Limits, Sandbox, SnapshotId
 from tests.e2e.conftest import discard_snapshots
@@ -48,11 +50,14 @@ class _Plain:
         self.name = name
 
 
-class _Holding(_Plain):
+class _Holding(NestingSandbox):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     @contextmanager
-    def nested(self, cancel: Event | None = None) -> Iterator[str]:
+    def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
         del cancel
-        yield f"sandbox in {self.name}"
+        yield cast(DockerSandbox, f"sandbox in {self.name}")
 
 
 @pytest.fixture

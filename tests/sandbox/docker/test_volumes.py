@@ -53,7 +53,7 @@ def sandbox(engine: Engine, container: DockerContainer) -> DockerSandbox:
 def read_here(container: DockerContainer, path: PurePosixPath) -> WorkspaceTree:
     found = find_volume(container, path)
     assert found is not None
-    with read_volume(*found, "read") as chunks:
+    with read_volume(found, "read") as chunks:
         return read_tree(chunks)
 
 
@@ -91,7 +91,7 @@ def test_a_tree_that_changes_meanwhile_is_no_other_error(
     python(sandbox, "for n in range(3000): open(f'f{n:04}', 'w').write('x' * 5000)")
     found = find_volume(container, WORKSPACE)
     assert found is not None
-    with read_volume(*found, "read") as chunks:
+    with read_volume(found, "read") as chunks:
         next(chunks)
         assert sh(sandbox, "rm -r /workspace/*").ok
         with pytest.raises(SandboxError, match=r"read: .*No such file"):

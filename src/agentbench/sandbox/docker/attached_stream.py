@@ -39,7 +39,14 @@ class AttachedStream:
             is_orphaned: Whether its container has ended, for engines that leave it open then.
         """
         self._is_orphaned = is_orphaned
-        self._socket = _socket_of(hijacked)
+        if isinstance(hijacked, RawIOBase):
+            # A raw file has no time limits, so its connection is duplicated. The SDK's response and
+            # its connection pool are given up then: a hundred objects as long as a sandbox exists.
+            self._socket = socket.socket(fileno=os.dup(hijacked.fileno()))
+            _close_response(hijacked)
+            hijacked.close()
+        else:
+            self._socket = cast("socket.socket", hijacked)
         self._pending = bytearray()
         self._stream = Stream.STDOUT
         self._missing = 0  # bytes of the present frame
@@ -107,9 +114,6 @@ class AttachedStream:
         if not data:
             self.ended = True
         self._pending += data
-        return self._frames()
-
-    def _frames(self) -> list[OutputFrame]:
         frames: list[OutputFrame] = []
         while self._pending:
             if not self._missing:
@@ -124,20 +128,6 @@ class AttachedStream:
             self._missing -= len(data)
             frames.append(OutputFrame(self._stream, data))
         return frames
-
-
-def _socket_of(hijacked: object) -> socket.socket:
-    """A socket with time-outs. Raw files have none, so their connection is duplicated.
-
-    The SDK's response and its connection pool are given up then: about a hundred objects, as long
-    as a sandbox exists.
-    """
-    if isinstance(hijacked, RawIOBase):
-        own = socket.socket(fileno=os.dup(hijacked.fileno()))
-        _close_response(hijacked)
-        hijacked.close()
-        return own
-    return cast("socket.socket", hijacked)
 
 
 def _close_response(hijacked: object) -> None:

@@ -39,7 +39,6 @@ class BaseImageSource(Struct, frozen=True, kw_only=True):
     """An image to build a base image from."""
 
     kind: str  # part of the recipe's hash
-    python: str
     fetch: Callable[[Engine, Progress], str]
     """Pulls or creates it, and returns its name; raises SandboxError or OSError."""
 
@@ -49,7 +48,7 @@ def base_image_sources(python: str) -> tuple[BaseImageSource, ...]:
     fetch = {f"slim-{python}": partial(_fetch_slim, python)}
     if (suite := SUITES.get(python)) is not None:
         fetch[f"debian-{suite}"] = partial(_make_debian, suite)
-    return tuple(BaseImageSource(kind=kind, python=python, fetch=fetch[kind]) for kind in fetch)
+    return tuple(BaseImageSource(kind=kind, fetch=fetch[kind]) for kind in fetch)
 
 
 def _fetch_slim(python: str, engine: Engine, progress: Progress) -> str:

@@ -133,12 +133,11 @@ class StoredImage(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The key of a snapshot."""
+        """The key, if it is a snapshot."""
         return self.name.rpartition(":")[2]
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether it is a snapshot."""
         return self.name.startswith(f"{SNAPSHOT_REPOSITORY}:")
 
 

@@ -43,7 +43,6 @@ from agentbench.scoring.classification import network_failure
 from agentbench.tasks.compose_file import MAIN, MAIN_IMAGE, main_has_image, networked_services
 from agentbench.taxonomy import Fault
 
-_BUILD_SECONDS = 1800.0
 _START_SECONDS = 600.0  # until all services are healthy
 _POLL = 0.1  # seconds; a health check has no event
 _GONE = re.compile(r"not running|no running task|process not found|no such process")
@@ -100,9 +99,12 @@ class ComposeProject:
 
     def reports(self) -> tuple[ServiceReport, ...]:
         """The reports on all services so far, also on those that have just ended."""
+        # The engine says that a container has ended only after it has cleaned up, which takes long
+        # on a loaded machine. A service that ends with the last test would be missed.
         for each in self._states():
-            if each.runs:
-                self._await_end_of(each.container)
+            deadline = time.monotonic() + (_NOTICES_WITHIN if each.runs else 0)
+            while time.monotonic() < deadline and not self._has_processes(each.container):
+                time.sleep(_POLL)
         return tuple(
             ServiceReport(
                 name=each.service,
@@ -112,16 +114,6 @@ class ComposeProject:
             )
             for each in self._states()
         )
-
-    def _await_end_of(self, container: str) -> None:
-        """Wait until the engine says that a container has ended, if its processes have.
-
-        The engine says so only after it has cleaned up, which takes long on a loaded machine. A
-        service that ends with the last test would be missed.
-        """
-        deadline = time.monotonic() + _NOTICES_WITHIN
-        while time.monotonic() < deadline and not self._has_processes(container):
-            time.sleep(_POLL)
 
     def _has_processes(self, container: str) -> bool:
         """Whether a container has processes; true also if it is known to have ended."""
@@ -250,7 +242,7 @@ def check_compose_file(services: Services) -> None:
         program = find_compose()
     except UnavailableError:
         return
-    _read_model(program, services, None, None)
+    _read_model(program, services, None)
 
 
 class ComposeRunner:
@@ -265,7 +257,7 @@ class ComposeRunner:
         _ = self._program
 
     def prepare(self, services: Services) -> ImageId | None:
-        model = self._model_of(services, None)
+        model = _read_model(self._program, services, None)
         found = self._images(services, model, model.services, None)
         return images.resolve_image(self._engine, found[MAIN]) if MAIN in found else None
 
@@ -285,12 +277,13 @@ class ComposeRunner:
             SandboxError: the engine is lost.
             RunCancelled: the run was cancelled.
         """
-        model, limits = self._model_of(services, cancel), plan.limits
+        model, limits = _read_model(self._program, services, cancel), plan.limits
         network = plan.network and not (plan.use.changes_network or services.on_localhost)
         name = f"agentbench-{uuid.uuid4().hex}"
+        labels = {**labels_of("sandbox", self._owner), PROJECT: name}
         settings = ProjectSettings(
             name=name,
-            labels={**labels_of("sandbox", self._owner), PROJECT: name},
+            labels=labels,
             images=self._images(services, model, model.beside, cancel),
             limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
             network_options=packet_size(self._engine) if network else _INHIBIT_ADDRESS,
@@ -304,7 +297,11 @@ class ComposeRunner:
                 try:
                     self._start(project, document, cancel)
                 except (RunCancelled, SandboxError):
-                    self._await_requests(settings)
+                    # The engine may still work on the requests of a Compose that was killed, and
+                    # create a network after the project's removal. It creates networks one at a
+                    # time, so one that we create now comes last. It is removed with the project.
+                    with suppress(SandboxError), self._engine.api("create a network") as api:
+                        api.create_network(f"{name}_last", labels=labels)
                     raise
             yield project
         except BaseException:
@@ -313,22 +310,9 @@ class ComposeRunner:
             raise
         remove_project(self._engine, name)
 
-    def _await_requests(self, settings: ProjectSettings) -> None:
-        """Wait until the engine has finished the requests of a Compose that was killed.
-
-        Otherwise a network could appear after the project was removed. The engine creates networks
-        one at a time, so one that we create now comes last. It is removed with the project.
-        """
-        with suppress(SandboxError), self._engine.api("create a network") as api:
-            labels = {name: str(value) for name, value in settings.labels.items()}
-            api.create_network(f"{settings.name}_last", labels=labels)
-
     @cached_property
     def _program(self) -> ComposeProgram:
-        return find_compose(self._engine.facts)
-
-    def _model_of(self, services: Services, cancel: Event | None) -> ComposeModel:
-        return _read_model(self._program, services, self._engine.address.passed_on, cancel)
+        return find_compose(self._engine.facts, self._engine.address.passed_on)
 
     def _start(
         self, project: ComposeProject, document: Mapping[str, object], cancel: Event | None
@@ -336,7 +320,6 @@ class ComposeRunner:
         outcome = self._program.run_document(
             document,
             *("up", "--detach", "--no-build"),
-            engine=self._engine.address.passed_on,
             seconds=_START_SECONDS,
             cancel=cancel,
         )
@@ -375,31 +358,18 @@ class ComposeRunner:
                 for name, table in built.items()
                 if not images.image_exists(self._engine, found[name])
             }
-            if missing:
-                self._build(model.file, missing, cancel)
+            outcome = self._program.build(missing, cancel) if missing else None
+        if outcome is not None and outcome.code:
+            lacks_network = network_failure(outcome.output + outcome.messages)
+            raise ServiceError(
+                f"{model.file}: cannot build {', '.join(missing)}: "
+                f"{outcome.last_message[:_LINE]}\n{outcome.last_output}",
+                fault=Fault.INFRASTRUCTURE if lacks_network else Fault.TASK,
+            )
         return found
 
-    def _build(self, file: Path, services: Mapping[str, JsonTable], cancel: Event | None) -> None:
-        outcome = self._program.run_document(
-            {"name": "agentbench", "services": services},
-            "build",
-            engine=self._engine.address.passed_on,
-            seconds=_BUILD_SECONDS,
-            cancel=cancel,
-        )
-        if outcome.code:
-            lines = (outcome.output + outcome.messages).strip()
-            fault = Fault.INFRASTRUCTURE if network_failure(lines) else Fault.TASK
-            names = ", ".join(services)
-            raise ServiceError(
-                f"{file}: cannot build {names}: {outcome.last_message[:_LINE]}\n{lines[-2000:]}",
-                fault=fault,
-            )
 
-
-def _read_model(
-    program: ComposeProgram, services: Services, engine: str | None, cancel: Event | None
-) -> ComposeModel:
+def _read_model(program: ComposeProgram, services: Services, cancel: Event | None) -> ComposeModel:
     file = services.file.resolve()
     words = ["--project-name", "agentbench", "--project-directory", str(file.parent)]
     with owned_folder("agentbench-compose-") as folder:
@@ -410,7 +380,6 @@ def _read_model(
         outcome = program.run(
             *("--file", str(file), *words, "config", "--format", "json"),
             variables={**services.env, **services.variables},
-            engine=engine,
             cancel=cancel,
         )
     if outcome.code:

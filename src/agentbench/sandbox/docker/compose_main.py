@@ -38,7 +38,10 @@ def with_main(plan: ContainerPlan, model: ComposeModel, project: ProjectSettings
         main_env=env,
         networks=networks if holder is None else (),
         network_holder=holder,
-        shared=(*_volumes(main, project), *_files(model, main)),
+        shared=(
+            *_volumes(main, project),
+            *(_bind(source, target) for source, target in model.shared_files(main)),
+        ),
         hostname=main.hostname or plan.hostname,
         dropped=main.cap_drop,
         tmpfs=dict((*tmpfs, *mounted)),
@@ -62,7 +65,7 @@ def _plain(text: str) -> str:
 def _volumes(main: Service, project: ProjectSettings) -> Iterator[Mapping[str, object]]:
     for each in main.volumes:
         if each.type == "bind":
-            yield {"Type": "bind", "Source": each.source, "Target": each.target, "ReadOnly": True}
+            yield _bind(each.source, each.target)
         elif each.type == "volume":
             yield {
                 "Type": "volume",
@@ -73,9 +76,8 @@ def _volumes(main: Service, project: ProjectSettings) -> Iterator[Mapping[str, o
             }
 
 
-def _files(model: ComposeModel, main: Service) -> Iterator[Mapping[str, object]]:
-    for source, target in model.shared_files(main):
-        yield {"Type": "bind", "Source": source, "Target": target, "ReadOnly": True}
+def _bind(source: str, target: str) -> Mapping[str, object]:
+    return {"Type": "bind", "Source": source, "Target": target, "ReadOnly": True}
 
 
 def _ulimits(main: Service) -> Iterator[Mapping[str, object]]:

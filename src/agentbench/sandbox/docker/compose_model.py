@@ -159,7 +159,14 @@ class ComposeModel:
         table = {key: value for key, value in raw.items() if key in _PASSED}
         if isinstance(needs := table.get("depends_on"), dict):
             table["depends_on"] = {each: how for each, how in needs.items() if each != MAIN}
-        table["volumes"] = [_protected(each) for each in _tables(raw.get("volumes"))]
+        mounts = raw.get("volumes")
+        # The task's files are read-only, and have to exist for the engine.
+        protection: JsonTable = {"read_only": True, "bind": {"create_host_path": False}}
+        table["volumes"] = [
+            {**each, **(protection if each.get("type") == "bind" else {})}
+            for each in (mounts if isinstance(mounts, list) else ())
+            if isinstance(each, dict)
+        ]
         if not project.network and "network_mode" not in table:
             table |= {"dns": [NO_DNS], "dns_opt": [*QUICK_DNS]}
         replicas = self.services[name].replicas
@@ -284,19 +291,6 @@ def _shared_faults(table: JsonTable) -> Iterator[str]:
     ipam = table.get("ipam")
     if isinstance(ipam, dict) and ipam:
         yield "ipam: is refused, since the networks of several attempts would overlap"
-
-
-def _tables(values: JsonValue) -> Iterator[JsonTable]:
-    yield from (
-        each for each in (values if isinstance(values, list) else ()) if isinstance(each, dict)
-    )
-
-
-def _protected(mount: JsonTable) -> JsonTable:
-    """A mount with which the task's files are read-only, and have to exist for the engine."""
-    if mount.get("type") != "bind":
-        return mount
-    return {**mount, "read_only": True, "bind": {"create_host_path": False}}
 
 
 def _is_below(path: Path, folder: Path) -> bool:

@@ -18,6 +18,7 @@ from agentbench.sandbox.docker.engine import EngineFacts, EngineProduct
 
 _PROGRAMS = (("docker", "compose"), ("docker-compose",))
 _ANSWERS_WITHIN = 60.0  # seconds
+_BUILD_SECONDS = 1800.0
 _BOUND = """\
 exec 3<&0 < /dev/null
 "$@" 3<&- &
@@ -42,6 +43,11 @@ class ComposeOutcome(Struct, frozen=True, kw_only=True):
     messages: str  # its standard error
 
     @property
+    def last_output(self) -> str:
+        """The end of all that it wrote."""
+        return (self.output + self.messages).strip()[-2000:]
+
+    @property
     def last_message(self) -> str:
         """The last line of its messages, which has the cause."""
         return next(iter(reversed(self.messages.strip().splitlines())), f"exit code {self.code}")
@@ -52,12 +58,12 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
 
     argv: tuple[str, ...]
     version: str
+    engine: str | None = None  # its address; None: the engine that Compose finds
 
     def run(
         self,
         *words: str,
         variables: Mapping[str, str] | None = None,
-        engine: str | None = None,
         seconds: float = _ANSWERS_WITHIN,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
@@ -66,7 +72,6 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
         Args:
             words: Its arguments.
             variables: For the variables in a compose file.
-            engine: The address of the engine; None: the engine that it finds.
             seconds: The time limit.
             cancel: Ends it once it is set.
 
@@ -75,8 +80,8 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
             RunCancelled: the run was cancelled.
         """
         own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
-        if engine is not None:
-            own["DOCKER_HOST"] = engine
+        if self.engine is not None:
+            own["DOCKER_HOST"] = self.engine
         env = {**(variables or {}), **own, "COMPOSE_PROGRESS": "plain", "DOCKER_BUILDKIT": "1"}
         return _run((*self.argv, *words), env, seconds, cancel)
 
@@ -84,7 +89,6 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
         self,
         document: Mapping[str, object],
         *words: str,
-        engine: str | None,
         seconds: float,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
@@ -98,16 +102,24 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
             file = folder / "compose.json"
             file.write_text(json.dumps(document))
             where = ("--file", str(file), "--project-directory", str(folder))
-            return self.run(
-                *(*where, "--env-file", "/dev/null", *words),
-                engine=engine,
-                seconds=seconds,
-                cancel=cancel,
-            )
+            words = (*where, "--env-file", "/dev/null", *words)
+            return self.run(*words, seconds=seconds, cancel=cancel)
+
+    def build(
+        self, services: Mapping[str, Mapping[str, object]], cancel: Event | None = None
+    ) -> ComposeOutcome:
+        """Build the images of services by BuildKit.
+
+        Raises:
+            SandboxError: it did not end in time.
+            RunCancelled: the run was cancelled.
+        """
+        document = {"name": "agentbench", "services": services}
+        return self.run_document(document, "build", seconds=_BUILD_SECONDS, cancel=cancel)
 
 
-def find_compose(facts: EngineFacts | None = None) -> ComposeProgram:
-    """The installed Compose, for an engine.
+def find_compose(facts: EngineFacts | None = None, address: str | None = None) -> ComposeProgram:
+    """The installed Compose, for an engine with these facts at an address.
 
     Raises:
         UnavailableError: Compose is missing, or cannot work with the engine.
@@ -123,7 +135,7 @@ def find_compose(facts: EngineFacts | None = None) -> ComposeProgram:
             found = _run((*argv, "version", "--short"), os.environ, _ANSWERS_WITHIN, None)
             version = found.output.strip().removeprefix("v")
             if found.code == 0 and version[:1].isdigit() and not version.startswith("1."):
-                return ComposeProgram(argv=argv, version=version)
+                return ComposeProgram(argv=argv, version=version, engine=address)
     raise UnavailableError(
         "services need Docker Compose 2, and neither `docker compose` nor `docker-compose` "
         "answers: install the plug-in (the package docker-compose-plugin or docker-compose)"

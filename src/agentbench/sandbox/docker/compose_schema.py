@@ -87,7 +87,6 @@ class Service(_Read):
 
     @property
     def replicas(self) -> int:
-        """The number of its containers."""
         return self.scale or self.deploy.replicas or 1
 
     @property

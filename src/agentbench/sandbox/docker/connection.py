@@ -1,11 +1,13 @@
 """Finds a Docker engine and connects to it: by a socket, by TLS or by an ssh tunnel.
 
-The tunnel is one connection for all requests. The SDK would start a program for each request, and
-wait without a time limit.
+The tunnel is one connection for all requests. The SDK's own ssh (docker 7.1) cannot replace it: it
+needs paramiko even to start the ssh program, starts one for each request, and ignores the socket's
+path in the address. Reads have no time limit and wait until their buffer is full, so that the
+output of a command would arrive after its end. ssh's messages go to the terminal.
 """
 
 import os
-import queue
+import select
 import shutil
 import signal
 import socket
@@ -14,9 +16,8 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO
 from urllib.parse import urlsplit
 
 from docker.context import ContextAPI
@@ -24,6 +25,7 @@ from docker.errors import DockerException
 from docker.tls import TLSConfig
 from msgspec import Struct
 
+from agentbench.core.files import owned_folder
 from agentbench.errors import UnavailableError
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
@@ -33,6 +35,7 @@ _EXPECTED = "expected ssh://[user@]host[:port][/path of its socket]"
 _READY = "agentbench-ready"
 _CONNECTS_WITHIN = 30.0  # seconds
 _PATH_LIMIT = 59  # characters of a folder, since a socket's path has at most 107
+_SOCKET, _MESSAGES = "engine.sock", "messages"
 _OPTIONS = (
     "BatchMode=yes",  # no questions
     "ConnectTimeout=10",
@@ -43,24 +46,6 @@ _OPTIONS = (
     "ServerAliveCountMax=3",
     "StreamLocalBindUnlink=yes",
 )
-# If our process is killed, this wrapper outlives it to remove its folder. The connection may end
-# before the process is dead, so a background process checks this for some seconds; the wrapper
-# itself ends at once, which signals the end of the connection.
-_SSH_WRAPPER = """
-folder=$1; shift
-"$@"
-code=$?
-(
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    { read -r state < "/proc/$PPID/stat"; } 2> /dev/null || state=") Z"
-    case ${state##*) } in
-      [ZX]*) rm -rf "$folder"; exit ;;
-    esac
-    sleep 0.5
-  done
-) < /dev/null > /dev/null 2>&1 &
-exit $code
-"""
 _SSH_MEANINGS = (
     ("host key verification failed", "its key is unknown here: log in once by hand (`{login}`)"),
     ("identification has changed", "its key has changed: check it by hand (`{login}`)"),
@@ -186,8 +171,10 @@ class SshTunnel:
     def __init__(self, url: str) -> None:
         self._url = url
         self._lock = threading.Lock()
-        self._ssh = _SshProcess()
-        self._ending = weakref.finalize(self, self._ssh.close)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: Path | None = None
+        self._opened = ExitStack()  # the folder, and each connection
+        self._ending = weakref.finalize(self, self._opened.close)
 
     def socket(self) -> str:
         """The path of the local socket; it connects (again) if there is no connection.
@@ -196,131 +183,82 @@ class SshTunnel:
             SshError: the host cannot be reached.
         """
         with self._lock:
-            if self._ssh.process is None or self._ssh.process.poll() is not None:
-                self._connect()
-            return str(self._near)
+            if self._folder is None or self._process is None or self._process.poll() is not None:
+                self._folder = self._connect()
+            return str(self._folder / _SOCKET)
 
     def complaint(self) -> str:
         """The last line of ssh's messages: the reason of a broken connection."""
-        if self._ssh.folder is None:
-            return ""
         return next(iter(self._messages().splitlines()[-1:]), "").strip()
 
     def close(self) -> None:
         """End the connection; a second call does nothing."""
         self._ending()
 
-    @property
-    def _near(self) -> Path:
-        assert self._ssh.folder is not None  # created with the connection
-        return self._ssh.folder / "engine.sock"
-
-    def _connect(self) -> None:
-        self._ssh.end_process()
-        if self._ssh.folder is None:  # it stays the same for clients of the socket
-            parent = tempfile.gettempdir()
-            if len(parent) > _PATH_LIMIT:
-                parent = "/tmp"
-            self._ssh.folder = Path(tempfile.mkdtemp("", "ab-ssh-", parent))
-        self._ssh.folder.mkdir(mode=0o700, exist_ok=True)
-        process = self._ssh.process = self._started(_Host.of(self._url))
-        assert process.stdout is not None
-        if _first_line(process.stdout) == _READY:
-            return
-        reason = self._reason(_Host.of(self._url))
-        self._ssh.end_process()
-        raise SshError(reason)
-
-    def _started(self, host: "_Host") -> "subprocess.Popen[bytes]":
+    def _connect(self) -> Path:
+        where = urlsplit(self._url)
+        try:
+            user, port, host = where.username, where.port, where.hostname
+        except ValueError as fault:
+            raise SshError(_EXPECTED) from fault
+        if not host or host.startswith("-"):
+            raise SshError(_EXPECTED)
         program = shutil.which("ssh")
         if program is None:
             raise SshError("`ssh` is not on PATH: install an OpenSSH client")
+        folder = self._folder  # it stays the same, since clients know the path of the socket
+        if folder is None:
+            parent = Path("/tmp") if len(tempfile.gettempdir()) > _PATH_LIMIT else None
+            folder = self._opened.enter_context(owned_folder("agentbench-ssh-", parent))
+            self._folder = folder
+
         options = [part for option in _OPTIONS for part in ("-o", option)]
-        forward = ["-L", f"{self._near}:{host.socket}"]
-        # Its input ends with this process; then the remote command ends, too.
+        forward = ["-L", f"{folder / _SOCKET}:{where.path or DEFAULT_SOCKET}"]
+        login = [*(("-l", user) if user else ()), *(("-p", str(port)) if port else ())]
+        # Its input ends with this process, even a killed one. Then the command and ssh end, too.
         script = f"echo {_READY}; exec cat > /dev/null"
-        argv = [program, "-T", *options, *forward, *host.login, "--", host.name, script]
-        with self._near.with_name("messages").open("wb") as messages:
-            return subprocess.Popen(
-                ["sh", "-c", _SSH_WRAPPER, "sh", str(self._near.parent), *argv],
+        with (folder / _MESSAGES).open("wb") as messages:
+            process = subprocess.Popen(
+                [program, "-T", *options, *forward, *login, "--", host, script],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
                 start_new_session=True,  # we handle Ctrl-C: we remove containers first
             )
+        self._opened.callback(_end, process)
+        self._process = process
+
+        # The remote command starts after the forwarding. It writes its line at once.
+        assert process.stdout is not None
+        answer = select.poll()  # `select` cannot watch the descriptors of a process with many
+        answer.register(process.stdout, select.POLLIN)
+        answered = answer.poll(_CONNECTS_WITHIN * 1000)
+        if answered and os.read(process.stdout.fileno(), 1000) == f"{_READY}\n".encode():
+            return folder
+        _end(process)
+        command = " ".join(["ssh", *login, host])
+        for text, meaning in _SSH_MEANINGS:
+            if text in self._messages().lower():
+                raise SshError(meaning.format(login=command))
+        last = self.complaint() or f"no answer in {_CONNECTS_WITHIN:.0f} s"
+        raise SshError(f"{last}: check that `{command}` works")
 
     def _messages(self) -> str:
         try:
-            return self._near.with_name("messages").read_text(errors="replace").strip()
+            return (
+                ""
+                if self._folder is None
+                else (self._folder / _MESSAGES).read_text(errors="replace")
+            )
         except OSError:
             return ""
 
-    def _reason(self, host: "_Host") -> str:
-        messages, login = self._messages().lower(), " ".join(["ssh", *host.login, host.name])
-        for text, meaning in _SSH_MEANINGS:
-            if text in messages:
-                return meaning.format(login=login)
-        last = self.complaint() or f"no answer in {_CONNECTS_WITHIN:.0f} s"
-        return f"{last}: check that `{login}` works"
 
-
-class _Host(Struct, frozen=True, kw_only=True):
-    """The parts of an ssh URL."""
-
-    name: str
-    login: tuple[str, ...]
-    socket: str  # of the engine, on this host
-
-    @classmethod
-    def of(cls, url: str) -> "_Host":
-        where = urlsplit(url)
-        try:
-            user, port = where.username, where.port
-        except ValueError as fault:
-            raise SshError(_EXPECTED) from fault
-        if not where.hostname or where.hostname.startswith("-"):
-            raise SshError(_EXPECTED)
-        return cls(
-            name=where.hostname,
-            login=(*(("-l", user) if user else ()), *(("-p", str(port)) if port else ())),
-            socket=where.path or DEFAULT_SOCKET,
-        )
-
-
-class _SshProcess:
-    """The process of a tunnel and its folder, which are removed at the end."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-        self.folder: Path | None = None
-
-    def end_process(self) -> None:
-        """End the connection; the folder stays."""
-        process, self.process = self.process, None
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                stream.close()
-
-    def close(self) -> None:
-        self.end_process()
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder = None
-
-
-def _first_line(stream: IO[bytes]) -> str:
-    """The first line, if it comes in time."""
-    lines: queue.Queue[bytes] = queue.Queue()
-    threading.Thread(target=lambda: lines.put(stream.readline()), daemon=True).start()
-    try:
-        return lines.get(timeout=_CONNECTS_WITHIN).decode(errors="replace").strip()
-    except queue.Empty:
-        return ""
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)  # with the ProxyCommand that it has started
+    with process:  # closes its pipes, and waits for it
+        pass
 
 
 def explain_refusal(fault: BaseException) -> str:

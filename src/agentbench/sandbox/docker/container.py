@@ -8,9 +8,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TypeVar
 
+import tenacity
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -93,7 +95,6 @@ class DockerContainer:
         self._engine = engine
         self._main: MainProcess | None = None
         self._last = ProcessCensus(yes=False)
-        self._folders: WritableFolders | None = None
         self.killed = False
         self._is_connected = plan.network
 
@@ -119,30 +120,25 @@ class DockerContainer:
     ) -> StartedExec:
         """Start a program as the user of commands."""
         self.require_alive()
-        try:
-            return self._begin(argv, env, user)
-        except SandboxError as fault:
-            if not _is_still_paused(fault):
-                raise
-        return _repeated(lambda: self._begin(argv, env, user), _is_still_paused)
+        who = user or self.plan.limits.user
+        network = self.plan.env if self._is_connected else {}
+        variables = {**network, **self.plan.main_env, **variables_of(who), **env}
+        # Another runtime may leave the streams of commands open after the container's end.
+        main = self._main if self.plan.limits.runtime is not None else None
 
-    def _begin(self, argv: list[str], env: dict[str, str], user: UserName | None) -> StartedExec:
-        with self._engine.api("start a command") as api:
-            who = user or self.plan.limits.user
-            network = self.plan.env if self._is_connected else {}
-            variables = {**network, **self.plan.main_env, **variables_of(who), **env}
-            created = api.exec_create(
-                self.name, argv, user=account_of(who), environment=variables, stdin=True
-            )
-            started = api.exec_start(created["Id"], socket=True)
-            stream = AttachedStream(started, is_orphaned=self._leaves_commands_open)
-        return StartedExec(id=str(created["Id"]), stream=stream)
+        def start() -> StartedExec:
+            with self._engine.api("start a command") as api:
+                created = api.exec_create(
+                    self.name, argv, user=account_of(who), environment=variables, stdin=True
+                )
+                stream = AttachedStream(
+                    api.exec_start(created["Id"], socket=True),
+                    is_orphaned=lambda: main is not None and main.has_ended,
+                )
+            return StartedExec(id=str(created["Id"]), stream=stream)
 
-    def _leaves_commands_open(self) -> bool:
-        """Whether it has ended, and its runtime did not close the streams of its commands."""
-        if self.plan.limits.runtime is None or self._main is None:
-            return False
-        return self._main.has_ended
+        # A busy engine may not yet have noticed that a container is unpaused.
+        return _repeated(start, lambda fault: "is paused" in str(fault))
 
     def run_main(self) -> None:
         """Start the program that runs alongside commands: that of `main`, or the entrypoint."""
@@ -178,30 +174,35 @@ class DockerContainer:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Pause all processes during the block."""
-        self._pause()
+
+        def pause() -> None:
+            try:
+                with self._engine.api("pause a container") as api:
+                    api.pause(self.name)
+            except SandboxError as fault:
+                self._engine.require_answer()
+                if self._is_running():
+                    raise
+                raise self._end_error() from fault
+
+        # An engine cannot always freeze a busy container at once.
+        _repeated(pause, lambda _fault: self._is_running())
         try:
             yield
         finally:
             with self._engine.api("unpause a container") as api:
                 api.unpause(self.name)
 
-    def exit_code_of(self, started: StartedExec) -> int | None:
-        """A program's exit code as the engine knows it."""
+    def exit_code_of(self, command: str) -> int | None:
+        """The exit code of a command as the engine knows it."""
         with self._engine.api("see how a command ended") as api:
-            code = api.exec_inspect(started.id)["ExitCode"]
+            code = api.exec_inspect(command)["ExitCode"]
         return None if code is None else int(code)
 
-    def folders(self) -> list[str]:
-        """The folders of the engine's machine that commands in it write to."""
-        return self._find_folders().all
-
-    def volumes(self) -> Mapping[PurePosixPath, str]:
-        """Its volumes, as folders of the engine's machine by their paths inside."""
-        return self._find_folders().volumes
-
-    def root(self) -> str | None:
-        """The folder of the engine's machine where it mounts the container's root, if known."""
-        return self._find_folders().root
+    @cached_property
+    def writable(self) -> WritableFolders:
+        """The folders that commands in it write to; they stay the same after a restart."""
+        return WritableFolders.of(self._engine, self.name)
 
     def pid(self) -> int:
         """The number of its first process on the engine's machine; 0 when it does not run."""
@@ -283,9 +284,7 @@ class DockerContainer:
             self._main.close()
         self._engine.require_answer()
         _repeated(
-            lambda: remove_container(self._engine, self.name),
-            lambda fault: isinstance(fault, SandboxError),
-            attempts=4,
+            lambda: remove_container(self._engine, self.name), lambda _fault: True, attempts=4
         )
 
     def _switch(self, api: DockerApi, *, connected: bool) -> None:
@@ -295,11 +294,6 @@ class DockerContainer:
             api.connect_container_to_network(name, network)
         else:
             api.disconnect_container_from_network(name, network)
-
-    def _find_folders(self) -> WritableFolders:
-        if self._folders is None:  # the folders stay the same after a restart
-            self._folders = WritableFolders.of(self._engine, self.name)
-        return self._folders
 
     def _start(self) -> None:
         with self._engine.api("start a container") as api:
@@ -324,21 +318,6 @@ class DockerContainer:
         self._start()
         return EndedProcesses(out_of_memory=lacked_memory, restarted=True)
 
-    def _pause(self) -> None:
-        """Pause it; an engine cannot always freeze a busy container at once."""
-
-        def pause() -> None:
-            try:
-                with self._engine.api("pause a container") as api:
-                    api.pause(self.name)
-            except SandboxError as fault:
-                self._engine.require_answer()
-                if self._is_running():
-                    raise
-                raise self._end_error() from fault
-
-        _repeated(pause, lambda _fault: self._is_running())
-
     def _is_running(self) -> bool:
         with self._engine.api("see whether a container runs") as api:
             return bool(api.inspect_container(self.name)["State"]["Running"])
@@ -346,18 +325,14 @@ class DockerContainer:
     def _end_error(self) -> SandboxError:
         """The error for a container that no longer runs, which says what ended it."""
         # With another runtime, such as gVisor, a program that exceeds a limit can end it, too.
-        may_end = self.plan.owner_id == 0 or self.plan.limits.runtime is not None
-        if may_end and not self._was_signalled():
-            what = "a program in the sandbox ended the sandbox itself"
-            return SandboxError(what).blamed_on(Fault.AGENT)
+        if self.plan.owner_id == 0 or self.plan.limits.runtime is not None:
+            filters = {"container": self.name, "event": ["kill", "stop"]}
+            with self._engine.api("see how a container ended") as api:
+                signals = [*api.events(since=0, until=int(time.time()) + 1, filters=filters)]
+            if not signals:
+                what = "a program in the sandbox ended the sandbox itself"
+                return SandboxError(what).blamed_on(Fault.AGENT)
         return SandboxError(f"another program ended the container {self.name}")
-
-    def _was_signalled(self) -> bool:
-        filters = {"container": self.name, "event": ["kill", "stop"]}
-        with self._engine.api("see how a container ended") as api:
-            return any(
-                True for _ in api.events(since=0, until=int(time.time()) + 1, filters=filters)
-            )
 
     def _kill(self) -> None:
         with self._engine.api("kill a container") as api:
@@ -365,21 +340,16 @@ class DockerContainer:
                 api.kill(self.name)
 
 
-def _is_still_paused(fault: BaseException) -> bool:
-    """Whether a busy engine has not yet noticed that a container is unpaused."""
-    return isinstance(fault, SandboxError) and "is paused" in str(fault)
-
-
 def _repeated(
     call: Callable[[], T], is_passing: Callable[[BaseException], bool], attempts: int = _ATTEMPTS
 ) -> T:
-    """Make a call; repeat it for some seconds while its error may be temporary."""
-    import tenacity  # here, since its import takes long
-
+    """Make a call; repeat it for some seconds while its SandboxError may be temporary."""
     retrying = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(attempts),
         wait=tenacity.wait_exponential(multiplier=0.1, max=1),
-        retry=tenacity.retry_if_exception(is_passing),
+        retry=tenacity.retry_if_exception(
+            lambda fault: isinstance(fault, SandboxError) and is_passing(fault)
+        ),
         reraise=True,
     )
     return retrying(call)

@@ -155,6 +155,11 @@ def readable_inside(mount: interface.ReadOnlyMount) -> bool:
 
 def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) -> str:
     """Create a container without starting it; returns its id."""
+    networking = None
+    if plan.networks:  # the engine refuses several at the creation
+        first = plan.networks[0]
+        endpoints = {first.name: api.create_endpoint_config(aliases=[*first.aliases])}
+        networking = api.create_networking_config(endpoints)  # type: ignore[arg-type]  # the stubs' gap
     created = api.create_container(
         plan.image,
         name=name,
@@ -169,7 +174,7 @@ def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) 
         healthcheck={"test": ["NONE"]},
         network_disabled=plan.network_left_out,
         host_config=_host_config(plan, cpus),
-        networking_config=_networking_config(api, plan),
+        networking_config=networking,
     )
     for each in plan.networks[1:]:
         api.connect_container_to_network(name, each.name, aliases=[*each.aliases])
@@ -192,12 +197,28 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         *user_limits,
     ]
     named = {each["Name"] for each in plan.ulimits}
+    network: dict[str, object] = {"NetworkMode": "none"}
+    may_leave = plan.network or plan.use.changes_network
+    if plan.network_holder is not None:
+        network = {"NetworkMode": f"container:{plan.network_holder}"}
+    elif plan.networks:
+        closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
+        network = {"NetworkMode": plan.networks[0].name, **closed}
+    elif may_leave:
+        network = {"NetworkMode": plan.public_network}
+    # The privileges of the main process; the user of commands gets none of them.
+    added, security = ([] if is_root else ["KILL"]), ["no-new-privileges"]
+    if plan.use.nests:
+        # Sandboxes in it get their own filter. The default profiles do not let bubblewrap mount.
+        added = [*_NESTING_CAPABILITIES]
+        security += ["seccomp=unconfined", "apparmor=unconfined"]
     return {
         "Init": True,
         # Raw packets could deceive other containers.
         "CapDrop": ["NET_RAW", *plan.dropped] if is_root else ["ALL"],
-        **_privileges(plan, is_root=is_root),
-        **_network_options(plan),
+        "CapAdd": added,
+        "SecurityOpt": security,
+        **network,
         "Memory": memory,
         "MemorySwap": memory,
         "NanoCpus": int(min(limits.cpus, cpus) * 1e9),
@@ -211,37 +232,6 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Mounts": _mounts(plan),
         **plan.extra,
     }
-
-
-def _privileges(plan: ContainerPlan, *, is_root: bool) -> dict[str, object]:
-    """The privileges of the main process; the user of commands gets none of them."""
-    if not plan.use.nests:
-        return {"CapAdd": [] if is_root else ["KILL"], "SecurityOpt": ["no-new-privileges"]}
-    # Sandboxes in it get their own filter. The default profiles do not let bubblewrap mount.
-    unconfined = ["seccomp=unconfined", "apparmor=unconfined"]
-    return {
-        "CapAdd": [*_NESTING_CAPABILITIES],
-        "SecurityOpt": ["no-new-privileges", *unconfined],
-    }
-
-
-def _networking_config(api: DockerApi, plan: ContainerPlan) -> dict[str, object] | None:
-    """The first network; the engine refuses several at the creation."""
-    if not plan.networks:
-        return None
-    first = plan.networks[0]
-    endpoints = {first.name: api.create_endpoint_config(aliases=[*first.aliases])}
-    return api.create_networking_config(endpoints)  # type: ignore[arg-type]  # the stubs' gap
-
-
-def _network_options(plan: ContainerPlan) -> dict[str, object]:
-    if plan.network_holder is not None:
-        return {"NetworkMode": f"container:{plan.network_holder}"}
-    may_leave = plan.network or plan.use.changes_network
-    if not plan.networks:
-        return {"NetworkMode": plan.public_network if may_leave else "none"}
-    closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
-    return {"NetworkMode": plan.networks[0].name, **closed}
 
 
 def _mounts(plan: ContainerPlan) -> list[dict[str, object]]:

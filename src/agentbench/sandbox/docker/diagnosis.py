@@ -88,25 +88,18 @@ def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
             "its seccomp profile lets commands create user namespaces: set Docker's profile as "
             "`seccomp_profile` in its containers.conf to forbid it"
         )
-    yield _services(facts)
-    yield _runtimes(facts)
+    try:
+        yield f"services are started by Docker Compose {find_compose(facts).version}"
+    except UnavailableError as fault:
+        yield str(fault)
+    names = f"runtimes: {', '.join(facts.runtimes) or 'unknown'}"
+    if RUNSC in facts.runtimes:
+        yield f"{names}; --runtime {RUNSC} gives each container a kernel of its own (gVisor)"
+    else:
+        yield f"{names}; for a kernel of its own per container install gVisor ({GVISOR_GUIDE})"
     yield _sharing(why_not_nesting(engine, Limits()))
     if _free(engine, facts) is None:
         yield "the free space of its disk is unknown"
-
-
-def _services(facts: EngineFacts) -> str:
-    try:
-        return f"services are started by Docker Compose {find_compose(facts).version}"
-    except UnavailableError as fault:
-        return str(fault)
-
-
-def _runtimes(facts: EngineFacts) -> str:
-    names = f"runtimes: {', '.join(facts.runtimes) or 'unknown'}"
-    if RUNSC in facts.runtimes:
-        return f"{names}; --runtime {RUNSC} gives each container a kernel of its own (gVisor)"
-    return f"{names}; for a kernel of its own per container install gVisor ({GVISOR_GUIDE})"
 
 
 def _sharing(obstacle: str | None) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -142,27 +141,21 @@ class ImageFacts(Struct, frozen=True, kw_only=True):
     workdir: str = ""
 
 
-class _Clients(threading.local):
+class _ClientsOfThread(dict[int, DockerApi]):
     """The clients of one thread, by the seconds that they wait for an answer.
 
-    They are closed at the end of their thread: the garbage collector would close them much later,
-    and hundreds of connections could accumulate.
+    They are closed at the end of their thread, which drops this object: they are parts of cycles,
+    which the garbage collector finds much later, and hundreds of connections could accumulate.
     """
 
+    def __del__(self) -> None:
+        for client in self.values():
+            client.close()
+
+
+class _Clients(threading.local):
     def __init__(self) -> None:
-        self.by_seconds: dict[int, DockerApi] = {}
-        self._lifetime = _ThreadLifetime()
-        weakref.finalize(self._lifetime, _close_all, self.by_seconds)
-
-
-class _ThreadLifetime:
-    """An object that is collected at the end of its thread."""
-
-
-def _close_all(clients: dict[int, DockerApi]) -> None:
-    for client in clients.values():
-        client.close()
-    clients.clear()
+        self.by_seconds = _ClientsOfThread()
 
 
 class Engine:
@@ -190,8 +183,13 @@ class Engine:
             engine._version = str(engine._greeting["ApiVersion"])
         except (DockerException, OSError) as fault:
             where = engine.address.url or "its usual socket"
-            message = f"no Docker engine answers at {where}: {engine._reason(fault)}"
-            raise UnavailableError(message) from fault
+            if isinstance(fault, connection.SshError):
+                reason = str(fault)
+            elif engine._tunnel is not None and (message := engine._tunnel.complaint()):
+                reason = f"{message}: check that its socket exists, and that you may use it"
+            else:
+                reason = connection.explain_refusal(fault)
+            raise UnavailableError(f"no Docker engine answers at {where}: {reason}") from fault
         if tuple(int(part) for part in engine._version.split(".")) < OLDEST_API:
             raise UnavailableError(
                 f"the engine has only API {engine._version}: install Docker 20.10 or newer"
@@ -264,34 +262,19 @@ class Engine:
         if client is None:
             tls = self.address.tls(os.environ)
             client = DockerApi(url, version=self._version, timeout=seconds, tls=tls or False)
-            _keep_few_connections(client)
+            # For a socket, the SDK treats every URL as a server of its own, and keeps connections
+            # to the last 25 of them. Its own setting for this number is only for ssh.
+            adapter = client.adapters.get(_BY_SOCKET)
+            if isinstance(adapter, UnixHTTPAdapter):
+                path = f"http+unix://{adapter.socket_path}"
+                few = UnixHTTPAdapter(path, seconds, pool_connections=_ADDRESS_POOL)
+                client.mount(_BY_SOCKET, few)
             if tls is not None or self.address.is_local:
                 # REQUESTS_CA_BUNDLE would replace the engine's CA. A socket needs nothing from the
                 # environment, and reading it takes half of a short call.
                 client.trust_env = False
             self._clients.by_seconds[seconds] = client
         return client
-
-    def _reason(self, fault: Exception) -> str:
-        if isinstance(fault, connection.SshError):
-            return str(fault)
-        message = self._tunnel.complaint() if self._tunnel is not None else ""
-        if message:
-            return f"{message}: check that its socket exists, and that you may use it"
-        return connection.explain_refusal(fault)
-
-
-def _keep_few_connections(client: DockerApi) -> None:
-    """Make a client close connections that it will not use again.
-
-    For a socket, the SDK treats every URL as a server of its own, and keeps the connections of the
-    last 25 of them; its setting for this number is only for ssh.
-    """
-    socket_adapter = client.adapters.get(_BY_SOCKET)
-    if isinstance(socket_adapter, UnixHTTPAdapter):
-        path, seconds = socket_adapter.socket_path, socket_adapter.timeout
-        few = UnixHTTPAdapter(f"http+unix://{path}", seconds, pool_connections=_ADDRESS_POOL)
-        client.mount(_BY_SOCKET, few)
 
 
 def _explain(fault: Exception) -> str:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from agentbench.errors import ImageBuildError, RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
+from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.container_options import LOG_FOLDERS, SCRIPT_FOLDERS
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
@@ -65,8 +66,25 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
     """The existing base images, newest Python first."""
     with engine.api("list images") as api:
         found = api.images(BASE_IMAGES, filters={"label": f"{KIND}=base-image"})
-    images = [_base_image(summary) for summary in found if summary.get("RepoTags")]
-    return tuple(sorted(images, key=lambda image: _version_key(image.python), reverse=True))
+    images: list[BaseImage] = []
+    for summary in found:
+        if tags := summary.get("RepoTags"):
+            labels: Mapping[str, str] = summary.get("Labels") or {}
+            name = str(tags[0])
+            name = name[max(0, name.find(BASE_IMAGES)) :]  # Podman adds a registry
+            image = BaseImage(
+                name=name,
+                python=labels.get(PYTHON, name.rpartition(":")[2]),
+                id=ImageId(str(summary["Id"])),
+                size_bytes=int(summary.get("Size", 0)),
+                recipe=labels.get(RECIPE, ""),
+            )
+            images.append(image)
+
+    def version(image: BaseImage) -> list[int]:
+        return [int(part) for part in image.python.split(".") if part.isdigit()]
+
+    return tuple(sorted(images, key=version, reverse=True))
 
 
 def build_base_image(
@@ -84,7 +102,7 @@ def build_base_image(
     bases = base_image.base_image_sources(python)
     existing = {image.recipe: image for image in list_images(engine)}
     for base in bases:
-        if (image := existing.get(base_image.recipe_hash(base.kind, base.python))) is not None:
+        if (image := existing.get(base_image.recipe_hash(base.kind, python))) is not None:
             progress(f"{image.name} is up to date")
             return image
     started, faults = time.monotonic(), list[str]()
@@ -95,7 +113,7 @@ def build_base_image(
         except SandboxError as fault:
             faults.append(f"{base.kind}: {fault}")
             continue
-        image = _build_on(engine, base, name, progress)
+        image = _build_on(engine, base.kind, python, name, progress)
         seconds, size = time.monotonic() - started, image.size_bytes / 1e6
         progress(f"{image.name} is ready: {size:.0f} MB in {seconds:.0f} s")
         return image
@@ -112,7 +130,7 @@ def build_base_image(
 def is_outdated(engine: Engine, python: str) -> bool:
     """Whether the base image with a Python exists, and was built by another recipe."""
     sources = base_image.base_image_sources(python)
-    recipes = {base_image.recipe_hash(base.kind, base.python) for base in sources}
+    recipes = {base_image.recipe_hash(base.kind, python) for base in sources}
     return any(each.python == python and each.recipe not in recipes for each in list_images(engine))
 
 
@@ -173,13 +191,13 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
 
 
 def _build_on(
-    engine: Engine, base: base_image.BaseImageSource, name: str, progress: base_image.Progress
+    engine: Engine, kind: str, python: str, name: str, progress: base_image.Progress
 ) -> BaseImage:
-    recipe = base_image.recipe_hash(base.kind, base.python)
-    tag = base_image_name(base.python)
-    context = base_image.build_context(base.python)
+    recipe = base_image.recipe_hash(kind, python)
+    tag = base_image_name(python)
+    context = base_image.build_context(python)
     progress(f"installing pytest on {name}")
-    labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
+    labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: python}
     buildargs = {"BASE": name}
     _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, what=tag)
     for image in list_images(engine):
@@ -229,23 +247,18 @@ def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
     Raises:
         UnavailableError: the build failed, or Compose is missing.
     """
-    from agentbench.sandbox.docker.compose_program import find_compose
-
     build = {
         "context": str(dockerfile.parent.absolute()),
         "dockerfile": dockerfile.name,
         "labels": labels_of("task-image"),
     }
-    outcome = find_compose(engine.facts).run_document(
-        {"name": "agentbench", "services": {"image": {"image": tag, "build": build}}},
-        "build",
-        engine=engine.address.passed_on,
-        seconds=_BUILD_SECONDS,
-    )
+    program = find_compose(engine.facts, engine.address.passed_on)
+    outcome = program.build({"image": {"image": tag, "build": build}})
     found = _id_of(engine, tag)
     if outcome.code or found is None:
-        output = (outcome.output + outcome.messages).strip()[-2000:]
-        raise UnavailableError(f"cannot build {dockerfile}: {outcome.last_message}\n{output}")
+        raise UnavailableError(
+            f"cannot build {dockerfile}: {outcome.last_message}\n{outcome.last_output}"
+        )
     return found
 
 
@@ -291,25 +304,6 @@ def folder_hash(folder: Path, salt: str) -> str:
         name = path.relative_to(folder).as_posix()
         digest.update(f"\0{name}\0{path.lstat().st_mode:o}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]
-
-
-def _base_image(summary: Mapping[str, object]) -> BaseImage:
-    labels = summary.get("Labels")
-    tags = summary.get("RepoTags")
-    named: Mapping[str, str] = labels if isinstance(labels, dict) else {}
-    tag = str(tags[0]) if isinstance(tags, list) else ""
-    name = tag[max(0, tag.find(BASE_IMAGES)) :]  # Podman adds a registry
-    return BaseImage(
-        name=name,
-        python=named.get(PYTHON, name.rpartition(":")[2]),
-        id=ImageId(str(summary["Id"])),
-        size_bytes=int(str(summary.get("Size", 0))),
-        recipe=named.get(RECIPE, ""),
-    )
-
-
-def _version_key(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def with_workdir(

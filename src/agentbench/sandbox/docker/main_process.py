@@ -71,11 +71,14 @@ class MainProcess:
         Raises:
             SandboxError: it did not start, for example since the image has no shell.
         """
-        deadline = time.monotonic() + _START_SECONDS
-        while not self._is_ready() and not self._stream.ended:
-            if time.monotonic() > deadline:
-                break
+        deadline, is_ready = time.monotonic() + _START_SECONDS, False
+        while not is_ready and not self._stream.ended and time.monotonic() < deadline:
             self._receive(0.1)
+            for line in self._lines():
+                word, _, flags = line.partition(" ")
+                if word == "ready":
+                    self.has_loopback = bool(re.fullmatch("0x[0-9a-f]*[13579bdf]", flags))
+                    is_ready = True
         census = self.ask("0", patience=5.0)
         if census is None:
             raise SandboxError("the container did not start; its image needs a shell, `sh`")
@@ -126,14 +129,6 @@ class MainProcess:
     def close(self) -> None:
         """Close its input, so that it ends with its container."""
         self._stream.close()
-
-    def _is_ready(self) -> bool:
-        for line in self._lines():
-            word, _, flags = line.partition(" ")
-            if word == "ready":
-                self.has_loopback = bool(re.fullmatch("0x[0-9a-f]*[13579bdf]", flags))
-                return True
-        return False
 
     def _receive(self, patience: float) -> None:
         self._received += b"".join(frame.data for frame in self._stream.receive(patience))

@@ -138,7 +138,7 @@ def nesting_files(
                 shutil.copytree(libraries, root / _LIBRARIES)
             (root / _EMPTY_FOLDER).mkdir()
             contents = stand_ins(limits.memory_mib)
-            words = [*_arguments(limits, hostname, mounts), *_kernel_arguments(contents)]
+            words = _arguments(limits, hostname, mounts, contents)
             files = {
                 "enter": _ENTER.encode(),
                 "unpack": _UNPACK.encode(),
@@ -155,7 +155,12 @@ def nesting_files(
         raise SandboxError(f"cannot write files for a container: {fault}") from fault
 
 
-def _arguments(limits: Limits, hostname: str, mounts: Sequence[ReadOnlyMount]) -> Iterator[str]:
+def _arguments(
+    limits: Limits,
+    hostname: str,
+    mounts: Sequence[ReadOnlyMount],
+    replaced: Mapping[str, bytes],
+) -> Iterator[str]:
     """The arguments of bubblewrap that are the same for all sandboxes of a container."""
     yield from (*_ISOLATION, "--hostname", hostname)
     yield from ("--proc", "/proc", "--dev", "/dev", "--mqueue", "/dev/mqueue")
@@ -170,23 +175,31 @@ def _arguments(limits: Limits, hostname: str, mounts: Sequence[ReadOnlyMount]) -
     shown = (*_ENGINES_FILES, *(str(MOUNTS / mount.name) for mount in mounts))
     for path in (*shown, str(NESTING_FOLDER / "unpack")):
         yield from ("--ro-bind", path, path)
-
-
-def _kernel_arguments(contents: Mapping[str, bytes]) -> Iterator[str]:
-    """The arguments that hide files in /proc, and replace others."""
+    # The kernel's files are hidden, or replaced by fixed ones.
     for path, is_folder in hidden_paths():
-        if path.removeprefix("/proc/") not in contents:
+        if path.removeprefix("/proc/") not in replaced:
             empty = NESTING_FOLDER / (_EMPTY_FOLDER if is_folder else _EMPTY_FILE)
             yield from ("--ro-bind", str(empty), path)
-    for name in contents:
+    for name in replaced:
         yield from ("--ro-bind", str(NESTING_FOLDER / f"proc-{name}"), f"/proc/{name}")
 
 
 class NestingSandbox(DockerSandbox):
-    """The sandbox of a container that holds other sandboxes, one at a time."""
+    """The sandbox of a container that only holds other sandboxes, one at a time."""
 
     @contextmanager
     def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
+        """A fresh sandbox with the limits of this one, which starts quickly.
+
+        Its files exist from its first command on; files in /tmp exist for one command. Only its
+        results can be read.
+
+        Args:
+            cancel: Ends its commands.
+
+        Raises:
+            SandboxError: this sandbox is lost.
+        """
         self._container.require_alive()
         sandbox = _NestedSandbox(self, cancel)
         try:
@@ -214,7 +227,6 @@ class _NestedSandbox(DockerSandbox):
 
     @contextmanager
     def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
-        """See Sandbox.read_tree; only the results can be read."""
         if not path.is_relative_to(RESULTS):
             raise SandboxError(f"{path} cannot be read: only {RESULTS} of this sandbox can")
         inside = self._slot / "results" / path.relative_to(RESULTS)
@@ -229,7 +241,6 @@ class _NestedSandbox(DockerSandbox):
         self._written = path, tar
 
     def snapshot(self, key: str) -> SnapshotId:
-        """See Sandbox.snapshot; always refused."""
         raise SandboxError(f"cannot save the snapshot {key} of a sandbox in a shared container")
 
     def _start(self, execution: ContainerExec, command: Command) -> StartedExec:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
-from agentbench.sandbox.docker.engine import Engine, EngineFacts, EngineProduct
+from agentbench.sandbox.docker.engine import Engine, EngineProduct
 from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import Limits, ReadOnlyMount
 from agentbench.sandbox.kernel_view import HIDDEN_IN_PROC, private_copies, stand_ins
@@ -69,43 +69,32 @@ def private_files(
     Raises:
         SandboxError: they cannot be written.
     """
+    # Podman cannot always mount over /proc, and containers may not read files without their label.
+    may_replace = engine.facts.product is EngineProduct.DOCKER and not engine.facts.labels_files
+    contents: dict[str, bytes] = {}
+    # Another runtime may have a kernel, and so a /proc, of its own.
+    if may_replace and limits.runtime is None:
+        if engine.facts.kernel == platform.release():
+            shown = stand_ins(limits.memory_mib)
+            contents = {f"/proc/{name}": shown[name] for name in _REPLACEABLE & shown.keys()}
+        if names:
+            servers = "".join(f"nameserver {each}\n" for each in resolvers())
+            contents |= {HOSTS: _LOCAL_NAMES.encode(), RESOLVERS: servers.encode()}
+    replaced: dict[str, Path] = {}
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(owned_folder("agentbench-mounts-"))
-            files = _copied(folder, engine.facts, mounts, limits, names=names)
+            folder.chmod(0o711)  # for engines that remap users
+            for path, content in contents.items():
+                replaced[path] = folder / path.rpartition("/")[2]
+                replaced[path].write_bytes(content)
+                replaced[path].chmod(0o444)
+            init = shutil.which("docker-init")
+            may_run = not os.statvfs(folder).f_flag & os.ST_NOEXEC
+            if init is not None and may_replace and may_run:
+                replaced[_INIT] = Path(shutil.copy(init, folder))
+            (folder / "mounts").mkdir()
+            copies = tuple(private_copies(mounts, folder / "mounts"))
         except OSError as fault:
             raise SandboxError(f"cannot copy files for a container: {fault}") from fault
-        yield files
-
-
-def _copied(
-    folder: Path,
-    facts: EngineFacts,
-    mounts: Sequence[ReadOnlyMount],
-    limits: Limits,
-    *,
-    names: bool,
-) -> PrivateFiles:
-    replaced: dict[str, Path] = {}
-    contents: dict[str, bytes] = {}
-    folder.chmod(0o711)  # for engines that remap users
-    # Another runtime may have a kernel, and so a /proc, of its own.
-    is_our_proc = facts.kernel == platform.release() and limits.runtime is None
-    is_docker = facts.product is EngineProduct.DOCKER  # Podman cannot always mount over /proc
-    if is_docker and is_our_proc and not facts.labels_files:
-        shown = stand_ins(limits.memory_mib)
-        contents = {f"/proc/{name}": shown[name] for name in _REPLACEABLE & shown.keys()}
-    if names and is_docker and limits.runtime is None and not facts.labels_files:
-        servers = "".join(f"nameserver {each}\n" for each in resolvers())
-        contents |= {HOSTS: _LOCAL_NAMES.encode(), RESOLVERS: servers.encode()}
-    for path, content in contents.items():
-        replaced[path] = folder / path.rpartition("/")[2]
-        replaced[path].write_bytes(content)
-        replaced[path].chmod(0o444)
-    init = shutil.which("docker-init")
-    may_run = not os.statvfs(folder).f_flag & os.ST_NOEXEC and not facts.labels_files
-    if init is not None and is_docker and may_run:
-        replaced[_INIT] = Path(shutil.copy(init, folder))
-    copies = folder / "mounts"
-    copies.mkdir()
-    return PrivateFiles(mounts=tuple(private_copies(mounts, copies)), replaced=replaced)
+        yield PrivateFiles(mounts=copies, replaced=replaced)

@@ -24,6 +24,7 @@ from agentbench.sandbox.docker.container_options import (
     mount_paths,
 )
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
+from agentbench.sandbox.docker.nesting import NestingSandbox, nesting_files, why_not_nesting
 from agentbench.sandbox.docker.public_network import public_network
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
@@ -33,7 +34,6 @@ from agentbench.tasks.users import AGENT_USER, UserName
 
 if TYPE_CHECKING:
     from agentbench.sandbox.docker.compose import ComposeRunner
-    from agentbench.sandbox.docker.nesting import NestingSandbox
 
 _CA_MOUNT = "ca-certificates.crt"
 
@@ -42,7 +42,7 @@ class DockerProvider:
     """Opens sandboxes in containers of one engine; thread-safe."""
 
     def __init__(self, engine: Engine, *, host_env: Mapping[str, str] | None = None) -> None:
-        self._engine = engine
+        self.engine = engine
         self._host_env = os.environ if host_env is None else host_env
         self._launcher = ContainerLauncher(engine)
         self._owner = ProcessOwner.current()
@@ -63,28 +63,24 @@ class DockerProvider:
 
     @cached_property
     def _compose(self) -> "ComposeRunner":
-        from agentbench.sandbox.docker.compose import ComposeRunner  # few runs need it
+        # Few runs need it, and its import takes a tenth of a second.
+        from agentbench.sandbox.docker.compose import ComposeRunner
 
-        return ComposeRunner(self._engine, self._owner)
+        return ComposeRunner(self.engine, self._owner)
 
     @property
     def name(self) -> str:
         return "docker"
 
-    @property
-    def engine(self) -> Engine:
-        """The engine of the sandboxes."""
-        return self._engine
-
     def remove_dead_orphans(self) -> Mapping[str, int]:
-        return Counter(orphan.kind for orphan in cleanup.remove_dead_orphans(self._engine))
+        return Counter(orphan.kind for orphan in cleanup.remove_dead_orphans(self.engine))
 
     @property
     def promises(self) -> frozenset[interface.Promise]:
-        return self._engine.facts.promises
+        return self.engine.facts.promises
 
     def describe(self) -> Mapping[str, str]:
-        facts = self._engine.facts
+        facts = self.engine.facts
         return {
             "engine": f"{facts.product} {facts.version}",
             "api": facts.api_version,
@@ -100,11 +96,11 @@ class DockerProvider:
     @property
     def disk_folders(self) -> tuple[Path, ...]:
         """The engine's folder, if it is on this machine."""
-        root = Path(self._engine.facts.root)
-        return (root,) if self._engine.address.is_local and root.is_dir() else ()
+        root = Path(self.engine.facts.root)
+        return (root,) if self.engine.address.is_local and root.is_dir() else ()
 
     def check(self) -> None:
-        self._engine.require_answer()
+        self.engine.require_answer()
 
     def resolve_image(
         self,
@@ -114,35 +110,33 @@ class DockerProvider:
         workdir: PurePosixPath | None = None,
         user: UserName = AGENT_USER,
     ) -> interface.ImageId:
-        found = images.resolve_image(self._engine, image, dockerfile=dockerfile)
+        found = images.resolve_image(self.engine, image, dockerfile=dockerfile)
         if workdir is None:
             return found
-        return images.with_workdir(self._engine, found, workdir, user)
+        return images.with_workdir(self.engine, found, workdir, user)
 
     def build_base_image(
         self, python: str, *, progress: Callable[[str], None] = lambda _line: None
     ) -> None:
-        images.build_base_image(self._engine, python, progress=progress)
+        images.build_base_image(self.engine, python, progress=progress)
 
     def has_image(self, image: str) -> bool:
-        return images.image_exists(self._engine, image)
+        return images.image_exists(self.engine, image)
 
     def image_settings(self, image: str) -> interface.ImageSettings:
-        facts = self._engine.image(image)
+        facts = self.engine.image(image)
         workdir = PurePosixPath(facts.workdir) if facts.workdir else None
         return interface.ImageSettings(workdir=workdir, user=facts.user)
 
     def is_outdated(self, python: str) -> bool:
-        return images.is_outdated(self._engine, python)
+        return images.is_outdated(self.engine, python)
 
     def image_bytes(self) -> int:
-        return images.image_bytes(self._engine)
+        return images.image_bytes(self.engine)
 
     def may_nest(self, limits: interface.Limits) -> bool:
         """Whether a sandbox with these limits can hold others, as far as it is known."""
-        from agentbench.sandbox.docker.nesting import why_not_nesting
-
-        return why_not_nesting(self._engine, limits) is None
+        return why_not_nesting(self.engine, limits) is None
 
     def sharing_containers(self, background: BackgroundTasks) -> "DockerProvider":
         sharing = copy.copy(self)
@@ -150,7 +144,7 @@ class DockerProvider:
         return sharing
 
     def check_runtime(self, runtime: str) -> None:
-        if runtime not in (known := self._engine.facts.runtimes):
+        if runtime not in (known := self.engine.facts.runtimes):
             raise UnavailableError(
                 f"the engine has no runtime {runtime!r}; it has: {', '.join(known) or 'unknown'}"
             )
@@ -199,7 +193,7 @@ class DockerProvider:
             if (bundle := ca_bundle(self._host_env)) is not None:
                 env |= ca_variables(str(interface.MOUNTS / _CA_MOUNT))
                 mounts = (*mounts, interface.ReadOnlyMount(name=_CA_MOUNT, source=bundle))
-            public = public_network(self._engine)
+            public = public_network(self.engine)
             plan = replace(plan, network=network, public_network=public, env=env)
         with ExitStack() as stack:
             project = None
@@ -217,7 +211,7 @@ class DockerProvider:
             container.run_main()
             mounted = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(
-                self._engine,
+                self.engine,
                 container,
                 mounts=mount_paths(mounted),
                 cancel=cancel,
@@ -230,18 +224,28 @@ class DockerProvider:
     ) -> Iterator[DockerContainer]:
         with self._launcher.launched(plan, mounts) as container:
             if not is_ours or plan.owner_id == 0:
-                with self._engine.api("prepare a container of a foreign image") as api:
-                    for files in _prepared_files(plan):
+                # It gets the folders of the commands' user, and git settings.
+                settings = interface.GIT_CONFIGURATION.encode()
+                if plan.owner_id:
+                    folders = (plan.workspace, interface.RESULTS, interface.HOME)
+                    own = {interface.HOME / ".gitconfig": settings}
+                    archives = [owned_folders(folders, own)]
+                else:  # any user of the image; the workspace is the image's
+                    made = () if plan.own_workspace else (plan.workspace,)
+                    archives = [
+                        owned_folders(made, {PurePosixPath("/etc/gitconfig"): settings}, 0),
+                        owned_folders((interface.RESULTS,), {}, 0, mode=0o777),
+                    ]
+                with self.engine.api("prepare a container of a foreign image") as api:
+                    for files in archives:
                         api.put_archive(container.name, "/", files)
             yield container
 
     @contextmanager
     def _nesting(
         self, plan: ContainerPlan, mounts: Sequence[interface.ReadOnlyMount], *, is_ours: bool
-    ) -> "Iterator[NestingSandbox | None]":
+    ) -> Iterator[NestingSandbox | None]:
         """A container that holds sandboxes; None if this fails with its image or its engine."""
-        from agentbench.sandbox.docker.nesting import NestingSandbox, nesting_files
-
         with ExitStack() as stack:
             files = stack.enter_context(nesting_files(plan.limits, plan.hostname, mounts))
             nesting = replace(plan, use=replace(plan.use, nests=True))
@@ -251,38 +255,39 @@ class DockerProvider:
                 container = stack.enter_context(launched)
             if container is not None and container.path_exists(str(NESTING_READY)):
                 yield NestingSandbox(
-                    self._engine, container, mounts=mount_paths(mounts), cancel=None
+                    self.engine, container, mounts=mount_paths(mounts), cancel=None
                 )
                 return
         self._without_nesting.add(plan.image)
         yield None
 
     def find(self, key: str) -> interface.SnapshotId | None:
-        found = snapshots.find_snapshot(self._engine, key)
+        found = snapshots.find_snapshot(self.engine, key)
         if found is None:
             return None
-        self._snapshots[found.id] = found.facts
-        return found.id
+        snapshot = snapshots.id_of(key)
+        self._snapshots[snapshot] = found
+        return snapshot
 
     def discard(self, snapshot: interface.SnapshotId) -> None:
         self._snapshots.pop(snapshot, None)
-        snapshots.discard_snapshot(self._engine, snapshot)
+        snapshots.discard_snapshot(self.engine, snapshot)
 
     def push(self, snapshot: interface.SnapshotId, name: str, note: bytes) -> None:
         self._require_docker()
-        snapshots.push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
+        snapshots.push_snapshot(self.engine, snapshot, name, note, owner=self._owner)
 
     def pull(self, name: str, key: str) -> bytes | None:
         self._require_docker()
-        return snapshots.pull_snapshot(self._engine, name, key)
+        return snapshots.pull_snapshot(self.engine, name, key)
 
     def _require_docker(self) -> None:
         # Images that Podman commits declare the volumes of their container.
-        if self._engine.facts.product is EngineProduct.PODMAN:
+        if self.engine.facts.product is EngineProduct.PODMAN:
             raise SandboxError("Podman's snapshots cannot be shared through a registry; use Docker")
 
     def _plan(self, source: str, limits: interface.Limits) -> tuple[ContainerPlan, bool]:
-        image = self._snapshots.get(source) or self._engine.image(source)
+        image = self._snapshots.get(source) or self.engine.image(source)
         own = image.labels.get(WORKDIR)
         plan = ContainerPlan(
             image=source,
@@ -292,18 +297,6 @@ class DockerProvider:
             workspace=interface.WORKSPACE if own is None else PurePosixPath(own),
             own_workspace=own is not None,
             entrypoint=image.labels.get(ENTRYPOINT),
-            user_processes=self._engine.facts.user_processes,
+            user_processes=self.engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
-
-
-def _prepared_files(plan: ContainerPlan) -> Iterator[bytes]:
-    """Archives with the folders of the commands' user and its git settings."""
-    settings = interface.GIT_CONFIGURATION.encode()
-    if plan.owner_id:
-        folders = (plan.workspace, interface.RESULTS, interface.HOME)
-        yield owned_folders(folders, {interface.HOME / ".gitconfig": settings})
-    else:  # any user of the image; the workspace is the image's
-        made = () if plan.own_workspace else (plan.workspace,)
-        yield owned_folders(made, {PurePosixPath("/etc/gitconfig"): settings}, 0)
-        yield owned_folders((interface.RESULTS,), {}, 0, mode=0o777)

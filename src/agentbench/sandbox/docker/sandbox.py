@@ -27,12 +27,12 @@ from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.docker.archives import owned_by_user, read_archive
 from agentbench.sandbox.docker.attached_stream import AttachedStream
-from agentbench.sandbox.docker.container import DockerContainer, EndedProcesses, StartedExec
+from agentbench.sandbox.docker.container import DockerContainer, StartedExec
+from agentbench.sandbox.docker.container_options import account_of
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
-from agentbench.sandbox.docker.service_container import run_in_container
 from agentbench.sandbox.docker.snapshots import save_snapshot
 from agentbench.sandbox.docker.volumes import (
-    HostFolder,
+    HostPath,
     find_volume,
     gauge_of,
     read_volume,
@@ -114,7 +114,6 @@ class ContainerExec:
 
     @property
     def duration(self) -> timedelta:
-        """The time since its start."""
         return timedelta(seconds=time.monotonic() - self._started)
 
     @property
@@ -124,7 +123,6 @@ class ContainerExec:
 
     @property
     def output(self) -> Mapping[Stream, OutputCapture]:
-        """Its output so far."""
         return {stream: channel.capture for stream, channel in self._channels.items()}
 
     def begin(self, connection: AttachedStream) -> None:
@@ -198,7 +196,7 @@ def running_sidecar(container: DockerContainer, sidecar: Sidecar) -> Iterator[No
     """Run a program during the block; it ends with all processes of the command."""
     ours, theirs = socket.socketpair()
     with ours, theirs, container.begin(list(sidecar.argv), {}).stream as stream:
-        pump = Thread(target=_Pump(stream, theirs).work, name="agentbench-sidecar", daemon=True)
+        pump = Thread(target=_pump, args=(stream, theirs), name="agentbench-sidecar", daemon=True)
         pump.start()
         try:
             with sidecar.attend(ours):
@@ -209,63 +207,50 @@ def running_sidecar(container: DockerContainer, sidecar: Sidecar) -> Iterator[No
             pump.join()
 
 
-class _Pump:
-    """Copies bytes between an engine's connection and a socket.
+def _pump(connection: AttachedStream, peer: socket.socket) -> None:
+    """Copy bytes between an engine's connection and a socket until one side ends; then close both.
 
     One thread serves both directions, since threads cannot share a TLS connection.
     """
+    to_sandbox, to_peer = bytearray(), bytearray()
+    peer_ended = False
+    peer.settimeout(0)
+    with selectors.DefaultSelector() as selector, peer, connection:
+        while not peer_ended and not (connection.ended and not to_peer):
+            # Wait until one side can go on.
+            is_open, has_space = not connection.ended, len(to_peer) < _BUFFER_BYTES
+            interests = {
+                connection.fileno(): (is_open and has_space, is_open and bool(to_sandbox)),
+                peer.fileno(): (len(to_sandbox) < _BUFFER_BYTES, bool(to_peer)),
+            }
+            for descriptor, (reads, writes) in interests.items():
+                events = reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE
+                if events:
+                    selector.register(descriptor, events)
+            selector.select(0 if connection.holds_more and has_space else _SIDECAR_POLL)
+            for key in list(selector.get_map().values()):
+                selector.unregister(key.fileobj)
 
-    def __init__(self, connection: AttachedStream, peer: socket.socket) -> None:
-        self._connection = connection
-        self._peer = peer
-        self._in = bytearray()  # for the sandbox
-        self._out = bytearray()
-        self._peer_ended = False
-        peer.settimeout(0)
-
-    def work(self) -> None:
-        """Copy until one side ends; then close both."""
-        with selectors.DefaultSelector() as selector, self._peer, self._connection as connection:
-            while not self._peer_ended and not (connection.ended and not self._out):
-                is_open, has_space = not connection.ended, self._has_space
-                interests = {
-                    connection.fileno(): (is_open and has_space, is_open and bool(self._in)),
-                    self._peer.fileno(): (len(self._in) < _BUFFER_BYTES, bool(self._out)),
-                }
-                for descriptor, (reads, writes) in interests.items():
-                    events = reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE
-                    if events:
-                        selector.register(descriptor, events)
-                selector.select(0 if connection.holds_more and has_space else _SIDECAR_POLL)
-                for key in list(selector.get_map().values()):
-                    selector.unregister(key.fileobj)
-                self._step()
-
-    @property
-    def _has_space(self) -> bool:
-        return len(self._out) < _BUFFER_BYTES
-
-    def _step(self) -> None:
-        if self._has_space and not self._connection.ended:
-            for frame in self._connection.receive_now():
-                if frame.stream is Stream.STDOUT:
-                    self._out += frame.data
-        if self._in and not self._connection.ended:
-            del self._in[: self._connection.send_some(self._in)]
-        with suppress(BlockingIOError):
-            try:
-                if self._out:
-                    del self._out[: self._peer.send(self._out)]
-            except ConnectionError:
-                self._peer_ended = True
-        if len(self._in) < _BUFFER_BYTES:
+            if is_open and has_space:
+                for frame in connection.receive_now():
+                    if frame.stream is Stream.STDOUT:
+                        to_peer += frame.data
+            if to_sandbox and not connection.ended:
+                del to_sandbox[: connection.send_some(to_sandbox)]
             with suppress(BlockingIOError):
                 try:
-                    data = self._peer.recv(_BUFFER_BYTES)
+                    if to_peer:
+                        del to_peer[: peer.send(to_peer)]
                 except ConnectionError:
-                    data = b""
-                self._peer_ended = self._peer_ended or not data
-                self._in += data
+                    peer_ended = True
+            if len(to_sandbox) < _BUFFER_BYTES:
+                with suppress(BlockingIOError):
+                    try:
+                        data = peer.recv(_BUFFER_BYTES)
+                    except ConnectionError:
+                        data = b""
+                    peer_ended = peer_ended or not data
+                    to_sandbox += data
 
 
 class DockerSandbox:
@@ -345,7 +330,7 @@ class DockerSandbox:
         doing = f"read {path}"
         found = self._host_volume(path)
         if found is not None:
-            with read_volume(*found, doing) as tar:
+            with read_volume(found, doing) as tar:
                 yield tar
             return
         with read_archive(self._engine, self._container.name, f"{path}/.", doing) as tar:
@@ -354,20 +339,23 @@ class DockerSandbox:
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
         self._container.require_alive()
         found = self._host_volume(path)
-        if found is not None and write_volume(
-            *found, tar, f"write to {path}", self._container.plan.owner_id
-        ):
+        owner_id = self._container.plan.owner_id
+        if found is not None and write_volume(found, tar, f"write to {path}", owner_id):
             return
-        owned = owned_by_user(tar, self._container.plan.owner_id)
-        if self._container.plan.is_in_memory(path):
-            self._unpack(path, owned)
+        owned = owned_by_user(tar, owner_id)
+        argv: tuple[str, ...] = ("mkdir", "-p", str(path))
+        owner = None if owner_id else ROOT_USER
+        make = Command(argv=argv, timeout=timedelta(minutes=1), cwd=PurePosixPath("/"), user=owner)
+        if self._container.plan.is_in_memory(path):  # the engine cannot write there
+            argv = ("sh", "-c", 'mkdir -p "$0" && tar -xf - -C "$0"', str(path))
+            done = self.run(replace(make, argv=argv, stdin=owned))
+            if not done.ok:
+                raise SandboxError(f"cannot write to {path}: {done.stderr.strip()[:200]}")
             return
         try:
             self._put(path, owned)
         except DockerNotFoundError:
-            made = Command(argv=("mkdir", "-p", str(path)), timeout=timedelta(minutes=1))
-            owner = None if self._container.plan.owner_id else ROOT_USER
-            self.run(replace(made, cwd=PurePosixPath("/"), user=owner))
+            self.run(make)
             self._put(path, owned)
 
     def snapshot(self, key: str) -> SnapshotId:
@@ -379,7 +367,25 @@ class DockerSandbox:
         return () if self._project is None else self._project.reports()
 
     def run_in_service(self, service: str, command: Command) -> int | None:
-        return run_in_container(self._engine, self._service(service), command, self._cancel)
+        with self._engine.api("run a command in a service") as api:
+            created = api.exec_create(
+                self._service(service),
+                [*command.argv],
+                user="" if command.user is None else account_of(command.user),
+                environment=dict(command.env),
+            )
+            stream = AttachedStream(api.exec_start(created["Id"], socket=True))
+        deadline = time.monotonic() + command.timeout.total_seconds()
+        with stream:
+            while not stream.ended:
+                if self._cancel is not None and self._cancel.is_set():
+                    raise RunCancelled
+                if time.monotonic() > deadline:
+                    return None
+                for frame in stream.receive(_POLL):
+                    if command.sink is not None:
+                        command.sink(frame.stream, frame.data)
+        return self._container.exit_code_of(str(created["Id"]))
 
     def read_from_service(
         self, service: str, path: PurePosixPath
@@ -395,22 +401,12 @@ class DockerSandbox:
             raise SandboxError(f"there is no service {name}: the sandbox has none")
         return self._project.container_of(name)
 
-    def _host_volume(self, path: PurePosixPath) -> tuple[HostFolder, tuple[str, ...]] | None:
+    def _host_volume(self, path: PurePosixPath) -> HostPath | None:
         return find_volume(self._container, path) if self._engine.address.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
         with self._engine.api(f"write to {path}", moves_files=True) as api:
             api.put_archive(self._container.name, str(path), tar)
-
-    def _unpack(self, path: PurePosixPath, tar: bytes) -> None:
-        """Unpack a tar by a command: the engine cannot write to folders in memory."""
-        argv = ("sh", "-c", 'mkdir -p "$0" && tar -xf - -C "$0"', str(path))
-        owner = None if self._container.plan.owner_id else ROOT_USER
-        minute = timedelta(minutes=1)
-        cwd = PurePosixPath("/")
-        done = self.run(Command(argv=argv, timeout=minute, stdin=tar, cwd=cwd, user=owner))
-        if not done.ok:
-            raise SandboxError(f"cannot write to {path}: {done.stderr.strip()[:200]}")
 
     def _attend(
         self, execution: ContainerExec, started: StartedExec, command: Command
@@ -437,20 +433,13 @@ class DockerSandbox:
                 code = 137
             case ExecEnd.MARKED:
                 code = execution.exit_code
-            case ExecEnd.CUT_OFF:
-                code = self._code_of_cut_off(execution, started, processes)
+            case ExecEnd.CUT_OFF if processes.restarted:
+                code = 137
+            case ExecEnd.CUT_OFF:  # its shell died before it reported an exit code
+                code = self._container.exit_code_of(started.id)
+                if code is None or code <= 128:  # the shell did not start, or died too early
+                    output = execution.output[Stream.STDOUT].text().strip() or f"exit code {code}"
+                    raise SandboxError(f"the engine lost a command or could not start it: {output}")
             case _:
                 assert_never(stop)
         return command_result(command, code, execution.output, duration=duration, use=processes)
-
-    def _code_of_cut_off(
-        self, execution: ContainerExec, started: StartedExec, processes: EndedProcesses
-    ) -> int:
-        """The exit code of a command whose shell died before it reported one."""
-        if processes.restarted:
-            return 137
-        code = self._container.exit_code_of(started)
-        if code is None or code <= 128:  # the shell did not start, or died too early
-            output = execution.output[Stream.STDOUT].text().strip() or f"exit code {code}"
-            raise SandboxError(f"the engine lost a command or could not start it: {output}")
-        return code

@@ -15,14 +15,8 @@ from msgspec import Struct
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.host import available_cpus
 from agentbench.errors import RunCancelled
-from agentbench.sandbox.interface import (
-    ImageId,
-    Limits,
-    NestsSandboxes,
-    ReadOnlyMount,
-    Sandbox,
-    SnapshotId,
-)
+from agentbench.sandbox.docker.nesting import NestingSandbox
+from agentbench.sandbox.interface import ImageId, Limits, ReadOnlyMount, Sandbox, SnapshotId
 
 _POLL = 0.1  # seconds between two checks of the cancel event
 _OpenedContainer = tuple[ExitStack, Sandbox]
@@ -76,7 +70,7 @@ class SharedContainers:
             keep, container = taken.result()
             with ExitStack() as stack:
                 stack.callback(self._background.remove, keep.close)
-                if not isinstance(container, NestsSandboxes):
+                if not isinstance(container, NestingSandbox):
                     yield container  # used once
                     return
                 with container.nested(cancel) as sandbox:
@@ -102,9 +96,15 @@ class SharedContainers:
                 if cancel.is_set():
                     raise RunCancelled
             self._taken[key] += 1
-            if not idle:
-                return self._start(opened)
-            return idle.pop(next((at for at, each in enumerate(idle) if each.done()), 0))
+            if idle:
+                return idle.pop(next((at for at, each in enumerate(idle) if each.done()), 0))
+
+        def entered() -> _OpenedContainer:
+            with ExitStack() as stack:
+                container = stack.enter_context(opened())
+                return stack.pop_all(), container
+
+        return self._background.submit(entered)
 
     def _surplus(self) -> list[Future[_OpenedContainer]]:
         """Take out the containers that were idle longest, beyond the number that may be kept."""
@@ -114,14 +114,6 @@ class SharedContainers:
             while len(taken) < number and waiting:
                 taken.append(waiting.pop(0))
         return taken
-
-    def _start(self, opened: OpenContainer) -> Future[_OpenedContainer]:
-        def entered() -> _OpenedContainer:
-            with ExitStack() as stack:
-                container = stack.enter_context(opened())
-                return stack.pop_all(), container
-
-        return self._background.submit(entered)
 
     def _remove(self, container: Future[_OpenedContainer]) -> None:
         def close() -> None:
@@ -133,7 +125,6 @@ class SharedContainers:
     def _close(self) -> None:
         with self._changed:
             self._is_closed = True
-            left = [each for waiting in self._idle.values() for each in waiting]
-            self._idle.clear()
+            left = self._surplus()
         for each in left:
             self._remove(each)

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from msgspec import Struct
-
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.container import DockerContainer, remove_container
 from agentbench.sandbox.docker.engine import (
@@ -140,7 +138,7 @@ def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> Snaps
         SandboxError: the engine refuses, or the workspace is a volume, which no image contains.
     """
     plan = container.plan
-    if any(map(plan.workspace.is_relative_to, container.volumes())):
+    if any(map(plan.workspace.is_relative_to, container.writable.volumes)):
         raise SandboxError(
             f"the workspace {plan.workspace} is on a volume, which a snapshot would omit; remove "
             "VOLUME from the image's Dockerfile"
@@ -159,22 +157,19 @@ def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> Snaps
             raise
     if replaced is not None:  # an image in use stays, and is removed as an orphan later
         with suppress(SandboxError), engine.api("remove a replaced snapshot") as api:
-            api.remove_image(replaced.facts.id)
+            api.remove_image(replaced.id)
+    return id_of(key)
+
+
+def id_of(key: str) -> SnapshotId:
+    """The id of the snapshot with a key, whether it exists or not."""
     return SnapshotId(f"{SNAPSHOT_REPOSITORY}:{key}")
 
 
-class SnapshotImage(Struct, frozen=True, kw_only=True):
-    """An existing snapshot and its image."""
-
-    id: SnapshotId
-    facts: ImageFacts
-
-
-def find_snapshot(engine: Engine, key: str) -> SnapshotImage | None:
-    """The snapshot with a key."""
-    name = SnapshotId(f"{SNAPSHOT_REPOSITORY}:{key}")
+def find_snapshot(engine: Engine, key: str) -> ImageFacts | None:
+    """The image of the snapshot with a key."""
     with suppress(DockerNotFoundError):
-        return SnapshotImage(id=name, facts=engine.image(name))
+        return engine.image(id_of(key))
     return None
 
 

@@ -39,45 +39,34 @@ echo "${kibibytes%%[!0-9]*} $files"
 """
 
 
-class HostFolder(Struct, frozen=True):
-    """A container's folder on this machine: names below a trusted root."""
+class HostPath(Struct, frozen=True, kw_only=True):
+    """A path of a container on this machine. Only the root is trusted."""
 
     root: Path
-    names: tuple[str, ...] = ()
-
-    def open(self, below: tuple[str, ...] = ()) -> int:
-        """A descriptor of the folder, or of one below it.
-
-        Raises:
-            OSError: a name is missing or not a folder.
-        """
-        return open_below(self.root, (*self.names, *below))
+    volume: tuple[str, ...]  # the names from the root to the volume or the workspace
+    parts: tuple[str, ...]  # the names from there to the path
 
 
-def find_volume(
-    container: DockerContainer, path: PurePosixPath
-) -> tuple[HostFolder, tuple[str, ...]] | None:
-    """The host folder of a path's volume or workspace, and the names from there, or None."""
+def find_volume(container: DockerContainer, path: PurePosixPath) -> HostPath | None:
+    """A path in a volume or in the workspace as it is on this machine, if it can be read here."""
     if os.geteuid() != 0 or ".." in path.parts:
         return None
-    for mounted_at, source in container.volumes().items():
+    for mounted_at, source in container.writable.volumes.items():
         if path.is_relative_to(mounted_at) and Path(source).is_dir():
-            return HostFolder(Path(source)), path.relative_to(mounted_at).parts
-    workspace, root = container.plan.workspace, container.root()
+            return HostPath(root=Path(source), volume=(), parts=path.relative_to(mounted_at).parts)
+    workspace, root = container.plan.workspace, container.writable.root
     if root is None or not path.is_relative_to(workspace) or not os.path.ismount(root):
         return None
-    folder = HostFolder(Path(root), workspace.parts[1:])
+    names = workspace.parts[1:]
     try:
-        os.close(folder.open())
+        os.close(open_below(Path(root), names))
     except OSError:
         return None
-    return folder, path.relative_to(workspace).parts
+    return HostPath(root=Path(root), volume=names, parts=path.relative_to(workspace).parts)
 
 
 @contextmanager
-def read_volume(
-    volume: HostFolder, parts: tuple[str, ...], doing: str
-) -> Iterator[Iterator[bytes]]:
+def read_volume(path: HostPath, doing: str) -> Iterator[Iterator[bytes]]:
     """The tree in a volume as a plain tar stream, without following links.
 
     Raises:
@@ -91,16 +80,14 @@ def read_volume(
             raise SandboxError(f"{doing}: {fault}") from fault
 
     try:
-        folder = volume.open(parts)
+        folder = open_below(path.root, (*path.volume, *path.parts))
     except OSError as fault:
         raise SandboxError(f"{doing}: {fault.strerror}") from fault
     with closing_descriptor(folder):
         yield members(folder)
 
 
-def write_volume(
-    volume: HostFolder, parts: tuple[str, ...], tar: bytes, doing: str, user_id: int = USER_ID
-) -> bool:
+def write_volume(path: HostPath, tar: bytes, doing: str, user_id: int = USER_ID) -> bool:
     """Unpack a plain tar below a folder in a volume; all members will belong to the user.
 
     Returns:
@@ -110,19 +97,20 @@ def write_volume(
         SandboxError: it is not a plain tar, or the disk is full.
     """
     try:
-        root = volume.open()
+        volume = open_below(path.root, path.volume)
     except OSError as fault:
         raise SandboxError(f"{doing}: {fault}") from fault
-    with closing_descriptor(root):
-        if os.fstat(root).st_uid != user_id:  # the engine maps user ids
+    with closing_descriptor(volume):
+        if os.fstat(volume).st_uid != user_id:  # the engine maps user ids
             return False
-        return unpack_below(root, parts, tar, FileOwner(uid=user_id, gid=user_id), doing)
+        owner = FileOwner(uid=user_id, gid=user_id)
+        return unpack_below(volume, path.parts, tar, owner, doing)
 
 
 def gauge_of(container: DockerContainer, services: Iterable[str] = ()) -> DiskGauge:
     """The best available gauge for a running container and the folders of its services."""
     if os.geteuid() == 0:
-        folders = [Path(folder) for folder in {*container.folders(), *services}]
+        folders = [Path(folder) for folder in {*container.writable.all, *services}]
         if folders and all(folder.is_dir() for folder in folders):
             return FolderGauge(folders=folders, processes=partial(_processes, container))
     return ContainerGauge(container=container)
