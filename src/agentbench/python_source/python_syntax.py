@@ -68,6 +68,11 @@ def name_of(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
+def variables_in(node: ast.AST) -> list[str]:
+    """The name of every variable in an expression, as often as it is there."""
+    return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
+
+
 def literal(text: str) -> object:
     """The value of a literal.
 

@@ -14,9 +14,8 @@ FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 UNCERTAIN = 3  # the doubt about a statement in a branch, above that of any expression
-_RAISING = frozenset(
-    {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage", "suppress"}
-)
+RAISING = frozenset(["raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"])
+"""Assertions that an exception is raised, as functions or in a `with`."""
 LINE_MATCHERS = frozenset([
     "fnmatch_lines", "fnmatch_lines_random", "no_fnmatch_line",
     "re_match_lines", "re_match_lines_random", "no_re_match_line"
@@ -216,7 +215,8 @@ def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.s
 def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:
     if isinstance(node, ast.With | ast.AsyncWith):
         called = (item.context_expr for item in node.items)
-        if not any(isinstance(c, ast.Call) and name_of(c.func) in _RAISING for c in called):
+        swallowing = RAISING | {"suppress"}
+        if not any(isinstance(c, ast.Call) and name_of(c.func) in swallowing for c in called):
             yield from statements(node.body, doubt)
     elif isinstance(node, ast.For | ast.AsyncFor):
         yield from statements(node.body, doubt + (not _runs(node.iter)))

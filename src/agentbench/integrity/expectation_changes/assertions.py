@@ -27,16 +27,24 @@ _CLOSE = {
 }
 Sides = tuple[ast.expr, ast.expr]  # of a comparison
 Sites = Iterator[list[ExpectedValue]]
-_EQUALITY_METHODS = frozenset([
+EQUALITIES = frozenset([
     "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
-    "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
-    "assert_equal", "assert_array_equal", "eq_", "assertQuerySetEqual", "assertQuerysetEqual",
-    "assertHTMLEqual", "assertXMLEqual", "assertJSONEqual", "assertURLEqual"
+    "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assert_equal", "eq_",
+    "assert_array_equal"
 ])  # fmt: skip
-_ALMOST = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
-_COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
+"""Assertions that compare by `==`."""
+QUERY_SETS = frozenset(["assertQuerySetEqual", "assertQuerysetEqual"])  # of Django
+_OTHER_EQUALITIES = frozenset([
+    "assertCountEqual", "assertHTMLEqual", "assertXMLEqual", "assertJSONEqual", "assertURLEqual"
+])  # fmt: skip
+PLACES = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
+"""Assertions of closeness, and the decimals that they compare by default."""
+COMPARISONS: Mapping[str, type[ast.cmpop]] = {
+    "assertNotEqual": ast.NotEq,
     "assertIn": ast.In,
+    "assertNotIn": ast.NotIn,
     "assertIs": ast.Is,
+    "assertIsNot": ast.IsNot,
     "assertLess": ast.Lt,
     "assertLessEqual": ast.LtE,
     "assertGreater": ast.Gt,
@@ -46,10 +54,7 @@ _MOCK_METHODS = frozenset([
     "assert_called_with", "assert_called_once_with", "assert_any_call", "assert_has_calls",
     "assert_awaited_with", "assert_awaited_once_with", "assert_any_await", "assert_has_awaits"
 ])  # fmt: skip
-_RAISES = frozenset([
-    "raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage", "warns", "assertWarns",
-    "assertWarnsRegex", "assertWarnsMessage"
-])  # fmt: skip
+WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"])
 _DJANGOS: Mapping[str, int] = {
     "assertContains": 1,
     "assertFormError": -1,
@@ -210,7 +215,7 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
     if name in _MOCK_METHODS:
         for node in (*call.args, *(keyword.value for keyword in call.keywords)):
             yield reader.literals(node, doubt)
-    elif name in _RAISES and call.args:
+    elif name in scopes.RAISING | WARNING and call.args:
         yield reader.errors(call.args[0], doubt)
         if name.endswith("Regex") and len(call.args) > _CALLS_PLAINLY:
             yield reader.patterns(call.args[1], doubt)
@@ -227,10 +232,10 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
         yield from _asserted(reader, call.args[0], doubt)
     elif len(call.args) > 1:
         one, other = call.args[:2]
-        if name in _EQUALITY_METHODS:
+        if name in EQUALITIES | QUERY_SETS | _OTHER_EQUALITIES:
             yield _equal(reader, (one, other), doubt)
-        elif name in _COMPARING_METHODS:
-            yield _compared(reader, (one, other), _COMPARING_METHODS[name](), doubt)
+        elif name in COMPARISONS:
+            yield _compared(reader, (one, other), COMPARISONS[name](), doubt)
         elif name == "assertRegex":
             yield reader.patterns(other, doubt)
         elif (distance := _almost(reader, call)) is not None:
@@ -242,10 +247,10 @@ def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
     name = name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})
-    if name not in _ALMOST:
+    if name not in PLACES:
         return None
     named = {keyword.arg: keyword.value for keyword in call.keywords}
-    third = call.args[2] if len(call.args) > 2 else ast.Constant(_ALMOST[name])
+    third = call.args[2] if len(call.args) > 2 else ast.Constant(PLACES[name])
     precision = named.get("delta", named.get("places", named.get("decimal", third)))
     value = reader.value_of(precision)
     if not isinstance(value, int | float):

@@ -92,15 +92,6 @@ class Recording(Struct, frozen=True):
     is_error: bool = False  # whether an exception was expected here
 
 
-class _MalformedError(ValueError):
-    """A part of a form differs from what the recorder writes."""
-
-
-def parse_canonical(form: object) -> CanonicalValue:
-    """The value of a form from untrusted JSON; parts that are malformed are `Unreadable`."""
-    return _parse(form, _DEEPEST)
-
-
 def of_python(value: object) -> CanonicalValue:
     """The canonical value of a constant of the host, as a sandbox would record it."""
     return parse_canonical(canonical_form(value))
@@ -142,7 +133,8 @@ def to_json(value: CanonicalValue) -> list[object]:
             return ["cut"]
 
 
-def _parse(form: object, depth: int) -> CanonicalValue:
+def parse_canonical(form: object, depth: int = _DEEPEST) -> CanonicalValue:
+    """The value of a form from untrusted JSON; parts that are malformed are `Unreadable`."""
     if depth == 0:
         return Unreadable()
     match form:
@@ -151,20 +143,28 @@ def _parse(form: object, depth: int) -> CanonicalValue:
                 return Instance(
                     kind=kind,
                     types=tuple(untrusted_json.text(name, 1000) for name in types[:100]),
-                    base=None if base is None else _parse(base, depth - 1),
+                    base=None if base is None else parse_canonical(base, depth - 1),
                     public=_state(public, depth - 1),
                     private=_state(private, depth - 1),
                     disclosures=_state(([name, part] for name, part in said.items()), depth - 1),
                 )
-            except _MalformedError:
+            except ValueError:
                 return Unreadable()
         case ["digest", str(sha256), int(count)] if _SHA256.fullmatch(sha256):
             return Digest(sha256, count)
         case [str(kind), *parts] if kind in _GROUPS:
             return _group(kind, parts, depth - 1)
-        case [str(kind), *parts] if kind in _LEAVES:
+        case ["none"]:
+            return Leaf("none", None)
+        case ["bool", bool(single)]:
+            return Leaf("bool", single)
+        case ["str", str(text)]:
+            return Leaf("str", text)
+        case ["back", int(levels)] if not isinstance(levels, bool):
+            return Leaf("back", levels)
+        case [str(kind), *parts] if kind in _WRITTEN:
             try:
-                return Leaf("str" if kind == "wide" else kind, _LEAVES[kind](*parts))
+                return Leaf("str" if kind == "wide" else kind, _WRITTEN[kind](*parts))
             except (TypeError, ValueError, OverflowError):
                 return Unreadable()
         case _:
@@ -179,7 +179,7 @@ def _group(kind: str, parts: list[object], depth: int) -> CanonicalValue:
             parts = parts[:-1]
         case _:
             pass
-    group = Group(kind, tuple(_parse(part, depth) for part in parts), rest)
+    group = Group(kind, tuple(parse_canonical(part, depth) for part in parts), rest)
     return group if _is_well_formed(group) else Unreadable()
 
 
@@ -202,37 +202,21 @@ def _state(pairs: Iterable[object], depth: int) -> tuple[tuple[str, CanonicalVal
     for pair in pairs:
         match pair:
             case [str(name), form]:
-                state.append((untrusted_json.text(name, 1000), _parse(form, depth)))
+                state.append((untrusted_json.text(name, 1000), parse_canonical(form, depth)))
             case _:
-                raise _MalformedError
+                raise ValueError
     return tuple(state)
 
 
-def _exactly(kind: type[object]) -> Callable[..., object]:
-    def check(value: object) -> object:
-        if type(value) is not kind:
-            raise TypeError
-        return value
-
-    return check
-
-
-def _float(text: str) -> float:
-    return float.fromhex(text)
-
-
-_LEAVES: Mapping[str, Callable[..., "str | bytes | complex | None"]] = {
-    "none": lambda: None,
-    "bool": lambda value: bool(_exactly(bool)(value)),
+_WRITTEN: Mapping[str, Callable[..., "str | bytes | complex"]] = {
     "int": lambda text: int(text, 16),
-    "float": _float,
-    "complex": lambda real, imaginary: complex(_float(real), _float(imaginary)),
-    "str": lambda text: str(_exactly(str)(text)),
+    "float": float.fromhex,
+    "complex": lambda real, imaginary: complex(float.fromhex(real), float.fromhex(imaginary)),
     "wide": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
     "bytes": bytes.fromhex,
     "bytearray": bytes.fromhex,
-    "back": lambda levels: int(str(_exactly(int)(levels))),
 }
+"""Reads the values that the recorder writes as text."""
 
 
 def read_recordings(content: bytes) -> Mapping[NodeId, tuple[Recording, ...]]:

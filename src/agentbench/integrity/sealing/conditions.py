@@ -23,7 +23,7 @@ from agentbench.integrity.sealing.checks import (
 from agentbench.integrity.sealing.levels import Level, LevelReader
 from agentbench.integrity.sealing.pairs import PairReader
 from agentbench.python_source.constants import NotConstant, evaluate
-from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.python_syntax import name_of, variables_in
 
 _CLOSE = {"isclose": (1e-9, 0.0), "allclose": (1e-5, 1e-8)}
 _LIKELY = frozenset(["isinstance", "issubclass", "hasattr", "callable", "exists", "is_file"])
@@ -123,13 +123,11 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
             named: The names that are recorded so far, which is added to.
         """
         found = []
-        for name in ast.walk(node):
-            if not isinstance(name, ast.Name):
-                continue
-            key = self.levels.names.key(name.id, self.levels.owner)
+        for name in variables_in(node):
+            key = self.levels.names.key(name, self.levels.owner)
             if len(self.levels.names.cells.get(key, ())) > 1:
-                found.append((name.id, at + len(named)))
-                named.append(ast.Name(id=name.id, ctx=ast.Load()))
+                found.append((name, at + len(named)))
+                named.append(ast.Name(id=name, ctx=ast.Load()))
         return Removed(node, tuple(found))
 
     def can_be_removed(self, node: ast.expr) -> bool:
@@ -170,9 +168,9 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
     def _every(self, every: ast.GeneratorExp | ast.ListComp) -> SealedCheck | None:
         """The check of all elements; every recorded expression becomes a list."""
         inner = list(self.checks(every.elt))
-        bound = {name for g in every.generators for name in _names(g.target)}
+        bound = {name for g in every.generators for name in variables_in(g.target)}
         if len(inner) != 1 or any(
-            bound & _names(one.node) for one in removed_operands(inner[0].check)
+            bound.intersection(variables_in(one.node)) for one in removed_operands(inner[0].check)
         ):
             return None
         lists = tuple(ast.ListComp(elt=e, generators=every.generators) for e in inner[0].recorded)
@@ -217,7 +215,3 @@ def relaxed(sealed: SealedCheck) -> SealedCheck:
     if sealed.condition is None:
         return sealed
     return SealedCheck(check=Truthiness(index=0, negated=negated), recorded=(sealed.condition,))
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}

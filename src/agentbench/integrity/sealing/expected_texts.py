@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from agentbench.integrity.sealing.checks import Site
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
 from agentbench.python_source.constants import evaluate
+from agentbench.python_source.python_syntax import variables_in
 from agentbench.python_source.scopes import names_in
 
 TELLING = 4  # characters; shorter texts are in most files
@@ -105,7 +106,7 @@ def whole_texts(site: Site, names: FileNames) -> Iterator[str]:
     """The whole texts that an assertion expects in every test; texts of tables are excluded."""
     for one in site.removed:
         nodes = [one.node]
-        for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
+        for name in variables_in(one.node):
             cells = names.cells.get(names.key(name, site.function), ())
             nodes += [cell.node for cell in cells if len(cells) == 1]
         yield from filter(None, map(telling_text, nodes))

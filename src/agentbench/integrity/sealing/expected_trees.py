@@ -124,23 +124,6 @@ def expected_tree(node: ast.expr, names: Mapping[str, ast.expr]) -> ExpectedTree
     return _Reader(names).tree(node, _DEEPEST)
 
 
-def with_tokens(value: CanonicalValue, trees: Mapping[int, ExpectedTree]) -> ExpectedTree:
-    """A recorded value with the expected trees in place of their tokens."""
-    match value:
-        case Group(kind="token", items=(Leaf("int", number),)) if isinstance(number, int):
-            return trees.get(number, Unknown())
-        case Group(kind=kind, items=items, rest=None) if _has_token(value):
-            return Container(kind, tuple(with_tokens(item, trees) for item in items))
-        case _:
-            return Known(value)
-
-
-def _has_token(value: CanonicalValue) -> bool:
-    if not isinstance(value, Group):
-        return False
-    return value.kind == "token" or any(map(_has_token, value.items))
-
-
 class _Reader(Struct, frozen=True):
     names: Mapping[str, ast.expr]
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from agentbench.python_source.constants import NotConstant, evaluate, is_immutable
-from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.python_syntax import name_of, variables_in
 from agentbench.python_source.scopes import NameScope
 
 NameKey: TypeAlias = tuple[str, str]
@@ -189,12 +189,7 @@ class LevelReader(Struct, kw_only=True):
     def _of_comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
     ) -> Level:
-        bound = {
-            name.id
-            for generator in node.generators
-            for name in ast.walk(generator.target)
-            if isinstance(name, ast.Name)
-        }
+        bound = {name for generator in node.generators for name in variables_in(generator.target)}
         added = bound - self._targets
         self._targets |= added
         parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]

@@ -30,9 +30,9 @@ def file_names(
         opaque: the functions whose tables are read.
         used: names in other files, whose classes may give another value to an attribute.
     """
-    finder = _CellFinder(file=file, opaque=opaque, used=used)
-    cells = {key: tuple(found) for key, found in finder.found().items() if found}
     imported, foreign, standard = _imports(file.source.tree)
+    finder = _CellFinder(file=file, opaque=opaque, used=used, imported=imported)
+    cells = {key: tuple(found) for key, found in finder.found().items() if found}
     found = FileNames(
         module=file.module,
         functions=finder.by_function,
@@ -57,6 +57,7 @@ class _CellFinder(Struct, kw_only=True):
     file: parsed_file.ParsedFile
     opaque: Collection[str]
     used: Collection[str]
+    imported: Collection[str]
     by_function: dict[str, scopes.NameScope] = field(default_factory=dict)
     changed: set[NameKey] = field(default_factory=set)
     _cells: dict[NameKey, list[Cell]] = field(default_factory=dict)
@@ -123,11 +124,8 @@ class _CellFinder(Struct, kw_only=True):
         """Whether an expression depends on no value of the test except that of a name."""
         names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
         bound = {child.id for child in names if isinstance(child.ctx, ast.Store)}
-        imported, *_ = _imports(self.file.source.tree)
-        return all(
-            one.id in {name, "self", *bound, *imported} or hasattr(builtins, one.id)
-            for one in names
-        )
+        given = {name, "self", *bound, *self.imported}
+        return all(one.id in given or hasattr(builtins, one.id) for one in names)
 
     def _arguments(self, helper: FoundFunction) -> dict[str, list[Cell]]:
         parameters = _parameters(helper)

@@ -13,11 +13,10 @@ from agentbench.integrity.sealing.canonical import Recording
 from agentbench.integrity.sealing.checks import PairedCheck
 from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey
 from agentbench.integrity.sealing.references import same_as_reference
-from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.python_syntax import name_of, variables_in
 
 _PARTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Constant)
 _MADE = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Constant)
-_TWO = 2
 
 
 class PairReader(Struct, kw_only=True):
@@ -32,7 +31,7 @@ class PairReader(Struct, kw_only=True):
 
         A side that only repeats an input of the test is not an expected value that can be hidden.
         """
-        if len(sides) != _TWO:
+        if len(sides) != 2:
             return None
         given = [self._is_given(side) for side in sides]
         if given[0] == given[1]:
@@ -74,8 +73,7 @@ class PairReader(Struct, kw_only=True):
                 return self._is_imported(inner)
             case ast.Call(func=func, args=args, keywords=keywords):
                 parts = [*args, *(keyword.value for keyword in keywords)]
-                nodes = [node for part in parts for node in ast.walk(part)]
-                names = [node.id for node in nodes if isinstance(node, ast.Name)]
+                names = [name for part in parts for name in variables_in(part)]
                 is_class = name_of(func)[:1].isupper()
                 has_variable = any(self.names.key(name, self.owner)[0] for name in names)
                 return (
@@ -94,10 +92,10 @@ class PairReader(Struct, kw_only=True):
         if key in self._visited:
             return False
         self._visited.add(key)
-        readers = (
-            PairReader(names=self.names, owner=cell.owner, _visited=self._visited) for cell in cells
+        found = all(
+            is_so(PairReader(names=self.names, owner=c.owner, _visited=self._visited), c.node)
+            for c in cells
         )
-        found = all(is_so(reader, cell.node) for reader, cell in zip(readers, cells, strict=True))
         self._visited.discard(key)
         return found
 

@@ -20,7 +20,7 @@ from agentbench.integrity.sealing.checks import (
     removed_operands,
     token_places,
 )
-from agentbench.integrity.sealing.conditions import relaxed
+from agentbench.integrity.sealing.conditions import ConditionReader, relaxed
 from agentbench.integrity.sealing.expected_texts import (
     ELSEWHERE,
     FOREIGN,
@@ -33,7 +33,7 @@ from agentbench.integrity.sealing.expected_texts import (
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
 from agentbench.integrity.sealing.rewriting import (
-    SealRewriter,
+    NodeReplacer,
     empty_others,
     texts_by_function,
     written,
@@ -46,6 +46,8 @@ from agentbench.integrity.sealing.statements import (
 )
 from agentbench.python_source import scopes, source_text
 from agentbench.python_source.functions import FoundFunction, called_by, is_test, split_id
+from agentbench.python_source.python_syntax import name_of, variables_in
+from agentbench.python_source.scopes import RAISING
 
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"
@@ -124,7 +126,14 @@ def seal_file(
     functions = [before.read(one) for one in before.functions.functions.values()]
     ids = opaque_ids(before, functions, listed, rng)
     file = parsed_file.parse_file(source_text.apply_edits(plain, ids.edits), path)
-    sealer = _Sealer(file=file, opaque=ids.functions, settings=settings, listed=listed)
+    sealer = _Sealer(
+        file=file,
+        functions=file.functions.functions,
+        opaque=ids.functions,
+        settings=settings,
+        listed=listed,
+        names=sealed_names.file_names(file, ids.functions, settings.used_names or ()),
+    )
     sealer.read()
     sealer.replace_cells()
     selected = file.functions.select(listed)
@@ -161,9 +170,10 @@ class _Sealer:
 
     file: parsed_file.ParsedFile
     opaque: Collection[str]
+    functions: Mapping[str, FoundFunction]
     settings: SealSettings
     listed: Sequence[str]
-    names: FileNames = field(init=False)
+    names: FileNames
     sites: dict[int, Site] = field(default_factory=dict)
     tokens: dict[int, Cell] = field(default_factory=dict)
     inputs: frozenset[int] = frozenset()
@@ -171,29 +181,19 @@ class _Sealer:
     _removable: set[NameKey] = field(default_factory=set)
     _texts: dict[int, ExpectedText] = field(default_factory=dict)  # of exceptions and warnings
     _recorded: dict[int, tuple[ast.expr, ...]] = field(default_factory=dict)
-    _statements: dict[int, list[int]] = field(default_factory=dict)  # by id of the statement
-    _errors: dict[int, tuple[int, list[ast.expr], ast.Call]] = field(default_factory=dict)
-    _cells: dict[int, ast.Call] = field(default_factory=dict)  # by id of an expression
-
-    def __post_init__(self) -> None:
-        """Read the names."""
-        self.names = sealed_names.file_names(self.file, self.opaque, self.settings.used_names or ())
-
-    @property
-    def _functions(self) -> Mapping[str, FoundFunction]:
-        return self.file.functions.functions
+    _replaced: dict[int, ast.AST] = field(default_factory=dict)  # statements and errors, by id
+    _cells: dict[int, ast.AST] = field(default_factory=dict)  # expected values, by id
 
     def read(self) -> None:
-        """Find the assertions of all functions."""
         helpers = frozenset(
             one.node.name
-            for one in self._functions.values()
+            for one in self.functions.values()
             if not is_test(one.node.name) and has_assertions(one.node)
         )
-        for name, function in self._functions.items():
-            levels = LevelReader(names=self.names, owner=name)
+        for name, function in self.functions.items():
+            conditions = ConditionReader(levels=LevelReader(names=self.names, owner=name))
             caught = caught_names(function.node)
-            reader = StatementReader(levels=levels, helpers=helpers, caught=caught)
+            reader = StatementReader(conditions=conditions, helpers=helpers, caught=caught)
             certain = {
                 id(statement)
                 for statement, doubt in scopes.statements(function.node.body)
@@ -215,19 +215,30 @@ class _Sealer:
         found = reader.read(node)
         if found is None:
             return
-        numbers = self._statements.setdefault(id(node), [])
+        calls: list[ast.expr] = []
+        kept: set[int] = set()
         for check in found.checks:
             number = self._add(owner, node, check, is_certain=is_certain, why=found.unsealed)
-            numbers.append(number)
-        recorded = (root for number in numbers for root in self._recorded[number])
-        kept = {id(part) for root in recorded for part in ast.walk(root)}
+            recorded = self._recorded[number]
+            calls.append(recorder_call("value", number, *recorded))
+            kept.update(id(part) for root in recorded for part in ast.walk(root))
         self._dropped.update(id(part) for part in ast.walk(node) if id(part) not in kept)
+        new: ast.stmt = ast.Pass()  # of an assertion of a constant
+        if calls:
+            new = ast.Expr(calls[0] if len(calls) == 1 else ast.Tuple(calls, ast.Load()))
+        self._replaced[id(node)] = ast.copy_location(new, node)
 
     def _read_error(self, owner: str, node: ast.Call, reader: StatementReader) -> None:
         if (found := reader.expected_error(node)) is not None:
             sealed = SealedCheck(check=found.check)
             number = self._add(owner, node, sealed, is_certain=False, why=None)
-            self._errors[id(node)] = number, list(found.tokens), found.rest
+            kind = "raises" if name_of(node.func) in RAISING else "warns"
+            call = recorder_call(kind, number, *found.arguments)
+            call.keywords += found.keywords
+            if found.tokens:
+                tokens = ast.Tuple(found.tokens, ast.Load())
+                call.keywords.append(ast.keyword(arg="sealed", value=tokens))
+            self._replaced[id(node)] = call
         elif (counted := reader.expected_count(node)) is not None:
             number = self._add(owner, node, counted, is_certain=False, why=None)
             self._cells[id(node.args[0])] = recorder_call("count", number)
@@ -276,7 +287,7 @@ class _Sealer:
             is_parameter = (
                 key[0]
                 and (key not in self.names.cells or key in self.names.changed)
-                and sealed_names.is_parameter(self._functions[key[0]].node, node.id)
+                and sealed_names.is_parameter(self.functions[key[0]].node, node.id)
             )
             if is_parameter or (not key[0] and node.id in self.names.foreign):
                 return _UNKNOWN_PARAMETER.format(line, node.id)
@@ -284,7 +295,7 @@ class _Sealer:
 
     def replace_cells(self) -> None:
         """Remove the values of names, and find the assertions whose values have to stay."""
-        uses = sealed_names.name_uses(self.file.source.tree, self._functions)
+        uses = sealed_names.name_uses(self.file.source.tree, self.functions)
         removed = [one.node for site in self.sites.values() for one in site.removed]
         gone = self._dropped.union(id(node) for root in removed for node in ast.walk(root))
         removable = self._removable = sealed_names.removable_names(self.names, uses, gone)
@@ -317,7 +328,7 @@ class _Sealer:
                 return why
             origins.update(scopes.names_in(site.check.pattern.node))
         for one in site.removed:
-            for name in (n.id for n in ast.walk(one.node) if isinstance(n, ast.Name)):
+            for name in variables_in(one.node):
                 key = self.names.key(name, site.function)
                 if not key[0] and name in self.names.foreign:
                     return FOREIGN.format(site.line)
@@ -346,25 +357,18 @@ class _Sealer:
                     self.sites[number] = replace(site, unsealed=ELSEWHERE.format(site.line))
 
     def transformed(self) -> ast.Module:
-        """The tree of the sealed file."""
-        rewriter = SealRewriter(
-            statements=self._statements,
-            errors=self._errors,
-            cells=self._cells,
-            recorded=self._recorded,
-        )
-        tree = rewriter.visit(self.file.source.tree)
+        tree = NodeReplacer(self._replaced | self._cells).visit(self.file.source.tree)
         assert isinstance(tree, ast.Module)
         return tree
 
     def described(self, name: str, tests: tuple[str, ...]) -> SealedFunction:
         """A function's assertions, with those of the helpers that it calls."""
-        function = self._functions.get(name)
+        function = self.functions.get(name)
         if function is None:
             return SealedFunction(
                 name=name, tests=tests, sites=(), certain=(), unsealed=_NOT_DEFINED
             )
-        owners = called_by(name, self._functions)
+        owners = called_by(name, self.functions)
         sites = [site for site in self.sites.values() if site.function in owners]
         why = next(
             (site.unsealed for site in sites if site.unsealed),
@@ -373,10 +377,11 @@ class _Sealer:
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
-            ids = _StayingIds(function=name, node=function.node, listed=self.listed)
-            scope_of = self.names.functions
-            may_tell = ids.may_tell(tests) or any(
-                ids.reach(site, self._recorded[site.number], scope_of[site.function])
+            parameters = _parameters(function.node)
+            others = (one for one in self.listed if split_id(one)[0] != name)
+            may_tell = _ids_may_tell(function.node, tests, others) or any(
+                # A helper may get the parameters under other names.
+                site.function != name or self._reached_by(parameters, site)
                 for site in sites
             )
             why = _OWN_IDS if may_tell else None
@@ -389,50 +394,44 @@ class _Sealer:
             unsealed=why,
         )
 
-
-class _StayingIds(Struct, frozen=True, kw_only=True):
-    """The ids of one test function, and of the other test functions of its file."""
-
-    function: str  # as in a node id
-    node: scopes.FunctionNode
-    listed: Sequence[str]  # the node ids of all deciding tests of the file
-
-    @property
-    def _parameters(self) -> set[str]:
-        arguments = self.node.args
-        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-        return {one.arg for one in every}
-
-    def may_tell(self, tests: Iterable[str]) -> bool:
-        """Whether the ids of tests have parts that may have been chosen to name expected values.
-
-        Parts that the ids of another function have, too, come from a common fixture. pytest creates
-        other parts from a literal that the test gets as an input, or from a parameter's name.
-        """
-        nodes = [node for one in self.node.decorator_list for node in ast.walk(one)]
-        if any(isinstance(node, ast.keyword) and node.arg in ("id", "ids") for node in nodes):
-            return True
-        texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
-        others = (one for one in self.listed if split_id(one)[0] != self.function)
-        common = {p for one in others for p in _parts(one) if not any(map(str.isdigit, p))}
-        return not all(
-            part in common
-            or part.rstrip("0123456789") in self._parameters
-            or any(part in text for text in texts)
-            for one in tests
-            for part in _parts(one)
+    def _reached_by(self, parameters: set[str], site: Site) -> bool:
+        """Whether the expected value of an assertion, or a whole recorded value, is a parameter."""
+        scope = self.names.functions[site.function]
+        is_like = isinstance(site.check, LikeReference)
+        recorded = self._recorded[site.number]
+        whole = [one for one in recorded if is_like or isinstance(one, ast.Name)]
+        return any(parameters & scope.origins(one.node) for one in site.removed) or any(
+            parameters.intersection(scopes.names_in(one)) for one in whole
         )
 
-    def reach(self, site: Site, recorded: Sequence[ast.expr], scope: scopes.NameScope) -> bool:
-        """Whether the expected value of an assertion, or a whole recorded value, is a parameter."""
-        if site.function != self.function:
-            return True  # a helper may get them under other names
-        parameters = self._parameters
-        if any(parameters & scope.origins(one.node) for one in site.removed):
-            return True
-        is_like = isinstance(site.check, LikeReference)
-        whole = [one for one in recorded if is_like or isinstance(one, ast.Name)]
-        return any(parameters & set(scopes.names_in(one)) for one in whole)
+
+def _parameters(function: scopes.FunctionNode) -> set[str]:
+    arguments = function.args
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return {one.arg for one in every}
+
+
+def _ids_may_tell(
+    function: scopes.FunctionNode, tests: Iterable[str], others: Iterable[str]
+) -> bool:
+    """Whether the ids of tests have parts that may have been chosen to name expected values.
+
+    Parts that the ids of another function have, too, come from a common fixture. pytest creates
+    other parts from a literal that the test gets as an input, or from a parameter's name.
+    """
+    nodes = [node for one in function.decorator_list for node in ast.walk(one)]
+    if any(isinstance(node, ast.keyword) and node.arg in ("id", "ids") for node in nodes):
+        return True
+    texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
+    common = {p for one in others for p in _parts(one) if not any(map(str.isdigit, p))}
+    parameters = _parameters(function)
+    return not all(
+        part in common
+        or part.rstrip("0123456789") in parameters
+        or any(part in text for text in texts)
+        for one in tests
+        for part in _parts(one)
+    )
 
 
 def _parts(test: str) -> list[str]:

@@ -5,6 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from agentbench.integrity.expectation_changes.assertions import (
+    COMPARISONS,
+    EQUALITIES,
+    PLACES,
+    QUERY_SETS,
+    WARNING,
+)
 from agentbench.integrity.sealing.checks import (
     Comparison,
     LikeReference,
@@ -17,35 +24,17 @@ from agentbench.integrity.sealing.checks import (
     SealedCheck,
 )
 from agentbench.integrity.sealing.conditions import ConditionReader
-from agentbench.integrity.sealing.levels import LevelReader
 from agentbench.python_source import python_syntax, scopes
 from agentbench.python_source.constants import evaluate
 from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.scopes import RAISING
 
-_EQUALITIES = frozenset([
-    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
-    "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assert_equal", "eq_",
-    "assert_array_equal"
-])  # fmt: skip
 _UNORDERED = frozenset(["assertCountEqual", "assertItemsEqual"])
-_QUERY_SETS = frozenset(["assertQuerySetEqual", "assertQuerysetEqual"])  # of Django
 _PAGES = {
     "assertContains": ("response", "text", "count", "status_code", "msg_prefix", "html"),
     "assertNotContains": ("response", "text", "status_code", "msg_prefix", "html"),
 }
-_PAIRS: Mapping[str, type[ast.cmpop]] = {
-    "assertNotEqual": ast.NotEq,
-    "assertIs": ast.Is,
-    "assertIsNot": ast.IsNot,
-    "assertIn": ast.In,
-    "assertNotIn": ast.NotIn,
-    "assertLess": ast.Lt,
-    "assertLessEqual": ast.LtE,
-    "assertGreater": ast.Gt,
-    "assertGreaterEqual": ast.GtE,
-}
 _SINGLE: Mapping[str, type[ast.cmpop]] = {"assertIsNone": ast.Is, "assertIsNotNone": ast.IsNot}
-_PLACES = {"assertAlmostEqual": 7, "assert_almost_equal": 7, "assert_array_almost_equal": 6}
 _CALLS_OF_MOCKS = frozenset([
     "assert_called_with", "assert_called_once_with", "assert_awaited_with",
     "assert_awaited_once_with"
@@ -67,11 +56,8 @@ _ORDERS = {
     "match_lines_random": LineOrder.ANY,
     "no_match_line": LineOrder.NOWHERE,
 }
-RAISING = frozenset(["raises", "assertRaises", "assertRaisesRegex", "assertRaisesMessage"])
-WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"])
 _HARMLESS = frozenset(["assertLogs", "assertNoLogs", "assertNumQueries", "assert_called"])
 """Assertions that stay, since they have no value that must be hidden."""
-_TWO = 2
 RECORDER = "agentbench_recorder"
 
 
@@ -86,26 +72,23 @@ class ExpectedError(Struct, frozen=True, kw_only=True):
     """An expected exception or warning that was taken out of a test."""
 
     check: Raised
-    tokens: tuple[ast.expr, ...]  # the names in it that have several values
-    rest: ast.Call  # without the expected values
+    tokens: list[ast.expr]  # the names in it that have several values
+    arguments: list[ast.expr]  # the others of the call
+    keywords: list[ast.keyword]
 
 
 class StatementReader(Struct, frozen=True, kw_only=True):
     """Reads the assertions of one function."""
 
-    levels: LevelReader
+    conditions: ConditionReader
     helpers: frozenset[str]  # functions of the file, whose own assertions are sealed
     caught: frozenset[str]  # names of expected exceptions that the function has caught
-
-    @property
-    def _conditions(self) -> ConditionReader:
-        return ConditionReader(levels=self.levels)
 
     def read(self, statement: ast.stmt) -> SealedStatement | None:
         """The checks of an assertion; None if the statement is not an assertion."""
         match statement:
             case ast.Assert(test=test):
-                return SealedStatement(checks=tuple(self._conditions.checks(test)))
+                return SealedStatement(checks=tuple(self.conditions.checks(test)))
             case (
                 ast.Expr(value=ast.Call() as call)
                 | ast.Expr(value=ast.Await(value=ast.Call() as call))
@@ -128,10 +111,10 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             keywords.pop(gone, None)
         if None in keywords:
             return None
-        if types is not None and not self._conditions.can_be_removed(types):
+        if types is not None and not self.conditions.can_be_removed(types):
             return None
         removed = [
-            None if node is None else self._conditions.removed(node, 0, named)
+            None if node is None else self.conditions.removed(node, 0, named)
             for node in (types, pattern)
         ]
         check = Raised(
@@ -141,11 +124,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             is_warning=name in WARNING,
         )
         rest = [ast.keyword(arg=arg, value=value) for arg, value in keywords.items()]
-        return ExpectedError(
-            check=check,
-            tokens=tuple(named),
-            rest=ast.Call(func=call.func, args=arguments, keywords=rest),
-        )
+        return ExpectedError(check=check, tokens=named, arguments=arguments, keywords=rest)
 
     def expected_count(self, call: ast.Call) -> SealedCheck | None:
         """The check of the number of queries that a test expects; None if it expects none."""
@@ -175,16 +154,16 @@ class StatementReader(Struct, frozen=True, kw_only=True):
     def _known_method(
         self, call: ast.Call, name: str, arguments: Sequence[ast.expr]
     ) -> list[SealedCheck] | None:
-        read = self._conditions
+        read = self.conditions
         match arguments:
-            case [one, other, *_] if name in _EQUALITIES | _UNORDERED:
+            case [one, other, *_] if name in EQUALITIES | _UNORDERED:
                 return [read.compared([one, other], [ast.Eq], unordered=name in _UNORDERED)]
-            case [_, _, *_] if name in _QUERY_SETS:
+            case [_, _, *_] if name in QUERY_SETS:
                 return [self._query_set(call)]
             case [_, *_] if name in _PAGES:
                 return self._page(call, name)
-            case [one, other, *_] if name in _PAIRS:
-                return [read.compared([one, other], [_PAIRS[name]])]
+            case [one, other, *_] if name in COMPARISONS:
+                return [read.compared([one, other], [COMPARISONS[name]])]
             case [one, *_] if name in _SINGLE:
                 return [read.compared([one, ast.Constant(None)], [_SINGLE[name]])]
             case [one, *_] if name in ("assertTrue", "assertFalse"):
@@ -196,7 +175,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
                 return [read.truth(test, negated="Not" in name, likely=True)]
             case [text, pattern, *_] if name in ("assertRegex", "assertNotRegex"):
                 return [read.matched(pattern, text, negated="Not" in name)]
-            case [one, other, *_] if name in _PLACES or name == "assert_allclose":
+            case [one, other, *_] if name in PLACES or name == "assert_allclose":
                 close = self._close(call, name, one, other)
                 return None if close is None else [close]
             case [pattern] if name == "match" and isinstance(call.func, ast.Attribute):
@@ -218,13 +197,13 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             mapped = ast.Call(ast.Name("map", ast.Load()), [transform, found], [])
             found = ast.Call(ast.Name("list", ast.Load()), [mapped], [])
         is_unordered = ordered is not None and evaluate(ordered) is False
-        return self._conditions.compared([found, given["values"]], [ast.Eq], unordered=is_unordered)
+        return self.conditions.compared([found, given["values"]], [ast.Eq], unordered=is_unordered)
 
     def _page(self, call: ast.Call, name: str) -> list[SealedCheck] | None:
         """`assertContains(response, text, count=None, status_code=200, html=False)` of Django."""
         given = dict(zip(_PAGES[name], call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-        read, text, count = self._conditions, given.get("text"), given.get("count")
+        read, text, count = self.conditions, given.get("text"), given.get("count")
         status = given.get("status_code", ast.Constant(200))
         page = recorder_call("page", given["response"])
         is_plain = "html" not in given or evaluate(given["html"]) is False
@@ -247,7 +226,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
 
     def _output_lines(self, call: ast.Call, name: str, output: ast.expr) -> SealedStatement | None:
         """`result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher."""
-        read, given = self._conditions, {k.arg: evaluate(k.value) for k in call.keywords}
+        read, given = self.conditions, {k.arg: evaluate(k.value) for k in call.keywords}
         consecutive = given.pop("consecutive", False)
         if name_of(output) not in ("stdout", "stderr") or len(call.args) != 1 or given:
             return None  # a test of the matcher itself, most likely
@@ -277,7 +256,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         names = (*names, *(name for name in _COUNTED_IF_GIVEN if name in given))
         zero = ast.Constant(0)
         expected = ast.List([given.pop(name, zero) for name in names], ast.Load())
-        if given or len(call.args) > len(names) or not self._conditions.can_be_removed(expected):
+        if given or len(call.args) > len(names) or not self.conditions.can_be_removed(expected):
             return None
         found = ast.Call(ast.Attribute(output, method, ast.Load()), [], [])
         if method == "parseoutcomes":
@@ -285,7 +264,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             (statement,) = python_syntax.parse(f"lambda n: [{counts}]").body
             assert isinstance(statement, ast.Expr)
             found = ast.Call(statement.value, [found], [])
-        return self._conditions.compared([found, expected], [ast.Eq])
+        return self.conditions.compared([found, expected], [ast.Eq])
 
     def _close(
         self, call: ast.Call, name: str, one: ast.expr, other: ast.expr
@@ -296,18 +275,18 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         elif "delta" in given:
             relative, absolute = 0.0, given["delta"]
         else:
-            third = evaluate(call.args[_TWO]) if len(call.args) > _TWO else _PLACES[name]
+            third = evaluate(call.args[2]) if len(call.args) > 2 else PLACES[name]
             places = given.get("places", given.get("decimal", third))
             relative = 0.0
             absolute = 0.5 * 10.0**-places if isinstance(places, int) else None
         if not isinstance(relative, int | float) or not isinstance(absolute, int | float):
             return None
-        return self._conditions.close(one, other, relative, absolute)
+        return self.conditions.close(one, other, relative, absolute)
 
     def _mock(self, call: ast.Call, name: str) -> list[SealedCheck] | None:
         if not isinstance(call.func, ast.Attribute):
             return None
-        mock, read = call.func.value, self._conditions
+        mock, read = call.func.value, self.conditions
 
         def attribute(attr: str) -> ast.Attribute:
             return ast.Attribute(value=mock, attr=attr, ctx=ast.Load())
@@ -342,7 +321,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         recorded = tuple(
             node.value if isinstance(node, ast.Starred) else node
             for node in given
-            if not self._conditions.can_be_removed(node)
+            if not self.conditions.can_be_removed(node)
         )
         check = LikeReference(indices=tuple(range(len(recorded))))
         return SealedStatement(
@@ -366,8 +345,10 @@ def caught_names(function: scopes.FunctionNode) -> frozenset[str]:
     found: set[str] = set()
     for node in ast.walk(function):
         match node:
-            case ast.withitem(context_expr=ast.Call(func=func), optional_vars=ast.Name(id=name)):
-                found.update({name} if name_of(func) in RAISING else ())
+            case ast.withitem(
+                context_expr=ast.Call(func=func), optional_vars=ast.Name(id=name)
+            ) if name_of(func) in RAISING:
+                found.add(name)
             case _:
                 pass
     return frozenset(found)
