@@ -85,7 +85,8 @@ def run_attempt(
         inputs = AgentInputs(
             agent=agent, secrets=resources.secrets, gateway=resources.gateway, slot=slot
         )
-        with ExitStack() as agents_sandbox:
+        # A sandbox that cannot be removed must not cost the record of what was judged in it.
+        with closing_sandboxes() as agents_sandbox:
             work = attempt.run(
                 StageName.AGENT_RUN,
                 lambda sink: agent_run(
@@ -155,14 +156,15 @@ class Attempt:
                 raise
             except IncompleteStageError as incomplete:
                 running.output = replace(incomplete.output, is_incomplete=True)
-                error = incomplete.__cause__
+                error = incomplete.__cause__ or incomplete
             except (Exception, RunCancelled) as raised:  # noqa: BLE001 - becomes evidence
                 error = raised
             evidence = running.output.evidence if running.output is not None else Evidence()
             if error is not None:
                 error = self._cause(name, error)
                 evidence = Evidence(exception=exception_fact(name, error))
-                log.write(Stream.STDERR, f"{type(error).__name__}: {error}\n".encode())
+                said = f"{type(error).__name__}: {error}\n"
+                log.write(Stream.STDERR, said.encode("utf-8", "backslashreplace"))
                 # Ask for images again: one may have been removed or built again.
                 self._resources.images.clear()
         self._add(

@@ -31,7 +31,7 @@ from agentbench.attempt.stages.git_checkout import check_out
 from agentbench.attempt.stages.git_clone import fetched_commit
 from agentbench.attempt.task_image import with_image, with_runtime
 from agentbench.core.file_locks import FileLock, LockHeldError
-from agentbench.errors import GitCheckoutError, GitCloneError
+from agentbench.errors import GitCheckoutError, GitCloneError, RunCancelled
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.sandbox.egress.plan import NetworkPlan, open_with_network
 from agentbench.sandbox.interface import Command, SnapshotId
@@ -153,7 +153,8 @@ class Preparation:
         key = baseline_key(task, self.key) if self.is_cached else None
         memory = ControlMemory() if key is None else cache.control_memory(key)
         ready = self.inputs.after_setup(prepared, memory, cache.sealed_memory(key, task), key)
-        with suppress(GitCheckoutError, GitCloneError):  # baseline_run raises it again
+        # baseline_run raises it again.
+        with suppress(GitCheckoutError, GitCloneError, RunCancelled):
             hidden = ready.hidden_tests.files
 
             def content(path: PurePosixPath) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
@@ -16,7 +17,7 @@ from agentbench.attempt.record import AttemptRecord, rescore
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.task_image import resolve_image
-from agentbench.errors import UnavailableError
+from agentbench.errors import SandboxError, UnavailableError
 from agentbench.importers.harbor.importing import HARBOR
 from agentbench.importers.task_folders import import_folders
 from agentbench.sandbox.docker.provider import DockerProvider
@@ -33,6 +34,19 @@ from tests.runs.records import RUN
 from tests.sandbox.conformance_base import sh
 
 docker = pytest.mark.docker
+
+
+class NotRemoved(DockerProvider):
+    """An engine that refuses to remove sandboxes from some moment on."""
+
+    refuses = False
+
+    @contextmanager
+    def open(self, *args, **more):
+        with super().open(*args, **more) as sandbox:
+            yield sandbox
+        if self.refuses:
+            raise SandboxError("the engine does not answer any more")
 
 
 class Bench:
@@ -223,3 +237,19 @@ def test_a_sandbox_without_images_says_in_one_line_what_to_use(tmp_path):
     task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))
     with pytest.raises(UnavailableError, match=r"use a container engine, --sandbox docker"):
         resolve_image(task, local_provider())
+
+
+@docker
+def test_a_sandbox_that_cannot_be_removed_costs_no_record(bench, caplog):
+    task = bench.task("hello")
+    lost = NotRemoved.connect()
+    bench.workshop = replace(bench.workshop, provider=lost)
+
+    def work(given: Given) -> AgentOutcome:
+        lost.refuses = True
+        sh(given.sandbox, "echo hello > /app/hello.txt")
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    record = bench.attempt(task, ScriptedAgent(work))
+    assert (record.resolved, record.environment.verifier_environment) == (True, "shared")
+    assert "left behind" in caplog.text
