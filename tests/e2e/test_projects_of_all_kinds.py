@@ -140,7 +140,7 @@ def test_exit_code_that_a_hook_sets_decides_nothing(
 
 UNTESTED = {
     "collects only": ({"pytest.ini": "[pytest]\naddopts = --collect-only\n"}, "--collect-only"),
-    "plans only": ({"pytest.ini": "[pytest]\naddopts = --setup-plan\n"}, "ran none"),
+    "plans only": ({"pytest.ini": "[pytest]\naddopts = --setup-plan\n"}, "none ran"),
     "leaves in conftest": ({"conftest.py": "import os\nos._exit(0)\n"}, "exit code 0"),
     "exits in conftest": ({"conftest.py": "import sys\nsys.exit(0)\n"}, "conftest.py, line 2"),
     "exits pytest in conftest": (
