@@ -4,7 +4,6 @@ The reference solution is run under the same seal once for a task, before the fi
 judged. Its recordings replace expected values that the host cannot read in the tests.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -26,7 +25,8 @@ from agentbench.test_runs.runner import TestRun
 SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts
 _MOST_ROUNDS = 3  # to find out which conditions the sealed tests have to evaluate themselves
-_FEW = 4  # one differing test, or a quarter of all, may be flaky: the run is repeated
+_FEW = 4  # one test that ends in an error, or a quarter of all, may be flaky
+_FURTHER_RUNS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +49,8 @@ class SealedResult:
 def sealed_run(runs: JudgedRuns, tests: ControlledTests, seed: int) -> SealedResult:
     """Run the sealed tests, and compare their recordings.
 
-    If few tests differ, the run is repeated. Values that differ between runs of the reference
-    solution are ignored.
+    If few tests end in an error or leave no recording, the run is repeated. Values that differ
+    between runs of the reference solution are ignored.
 
     Raises:
         SandboxError: a sandbox could not be created or is lost.
@@ -82,16 +82,16 @@ class _SealedRuns:
         with Comparison(self._plan.judge_all) as compare:
             last = self._run_once()
             judged = self._judge(compare)
-        if 0 < len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW):
-            last = self._run_once()
-            again = self._judge()
-            if again.differing != judged.differing:  # a flaky test, or a guess: majority counts
-                last = self._run_once()
-                again = self._judge()
-            judged = again
         solution = self.runs.of_solution() if judged.mismatches else None
         while judged.mismatches and solution and len(self._reference.runs) < _STABLE_RUNS:
-            self._run_reference(solution)
+            self._remember(self._reference.with_run(self._reference_run(solution)))
+            judged = self._judge()
+        # A wrong value is final: if a repetition could excuse it, code could guess again. An error
+        # or a missing recording may come from the machine; then all further runs must agree.
+        is_few = len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW)
+        if judged.mismatches and not judged.wrong and is_few:
+            for _ in range(_FURTHER_RUNS):
+                last = self._run_once()
             judged = self._judge()
         self.runs.save_report(SEALED_REPORT, last)
         recordings = self._outcomes[-1].recordings
@@ -126,12 +126,11 @@ class _SealedRuns:
         made = cls(runs=runs, tests=tests, seed=seed, _inherited=inherited, _plan=plan)
         memory, seal = context.sealed_memory, plan.digest(context.task.answer_key.solution_patch)
         made._recall(memory.recall(seal))
-        solution = None if made._reference.runs else runs.of_solution()
-        if solution is not None and made._plan.files:
+        if made._reference.base is None and made._plan.files:
             with held(context, context.sealed_lock()):
                 made._recall(memory.recall(seal))
-                if not made._reference.runs:
-                    made._run_reference(solution)
+                if made._reference.base is None:
+                    made._run_known_code()
         return made
 
     def _planned(self, known: SealedReference) -> SealedPlan:
@@ -157,11 +156,14 @@ class _SealedRuns:
         self._outcomes.append(self._outcome(run))
         return run
 
-    def _run_reference(self, solution: JudgedRuns) -> None:
-        """Run the reference solution under the seal, and store its recordings."""
-        known, run = self._reference, self._reference_run(solution)
-        if not known.runs and not self._outcomes:  # the seal can still change
-            known, run = self._with_names(known, run, solution)
+    def _run_known_code(self) -> None:
+        """Run the reference solution and the code without a fix under the seal.
+
+        The recordings of the first one are stored, and in which assertions the second one differs.
+        """
+        known, solution, run = self._reference, self.runs.of_solution(), ReferenceRun()
+        if solution is not None:
+            known, run = self._with_names(known, self._reference_run(solution), solution)
             for _ in range(_MOST_ROUNDS):
                 relaxed = _joined(known.relaxed, isolated(self._plan.relaxed_by, run))
                 if relaxed == known.relaxed:
@@ -169,9 +171,22 @@ class _SealedRuns:
                 known = known.model_copy(update={"relaxed": relaxed})
                 self._plan = self._planned(known)
                 run = self._reference_run(solution)
-            known, run = self._with_pairs(known, run, solution)
-        self._reference = known.with_run(run)
-        self._context.sealed_memory.remember(self._reference)
+        base = self._reference_run(self.runs.of_base())
+        if solution is not None:
+            # Comparisons of computed values, of which the solution fixes one side: the other one
+            # is expected, and is taken out.
+            paired = isolated(self._plan.pairs_fixed_by, run, base) if self._plan.has_pairs else {}
+            if paired:
+                known = known.model_copy(update={"paired": paired})
+                self._plan = self._planned(known)
+                run, base = self._reference_run(solution), self._reference_run(self.runs.of_base())
+            known = known.with_run(run)
+        differences = isolated(self._plan.differences, run, base)
+        self._remember(known.model_copy(update={"base": differences}))
+
+    def _remember(self, known: SealedReference) -> None:
+        self._reference = known
+        self._context.sealed_memory.remember(known)
 
     def _with_names(
         self, known: SealedReference, run: ReferenceRun, solution: JudgedRuns
@@ -188,46 +203,23 @@ class _SealedRuns:
         self._plan = renamed
         return known, run
 
-    def _with_pairs(
-        self, known: SealedReference, run: ReferenceRun, solution: JudgedRuns
-    ) -> tuple[SealedReference, ReferenceRun]:
-        """The given run, or one without the expected sides of comparisons of computed values."""
-        if not self._plan.has_pairs:
-            return known, run
-        base = self._reference_run(self.runs.of_base())
-        paired = isolated(self._plan.pairs_fixed_by, run, base)
-        if not paired:
-            return known, run
-        known = known.model_copy(update={"paired": paired})
-        self._plan = self._planned(known)
-        return known, self._reference_run(solution)
-
     def _reference_run(self, runs: JudgedRuns) -> ReferenceRun:
         run = runs.rewritten(self._plan.files, None, timeout_factor=1)
         outcome = self._outcome(run)
         return reference_run(outcome.passed, outcome.recordings)
 
     def _judge(self, compare: Comparison[list[JudgedSeal]] | None = None) -> JudgedSeal:
-        """The result of the runs; a test differs if it differs in most of them."""
-        recorded = self._outcomes, self._reference
+        """The result of the only run, or of all further ones, in which each test has to agree."""
+        recorded = self._outcomes[1:] or self._outcomes, self._reference
         judged = compare(*recorded) if compare else isolated(self._plan.judge_all, *recorded)
-        counts = Counter(test for each in judged for test in each.differing)
-        differing = {test for test, count in counts.items() if 2 * count > len(judged)}
-        mismatches = {
-            (one.node_id, one.line): one
-            for each in judged
-            for one in each.mismatches
-            if one.node_id in differing
-        }
-        sealed = frozenset().union(*(each.sealed for each in judged)) - differing
-        unsealed = {
-            n: why for each in judged for n, why in each.unsealed.items() if n not in sealed
-        }
+        mismatches = {(m.node_id, m.line): m for each in judged for m in each.mismatches}
+        unsealed = {test: why for each in judged for test, why in each.unsealed.items()}
         return JudgedSeal(
             mismatches=tuple(mismatches.values()),
-            sealed=sealed,
+            sealed=frozenset.intersection(*(each.sealed for each in judged)),
             unsealed=unsealed,
             values=judged[-1].values,
+            wrong=any(each.wrong for each in judged),
         )
 
     def _outcome(self, run: TestRun) -> SealedOutcome:

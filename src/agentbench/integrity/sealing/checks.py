@@ -123,6 +123,11 @@ class Site(Struct, frozen=True, kw_only=True):
         """The operands that were taken out."""
         yield from removed_operands(self.check)
 
+    @property
+    def is_visible(self) -> bool:
+        """Whether what it expects stays in the test, where code under test can read it."""
+        return not any(True for _ in self.removed)
+
 
 def removed_operands(check: Check) -> Iterator[Removed]:
     """The operands of a check that were taken out of the test."""

@@ -2,13 +2,21 @@
 
 import ast
 import builtins
+import json
 import re
 from collections.abc import Sequence
+from math import ceil, log2
 
 from msgspec import Struct
 
 from agentbench.integrity.sealing import agreement, output_lines
-from agentbench.integrity.sealing.canonical import CanonicalValue, Instance, Leaf, Recording
+from agentbench.integrity.sealing.canonical import (
+    CanonicalValue,
+    Instance,
+    Leaf,
+    Recording,
+    to_json,
+)
 from agentbench.integrity.sealing.checks import (
     Check,
     Comparison,
@@ -84,8 +92,14 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             texts.append(" with ".join([ast.unparse(one.node), *known]))
         return ", ".join(texts) or self.site.text
 
-    def strength(self, recording: Recording) -> int:
-        """How much an agreeing recording proves: 8 for a value, 1 for a truth, else 0."""
+    def strength(self, recording: Recording, references: Sequence[Recording] = ()) -> int:
+        """How much an agreeing recording proves: 8 for a value, 1 for a truth, else 0.
+
+        Args:
+            recording: The recording.
+            references: Those of the reference solution at the same place. A text in which a part
+                is searched proves less if it is longer: it may have many answers.
+        """
         if self.site.unsealed:
             return 0
         names = [self._names(one, recording) for one in self.site.removed]
@@ -94,7 +108,10 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         if isinstance(self.site.check, Comparison):  # the value may be known only from a run
             values = (v.value if isinstance(v, Leaf) else v for v in recording.values)
             found = min(found, max(map(_strength_of_value, values), default=0))
-        return found
+        if references and _is_search(self.site.check):
+            longest = max(map(_size, references))
+            found -= max(0, ceil(log2(max(1, _size(recording)) / max(1, longest))))
+        return max(0, found)
 
     def lacks_text(self, recording: Recording) -> bool:
         """Whether an exception or a warning needs a text that is known only in the test's run."""
@@ -281,6 +298,28 @@ def _strength(check: Check, names: Names) -> int:
             return _strength(inner, names)
         case LikeReference(indices=indices):
             return _STRONG if indices else 0
+
+
+def _is_search(check: Check) -> bool:
+    """Whether a part of the recorded values is enough to pass."""
+    match check:
+        case Comparison(ops=ops):
+            return ast.In in ops
+        case Each(check=inner):
+            return _is_search(inner)
+        case TextMatch() | LineMatch() | PageText():
+            return True
+        case Raised(pattern=pattern):
+            return pattern is not None
+        case _:
+            return False
+
+
+def _size(recording: Recording) -> int:
+    """The size of all recorded values, in characters of JSON."""
+    events = (recording.raised, *(recording.warned or ()))
+    values = (*recording.values, *(each for each in events if each is not None))
+    return sum(len(json.dumps(to_json(value))) for value in values)
 
 
 def _strength_of_value(value: object) -> int:

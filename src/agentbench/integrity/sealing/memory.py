@@ -43,6 +43,16 @@ def reference_run(
     )
 
 
+class BaseDifference(Schema):
+    """The assertions of one test that the code without a fix passes, and those that it fails.
+
+    It does not reach the others.
+    """
+
+    passed: frozenset[int] = frozenset()
+    failed: frozenset[int] = frozenset()
+
+
 class SealedReference(ChecksummedDocument):
     """The runs of the reference solution under one seal."""
 
@@ -53,6 +63,8 @@ class SealedReference(ChecksummedDocument):
     """By file: the assertions with two computed sides, one of which is taken out."""
     keeps_names: bool = False  # whether its tests pass only under their own names
     runs: tuple[ReferenceRun, ...] = ()
+    base: dict[NodeId, BaseDifference] | None = None
+    """What the tests to fix show of the code without a fix; null: it was not run."""
 
     def with_run(self, run: ReferenceRun) -> "SealedReference":
         """A copy with one more run."""

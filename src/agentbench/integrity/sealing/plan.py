@@ -3,7 +3,7 @@
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -18,12 +18,16 @@ from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.canonical import Recording, shown
-from agentbench.integrity.sealing.checks import Comparison, Site
+from agentbench.integrity.sealing.checks import Comparison, Site, Truthiness
 from agentbench.integrity.sealing.equality import Agreement
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.isolation import OUT_OF_TIME, ComparisonGuard, Incomparable
-from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference
+from agentbench.integrity.sealing.memory import (
+    BaseDifference,
+    ReferenceRun,
+    SealedReference,
+)
 from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
@@ -41,8 +45,10 @@ _SOURCES = (
 )
 """The code that decides what is recorded; recordings of other versions cannot be compared."""
 
-_LEAST_STRENGTH = 3  # a function is sealed if at most one guess in eight is right
+_LEAST_STRENGTH = 3  # of an assertion that counts: at most one guess in eight is right
 _GUESSABLE = "its values are few enough to be guessed"
+_NO_DIFFERENCE = "code without a fix passes each assertion with a value that cannot be guessed"
+_VISIBLE = "line {}: its expected value stays in the test"
 _STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
 _NO_RECORDING = "it recorded nothing that could be compared"
 _DOUBTFUL = "the host cannot evaluate line {}"
@@ -63,6 +69,7 @@ class JudgedSeal(Struct, frozen=True, kw_only=True):
     sealed: frozenset[NodeId]  # the tests that are fully controlled
     unsealed: Mapping[NodeId, str]  # the others, and why
     values: int  # the compared recordings
+    wrong: bool = False  # whether a mismatch is a value, and not an error or a missing recording
 
     @property
     def differing(self) -> frozenset[NodeId]:
@@ -191,25 +198,65 @@ class SealedPlan:
         guard = guard or ComparisonGuard()
         mismatches: list[SealedMismatch] = []
         unsealed: dict[NodeId, str] = {}
-        strength: dict[FunctionKey, int] = {}
+        proofs: dict[FunctionKey, _Proof] = {}
         agreed: list[NodeId] = []
-        values = 0
+        values, wrong = 0, False
+        base = reference.base or {}
         for node_id in self._listed:
             found = self._judge_test(node_id, outcome, reference.runs, guard)
             values += found.values
             mismatches += found.mismatches
+            wrong |= found.wrong
             if found.unsealed is not None:
                 unsealed[node_id] = found.unsealed
-            else:
+            elif not found.mismatches:
                 agreed.append(node_id)
-                key = self._key(node_id)
-                strength[key] = strength.get(key, 0) + found.strength
-        weak = [test for test in agreed if strength[self._key(test)] < _LEAST_STRENGTH]
-        unsealed |= dict.fromkeys(weak, _GUESSABLE)
-        sealed = frozenset(agreed).difference(weak)
+                proof = proofs.setdefault(self._key(node_id), _Proof())
+                proof.add(found.strength, base.get(node_id) or BaseDifference())
+        for node_id in agreed:
+            if why := proofs[self._key(node_id)].weakness(self._site):
+                unsealed[node_id] = why
         return JudgedSeal(
-            mismatches=tuple(mismatches), sealed=sealed, unsealed=unsealed, values=values
+            mismatches=tuple(mismatches),
+            sealed=frozenset(agreed).difference(unsealed),
+            unsealed=unsealed,
+            values=values,
+            wrong=wrong,
         )
+
+    def differences(
+        self, run: ReferenceRun, base: ReferenceRun, guard: ComparisonGuard | None = None
+    ) -> dict[NodeId, BaseDifference]:
+        """The assertions of the tests to fix by which code without a fix shows that it is wrong.
+
+        Args:
+            run: The sealed run of the reference solution; empty without one.
+            base: The sealed run of the code without a fix.
+            guard: Bounds the comparisons.
+        """
+        guard = guard or ComparisonGuard()
+        found = {}
+        for node_id in self._tests.fixed:
+            right = _by_site(run.recordings_of(node_id))
+            passed, failed = set[int](), set[int]()
+            for number, recordings in _by_site(base.recordings_of(node_id)).items():
+                evaluator = self._evaluator(number)
+                if evaluator is None:
+                    continue
+                known = right.get(number, [])
+                is_right = len(recordings) >= len(known) and all(
+                    guard.run(partial(_verdict, evaluator, recording, at, [known]))
+                    == (Agreement.YES, True)
+                    for at, recording in enumerate(recordings)
+                )
+                (passed if is_right else failed).add(number)
+            found[node_id] = BaseDifference(passed=frozenset(passed), failed=frozenset(failed))
+        return found
+
+    def _site(self, number: int) -> Site:
+        evaluator = self._evaluator(number)
+        assert evaluator is not None  # a test has recorded it
+        return evaluator.site
 
     def relaxed_by(
         self, run: ReferenceRun, guard: ComparisonGuard | None = None
@@ -320,12 +367,46 @@ class SealedPlan:
         return found
 
 
+class _Proof(Struct, kw_only=True):
+    """What the assertions of one function prove: a value counts once, however often it is given.
+
+    An assertion counts only if code without a fix does not pass it. A strong one says nothing of
+    another one beside it, whose expected value stays in the test.
+    """
+
+    strength: dict[int, int] = field(default_factory=dict)  # of each assertion that counts
+    failed: set[int] = field(default_factory=set)  # by code without a fix
+
+    def add(self, strength: Mapping[int, int], base: BaseDifference) -> None:
+        """Add the assertions of one test of the function."""
+        self.failed |= base.failed
+        for number, found in strength.items():
+            if number not in base.passed:
+                self.strength[number] = max(found, self.strength.get(number, 0))
+
+    def weakness(self, site_of: Callable[[int], Site]) -> str | None:
+        """Why the function does not count as sealed."""
+        if not self.strength:
+            return _NO_DIFFERENCE
+        if max(self.strength.values()) < _LEAST_STRENGTH:
+            return _GUESSABLE
+        for number, strength in sorted(self.strength.items()):
+            site = site_of(number)
+            # Most code passes such an assertion as soon as it runs at all.
+            is_trivial = isinstance(site.check, Truthiness) and site.check.is_likely
+            may_pass = is_trivial and number not in self.failed
+            if strength < _LEAST_STRENGTH and site.is_visible and not may_pass:
+                return _VISIBLE.format(site.line)
+        return None
+
+
 class _JudgedTest(Struct, kw_only=True):
     node_id: NodeId
     mismatches: list[SealedMismatch] = field(default_factory=list)
     unsealed: str | None = None
-    strength: int = 0
+    strength: dict[int, int] = field(default_factory=dict)  # by the numbers of the assertions
     values: int = 0
+    wrong: bool = False  # whether a mismatch is a value
 
     def fail(self, expected: str, actual: str, site: Site | None = None) -> None:
         """Record a mismatch."""
@@ -369,13 +450,15 @@ class _JudgedTest(Struct, kw_only=True):
                 # excused ours, slow values could keep the others from being compared.
                 if found is OUT_OF_TIME or not isinstance(known, Incomparable):
                     self.fail("a value that can be compared", found.reason, site)
+                    self.wrong = True
                     return
                 # Correct code gives such a value, too, so it is no evidence.
                 found = _Assessment(unsealed=_DOUBTFUL.format(site.line))
             if found.mismatch is not None:
                 self.fail(*found.mismatch, site)
+                self.wrong = True
                 return
-            self.strength += found.strength
+            self.strength[site.number] = max(found.strength, self.strength.get(site.number, 0))
             self.unsealed = self.unsealed or found.unsealed
 
 
@@ -399,7 +482,9 @@ def _assessed(
         case Agreement.YES if evaluator.expects_input(recording):
             return _Assessment(unsealed=ELSEWHERE.format(line))
         case Agreement.YES:
-            return _Assessment(strength=evaluator.strength(recording) if is_telling else 0)
+            same_time = [each[at] for each in references if at < len(each)]
+            strength = evaluator.strength(recording, same_time) if is_telling else 0
+            return _Assessment(strength=strength)
         case Agreement.NO:
             raised = () if recording.raised is None else (recording.raised,)
             values = (*recording.values, *raised, *(recording.warned or ()))
